@@ -11,10 +11,10 @@ import { join, resolve } from 'node:path'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { openNatsBus } from '@gateway/bus/nats'
 import { openConfigSource } from '@gateway/config/config-source'
-import { talks } from '@gateway/contracts/bus-roles'
+import { procedures } from '@gateway/contracts/bus-roles'
 import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
 import { usageStream } from '@gateway/contracts/subjects'
-import { OPERATOR_SOCKET, openOperatorDoor } from '@gateway/service/operator-door'
+import { OPERATOR_SOCKET, openAdminSocket } from '@gateway/service/operator-door'
 import { startNats } from '@gateway/servers/start'
 import { createLogger } from '@gateway/telemetry/logger'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -39,7 +39,7 @@ beforeAll(async () => {
   const environment = { [SIMULATED_BACKEND_VARIABLE]: 'http://127.0.0.1:9/v1' }
   stack.use(await startRouter({ bus, config, environment, logger }))
   const door = stack.use(await openMemoryBus({ hub }))
-  stack.use(await openOperatorDoor({ path: join(dataDir, OPERATOR_SOCKET), bus: door, logger }))
+  stack.use(await openAdminSocket({ path: join(dataDir, OPERATOR_SOCKET), bus: door, logger }))
 })
 afterAll(() => stack.disposeAsync())
 
@@ -164,7 +164,7 @@ test('a NATS server that falls silent after the question is told in words, and t
     await nats.kill('SIGSTOP')
     return new Promise<never>(() => {})
   }
-  await using _serving = await bus.serve(talks.routersShow.subject, 'routers', silence)
+  await using _serving = await bus.serve(procedures.routersShow.subject, 'routers', silence)
   const told = expectWords(['backends'], { NATS_URL: nats.url })
   await asked.promise
   expect(await told).toMatch(/^nobody answers routers\.show/)

@@ -13,12 +13,12 @@ import { openRedisAdmission } from '@gateway/admission/redis'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
 import { parseKey } from '@gateway/contracts/api-key'
-import type { AskedBy, Read, Written } from '@gateway/contracts/bus-roles'
+import type { RequestedBy, Read, Written } from '@gateway/contracts/bus-roles'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 import { expect, test } from 'vitest'
 
 const KILLS = 6
@@ -89,13 +89,13 @@ async function liveThroughKeys(story: Story, subject: string): Promise<void> {
 }
 
 /** Undefined when nobody answered. */
-async function ask<Name extends AskedBy<'edge'>>(
+async function ask<Name extends RequestedBy<'edge'>>(
   story: Story,
   name: Name,
   question: Written<Name, 'request'>,
 ): Promise<Read<Name, 'reply'> | undefined> {
   try {
-    return await talkAs('edge', story.bus).ask(name, question, { timeoutMs: 1_000 })
+    return await rpcClient('edge', story.bus).ask(name, question, { timeoutMs: 1_000 })
   } catch {
     story.unanswered++
     await sleep(20)

@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path'
-import { type BusRole, busRoles, type Talk, talks } from '@gateway/contracts/bus-roles'
+import { type BusRole, busRoles, type Procedure, procedures } from '@gateway/contracts/bus-roles'
 import { accountStream, groups, usageStream } from '@gateway/contracts/subjects'
 import { consuming, ensuringStream, framesTo, ownInbox, type Permissions } from '@gateway/bus/permissions'
 
@@ -24,22 +24,22 @@ export function permissionsOf(role: BusRole): RolePermissions {
   const publish = new Set(own.publish)
   const subscribe = new Set(own.subscribe)
   let answers = false
-  for (const talk of Object.values<Talk>(talks)) {
-    const subject = subjectOf(talk)
-    if (talk.from.includes(role)) {
+  for (const rpc of Object.values<Procedure>(procedures)) {
+    const subject = subjectOf(rpc)
+    if (rpc.from.includes(role)) {
       publish.add(subject)
-      if (talk.kind === 'job') for (const other of talk.to) publish.add(framesTo(other))
-      if (talk.kind === 'event') for (const right of ensuringStream(streamOf(subject).name)) publish.add(right)
+      if (rpc.kind === 'job') for (const other of rpc.to) publish.add(framesTo(other))
+      if (rpc.kind === 'event') for (const right of ensuringStream(streamOf(subject).name)) publish.add(right)
     }
-    if (!talk.to.includes(role)) continue
-    if (talk.kind === 'event') {
+    if (!rpc.to.includes(role)) continue
+    if (rpc.kind === 'event') {
       const { name: stream, consumers } = streamOf(subject)
       for (const consumer of consumers) for (const right of consuming(stream, consumer)) publish.add(right)
       continue
     }
-    subscribe.add(talk.kind === 'news' ? subject : `${subject} ${groupOf(role)}`)
-    if (talk.kind === 'job') for (const other of talk.from) publish.add(framesTo(other))
-    if (talk.kind === 'question') answers = true
+    subscribe.add(rpc.kind === 'news' ? subject : `${subject} ${groupOf(role)}`)
+    if (rpc.kind === 'job') for (const other of rpc.from) publish.add(framesTo(other))
+    if (rpc.kind === 'question') answers = true
   }
   return { publish: [...publish], subscribe: [...subscribe], answers }
 }
@@ -78,10 +78,10 @@ system_account: SYS
 `
 }
 
-function subjectOf({ subject, to }: Talk): string {
+function subjectOf({ subject, to }: Procedure): string {
   if (typeof subject === 'string') return subject
   // A process's id begins with its role.
-  return subject === talks.answers.subject ? subject(`${to[0]}.*`) : subject('*')
+  return subject === procedures.answers.subject ? subject(`${to[0]}.*`) : subject('*')
 }
 
 function streamOf(subject: string) {

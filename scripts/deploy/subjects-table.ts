@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BusRole, type Talk, talks } from '@gateway/contracts/bus-roles'
+import { type BusRole, type Procedure, procedures } from '@gateway/contracts/bus-roles'
 import { groups } from '@gateway/contracts/subjects'
 
 export const ARCHITECTURE_PATH = join(import.meta.dirname, '../../ARCHITECTURE.md')
@@ -14,7 +14,9 @@ const [BEGIN, END] = ['<!-- subjects: written by `npm run write deploy` -->\n', 
 export function withSubjects(architecture = readFileSync(ARCHITECTURE_PATH, 'utf8')): string {
   const [before, rest] = halves(architecture, BEGIN)
   const [, after] = halves(rest, END)
-  const rows = Object.values<Talk>(talks).map((talk) => `| \`${subjectOf(talk)}\` | ${wayOf(talk)} | ${talk.about} |\n`)
+  const rows = Object.values<Procedure>(procedures).map(
+    (rpc) => `| \`${subjectOf(rpc)}\` | ${wayOf(rpc)} | ${rpc.about} |\n`,
+  )
   return `${before}${BEGIN}| Subject | From → to | What |\n| --- | --- | --- |\n${rows.join('')}${END}${after}`
 }
 
@@ -24,12 +26,12 @@ function halves(text: string, mark: string): [string, string] {
   return [text.slice(0, at), text.slice(at + mark.length)]
 }
 
-function subjectOf({ subject, from, to }: Talk): string {
+function subjectOf({ subject, from, to }: Procedure): string {
   if (typeof subject === 'string') return subject
   return subject(String(from) === String(to) ? '<process>' : '<pool>')
 }
 
-function wayOf({ kind, from, to }: Talk): string {
+function wayOf({ kind, from, to }: Procedure): string {
   const [sender, receiver] = [from.map(nameOf).join(', '), to.map(nameOf).join(', ')]
   switch (kind) {
     case 'job':

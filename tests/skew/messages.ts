@@ -16,9 +16,11 @@ export interface Messages {
 export async function readMessages({ folder, isCompiled }: Version): Promise<Messages> {
   const contracts = join(folder, 'packages/contracts/src')
   const load = (name: string): Promise<unknown> => import(join(contracts, `${name}.${isCompiled ? 'js' : 'ts'}`))
-  const { talks } = (await load('bus-roles')) as { talks: Record<string, { messages: Record<string, ZodType> }> }
+  const { procedures } = (await load('bus-roles')) as {
+    procedures: Record<string, { messages: Record<string, ZodType> }>
+  }
   const { keptHead } = (await load('idempotency')) as { keptHead: ZodType }
-  const rows: typeof talks = { ...talks, keptAnswers: { messages: { head: keptHead } } }
+  const rows: typeof procedures = { ...procedures, keptAnswers: { messages: { head: keptHead } } }
   return {
     schemaOf: (row, part) => rows[row]?.messages[part],
     golden: JSON.parse(await readFile(join(contracts, 'golden-messages.json'), 'utf8')) as Golden,

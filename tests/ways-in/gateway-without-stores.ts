@@ -12,7 +12,7 @@ import { encodeJson } from '@gateway/service/talk-as'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { openConfigSource } from '@gateway/config/config-source'
 import { formatKey, randomBase62 } from '@gateway/contracts/api-key'
-import { talks } from '@gateway/contracts/bus-roles'
+import { procedures } from '@gateway/contracts/bus-roles'
 import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import { freePort } from '@gateway/embedded-postgres/free-port'
@@ -55,7 +55,7 @@ export async function startGatewayWithoutStores(file: object): Promise<GatewayWi
   opening.use(
     await stores.durable.consume({
       stream: usageStream.name,
-      subject: talks.usage.subject,
+      subject: procedures.usage.subject,
       consumer: usageConsumers.metering,
       maxBatch: 100,
       async handler(batch) {
@@ -67,10 +67,10 @@ export async function startGatewayWithoutStores(file: object): Promise<GatewayWi
   )
   const window = { window: '2026-11', resetAtMs: Date.now() + 86_400_000 }
   opening.use(
-    await stores.serve(talks.meteringQuota.subject, 'metering', async () => encodeJson({ used: 0, ...window })),
+    await stores.serve(procedures.meteringQuota.subject, 'metering', async () => encodeJson({ used: 0, ...window })),
   )
   const secrets = [{ masterKeyId: '0123456789ab', secret: randomBytes(32).toString('base64url') }]
-  opening.use(await stores.serve(talks.keysAnswerSecrets.subject, 'keys', async () => encodeJson({ secrets })))
+  opening.use(await stores.serve(procedures.keysAnswerSecrets.subject, 'keys', async () => encodeJson({ secrets })))
 
   const routers = await Promise.all(Array.from({ length: ROUTERS }, openBus))
   for (const bus of routers) opening.use(await startRouter({ bus, config, environment: {}, logger }))

@@ -14,8 +14,8 @@ test('slots and alternatives are filled, turns are told apart, and the same file
   const texts = prompts.filter(({ lane }) => lane === 'research').map(({ messages }) => messages[0]?.content)
   expect(texts.length).toBeGreaterThan(1)
   for (const text of texts) expect(text).toMatch(/^weather in (Lyon|Porto) (today|tomorrow)$/)
-  const talk = prompts.find(({ lane }) => lane === 'spark')
-  expect(talk?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+  const rpc = prompts.find(({ lane }) => lane === 'spark')
+  expect(rpc?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
   expect(promptsOf(GRAMMAR, 'en')).toEqual(prompts)
 })
 

@@ -6,11 +6,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
-import { talks } from './bus-roles.ts'
+import { procedures } from './bus-roles.ts'
 import golden from './golden-messages.json' with { type: 'json' }
 import { keptHead } from './idempotency.ts'
 
-const rows = Object.entries({ ...talks, keptAnswers: { messages: { head: keptHead } } })
+const rows = Object.entries({ ...procedures, keptAnswers: { messages: { head: keptHead } } })
 const parts = rows.flatMap(([row, { messages }]) =>
   Object.entries<z.ZodType>(messages).map(([part, schema]) => {
     const known = (golden as unknown as Record<string, Record<string, object[]>>)[row]![part]!

@@ -67,7 +67,7 @@ import { usageBatch } from './usage-event.ts'
 export const busRoles = ['edge', 'router', 'keys', 'metering', 'ctl'] as const
 export type BusRole = (typeof busRoles)[number]
 
-export interface Talk {
+export interface Procedure {
   /**
    * - `job`: taken by one of `to`; frames go both ways
    * - `question`: answered by one of `to`
@@ -95,20 +95,20 @@ const asks =
     ({ kind: 'question', from, to: [to], subject, messages: { request, reply }, isRepeatable: false, about }) as const
 
 /** A question that may be answered twice: a failed answer is asked for again. */
-const repeatable = <Question extends Talk>(question: Question) => ({ ...question, isRepeatable: true })
+const repeatable = <Question extends Procedure>(question: Question) => ({ ...question, isRepeatable: true })
 
 const tells =
   <From extends BusRole, To extends BusRole>(from: From, to: To) =>
   <const Subject extends string, News extends z.ZodType>(subject: Subject, news: News, about: string) =>
     ({ kind: 'news', from: [from], to: [to], subject, messages: { news }, about }) as const
 
-const edgeAsksKeys = asks(['edge'], 'keys')
-const edgeAsksMetering = asks(['edge'], 'metering')
-const operatorAsksKeys = asks(['ctl'], 'keys')
-const operatorAsksMetering = asks(['ctl'], 'metering')
-const routersTell = tells('router', 'router')
+const edgeToKeys = asks(['edge'], 'keys')
+const edgeToMetering = asks(['edge'], 'metering')
+const operatorToKeys = asks(['ctl'], 'keys')
+const operatorToMetering = asks(['ctl'], 'metering')
+const routersPublish = tells('router', 'router')
 
-export const talks = {
+export const procedures = {
   job: {
     kind: 'job',
     from: ['edge'],
@@ -125,9 +125,13 @@ export const talks = {
     messages: { header: followRequest, head: followedHead, end: followedEnd, failure: followedFailure },
     about: "a client's wish to join an answer that runs in that process",
   },
-  routersAlive: routersTell('routers.alive', routerAlive, "once a second: routers share backends' limits"),
-  routersDescribe: routersTell('routers.describe', describeRouter, 'the router that an operator asked asks the others'),
-  routersDescribed: routersTell('routers.described', routerDescribed, 'each router answers that router'),
+  routersAlive: routersPublish('routers.alive', routerAlive, "once a second: routers share backends' limits"),
+  routersDescribe: routersPublish(
+    'routers.describe',
+    describeRouter,
+    'the router that an operator asked asks the others',
+  ),
+  routersDescribed: routersPublish('routers.described', routerDescribed, 'each router answers that router'),
   routersShow: asks(['ctl'], 'router')('routers.show', showRoutersRequest, showRoutersReply, 'how backends are'),
   routersCountTokens: asks(['edge'], 'router')(
     'routers.count-tokens',
@@ -136,31 +140,31 @@ export const talks = {
     "a prompt's tokens by a backend's own count",
   ),
 
-  keysFill: repeatable(edgeAsksKeys('keys.fill', fillRequest, fillReply, "admission's `miss`")),
+  keysFill: repeatable(edgeToKeys('keys.fill', fillRequest, fillReply, "admission's `miss`")),
   keysLookUp: repeatable(
-    edgeAsksKeys('keys.look-up', lookUpRequest, lookUpReply, 'whether a key is alive, while Redis is away'),
+    edgeToKeys('keys.look-up', lookUpRequest, lookUpReply, 'whether a key is alive, while Redis is away'),
   ),
-  keysMintGuest: edgeAsksKeys('keys.mint-guest', mintGuestRequest, mintGuestReply, "a device's guest key"),
-  keysMint: edgeAsksKeys('keys.mint', mintKeyRequest, mintKeyReply, "a signed-in caller's key"),
-  keysRotate: edgeAsksKeys('keys.rotate', rotateKeyRequest, rotateKeyReply, 'a new key for the current one'),
-  keysRevoke: edgeAsksKeys('keys.revoke', revokeKeyRequest, revokeKeyReply, "the end of a caller's key"),
-  keysList: edgeAsksKeys('keys.list', listKeysRequest, listKeysReply, "a signed-in caller's keys"),
+  keysMintGuest: edgeToKeys('keys.mint-guest', mintGuestRequest, mintGuestReply, "a device's guest key"),
+  keysMint: edgeToKeys('keys.mint', mintKeyRequest, mintKeyReply, "a signed-in caller's key"),
+  keysRotate: edgeToKeys('keys.rotate', rotateKeyRequest, rotateKeyReply, 'a new key for the current one'),
+  keysRevoke: edgeToKeys('keys.revoke', revokeKeyRequest, revokeKeyReply, "the end of a caller's key"),
+  keysList: edgeToKeys('keys.list', listKeysRequest, listKeysReply, "a signed-in caller's keys"),
   keysFindSession: repeatable(
-    edgeAsksKeys('keys.find-session', findSessionRequest, findSessionReply, "a signed-in caller's active key"),
+    edgeToKeys('keys.find-session', findSessionRequest, findSessionReply, "a signed-in caller's active key"),
   ),
   keysFindAccount: repeatable(
-    edgeAsksKeys('keys.find-account', findAccountRequest, findAccountReply, "a signed-in caller's account"),
+    edgeToKeys('keys.find-account', findAccountRequest, findAccountReply, "a signed-in caller's account"),
   ),
   keysAnswerSecrets: repeatable(
-    edgeAsksKeys('keys.answer-secrets', answerSecretsRequest, answerSecretsReply, 'the secrets that seal kept answers'),
+    edgeToKeys('keys.answer-secrets', answerSecretsRequest, answerSecretsReply, 'the secrets that seal kept answers'),
   ),
-  keysSetPlan: operatorAsksKeys('keys.set-plan', setPlanRequest, accountReply, "an account's plan"),
-  keysSetOverage: operatorAsksKeys('keys.set-overage', setOverageRequest, accountReply, "an account's overage"),
-  keysTopUp: operatorAsksKeys('keys.top-up', topUpRequest, accountReply, "a top-up of an account's month"),
-  keysShowAccount: operatorAsksKeys('keys.show-account', showAccountRequest, accountReply, 'one account'),
-  keysRevokeById: operatorAsksKeys('keys.revoke-by-id', revokeKeyByIdRequest, revokeKeyByIdReply, 'the end of any key'),
-  keysReseal: operatorAsksKeys('keys.reseal', resealRequest, resealReply, 'seals keys under the current master key'),
-  keysReconcile: operatorAsksKeys(
+  keysSetPlan: operatorToKeys('keys.set-plan', setPlanRequest, accountReply, "an account's plan"),
+  keysSetOverage: operatorToKeys('keys.set-overage', setOverageRequest, accountReply, "an account's overage"),
+  keysTopUp: operatorToKeys('keys.top-up', topUpRequest, accountReply, "a top-up of an account's month"),
+  keysShowAccount: operatorToKeys('keys.show-account', showAccountRequest, accountReply, 'one account'),
+  keysRevokeById: operatorToKeys('keys.revoke-by-id', revokeKeyByIdRequest, revokeKeyByIdReply, 'the end of any key'),
+  keysReseal: operatorToKeys('keys.reseal', resealRequest, resealReply, 'seals keys under the current master key'),
+  keysReconcile: operatorToKeys(
     'keys.reconcile',
     reconcileKeysRequest,
     reconcileKeysReply,
@@ -175,7 +179,7 @@ export const talks = {
     'totals that moved, for the thresholds below',
   ),
 
-  meteringQuota: repeatable(edgeAsksMetering('metering.quota', quotaRequest, quotaReply, 'the quota record')),
+  meteringQuota: repeatable(edgeToMetering('metering.quota', quotaRequest, quotaReply, 'the quota record')),
   meteringAccountUsage: repeatable(
     asks(['edge', 'ctl'], 'metering')(
       'metering.account-usage',
@@ -184,13 +188,13 @@ export const talks = {
       'usage of one account over time',
     ),
   ),
-  meteringUsageByAccount: operatorAsksMetering(
+  meteringUsageByAccount: operatorToMetering(
     'metering.usage-by-account',
     usageByAccountRequest,
     usageByAccountReply,
     'usage of all accounts',
   ),
-  meteringReconcile: operatorAsksMetering(
+  meteringReconcile: operatorToMetering(
     'metering.reconcile',
     reconcileTotalsRequest,
     reconcileTotalsReply,
@@ -221,21 +225,25 @@ export const talks = {
     messages: { event: accountThreshold },
     about: 'for operators: an account has used 80 % or all of its allowance',
   },
-} as const satisfies Record<string, Talk>
+} as const satisfies Record<string, Procedure>
 
-type Talks = typeof talks
-export type TalkName = keyof Talks
-type NamesOf<Kind extends Talk['kind'], Side extends 'from' | 'to', Role> = {
-  [Name in TalkName]: Talks[Name]['kind'] extends Kind ? (Role extends Talks[Name][Side][number] ? Name : never) : never
-}[TalkName]
+type Procedures = typeof procedures
+export type ProcedureName = keyof Procedures
+type NamesOf<Kind extends Procedure['kind'], Side extends 'from' | 'to', Role> = {
+  [Name in ProcedureName]: Procedures[Name]['kind'] extends Kind
+    ? Role extends Procedures[Name][Side][number]
+      ? Name
+      : never
+    : never
+}[ProcedureName]
 
-export type AskedBy<Role extends BusRole> = NamesOf<'question', 'from', Role>
+export type RequestedBy<Role extends BusRole> = NamesOf<'question', 'from', Role>
 export type AnsweredBy<Role extends BusRole> = NamesOf<'question', 'to', Role>
-export type ToldBy<Role extends BusRole> = NamesOf<'news', 'from', Role>
-export type HeardBy<Role extends BusRole> = NamesOf<'news', 'to', Role>
+export type PublishedBy<Role extends BusRole> = NamesOf<'news', 'from', Role>
+export type SubscribedBy<Role extends BusRole> = NamesOf<'news', 'to', Role>
 export type ReportedBy<Role extends BusRole> = NamesOf<'event', 'from', Role>
 
 /** A message as its writer gives it, and as its reader gets it: with defaults. */
-type Messages<Name extends TalkName> = Talks[Name]['messages']
-export type Written<Name extends TalkName, Part extends keyof Messages<Name>> = z.input<Messages<Name>[Part]>
-export type Read<Name extends TalkName, Part extends keyof Messages<Name>> = z.output<Messages<Name>[Part]>
+type Messages<Name extends ProcedureName> = Procedures[Name]['messages']
+export type Written<Name extends ProcedureName, Part extends keyof Messages<Name>> = z.input<Messages<Name>[Part]>
+export type Read<Name extends ProcedureName, Part extends keyof Messages<Name>> = z.output<Messages<Name>[Part]>

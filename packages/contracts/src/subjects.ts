@@ -2,16 +2,16 @@
  * The bus' subjects and queue groups by name, and the durable side's streams and consumers.
  */
 
-import { talks, type AskedBy, type BusRole, type TalkName } from './bus-roles.ts'
+import { procedures, type RequestedBy, type BusRole, type ProcedureName } from './bus-roles.ts'
 
-type Subjects = { readonly [Name in TalkName]: (typeof talks)[Name]['subject'] }
+type Subjects = { readonly [Name in ProcedureName]: (typeof procedures)[Name]['subject'] }
 export const subjects = Object.fromEntries(
-  Object.entries(talks).map(([name, { subject }]) => [name, subject]),
+  Object.entries(procedures).map(([name, { subject }]) => [name, subject]),
 ) as unknown as Subjects
 
-export type OperatorSubject = Subjects[AskedBy<'ctl'>]
+export type OperatorSubject = Subjects[RequestedBy<'ctl'>]
 /** The questions that an operator may ask of a running gateway. */
-export const operatorSubjects = Object.values(talks)
+export const operatorSubjects = Object.values(procedures)
   .filter(({ from }) => from.some((role) => role === 'ctl'))
   .map(({ subject }) => subject as OperatorSubject)
 

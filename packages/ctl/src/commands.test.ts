@@ -2,14 +2,14 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { talks, type Talk } from '@gateway/contracts/bus-roles'
+import { procedures, type Procedure } from '@gateway/contracts/bus-roles'
 import { expect, test } from 'vitest'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')
 const sources = readdirSync(import.meta.dirname).filter((file) => !file.endsWith('.test.ts'))
 
 test('a command asks every question that the bus leaves to operators', () => {
-  const questions = Object.entries<Talk>(talks).filter(
+  const questions = Object.entries<Procedure>(procedures).filter(
     ([, { kind, from }]) => kind === 'question' && from.includes('ctl'),
   )
   const asked = new Set(

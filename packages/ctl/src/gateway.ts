@@ -12,13 +12,13 @@ import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { openNatsBus } from '@gateway/bus/nats'
 import { BusTimeoutError, NoResponderError } from '@gateway/bus/port'
-import { talks, type AskedBy, type Read, type Written } from '@gateway/contracts/bus-roles'
+import { procedures, type RequestedBy, type Read, type Written } from '@gateway/contracts/bus-roles'
 import { isTooLong, OPERATOR_SOCKET } from '@gateway/service/operator-door'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 import { UsageError } from '@gateway/service/report-fatal'
 
 export interface Gateway extends AsyncDisposable {
-  ask<Name extends AskedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>): Promise<Read<Name, 'reply'>>
+  ask<Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>): Promise<Read<Name, 'reply'>>
 }
 
 const TIMEOUT_MS = 10_000
@@ -29,7 +29,7 @@ export async function findGateway(environment: NodeJS.ProcessEnv): Promise<Gatew
   const gateway = await openGateway(environment)
   return {
     async ask(name, question) {
-      const { error } = talks[name].messages.request.safeParse(question)
+      const { error } = procedures[name].messages.request.safeParse(question)
       if (error)
         throw new UsageError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
       return gateway.ask(name, question)
@@ -84,10 +84,12 @@ async function overNats(url: string): Promise<Gateway> {
   return {
     async ask(name, question) {
       try {
-        return await talkAs('ctl', bus).ask(name, question, { timeoutMs: TIMEOUT_MS })
+        return await rpcClient('ctl', bus).ask(name, question, { timeoutMs: TIMEOUT_MS })
       } catch (error) {
         if (error instanceof NoResponderError || error instanceof BusTimeoutError)
-          throw new UsageError(`nobody answers ${talks[name].subject}; a change may hold all the same, so ask again`)
+          throw new UsageError(
+            `nobody answers ${procedures[name].subject}; a change may hold all the same, so ask again`,
+          )
         throw new UsageError(error instanceof Error ? error.message : String(error))
       }
     },
@@ -105,11 +107,11 @@ function throughSocket(socketPath: string): Gateway {
   const lost = `the gateway on ${dirname(socketPath)} does not answer`
   const hung = `${lost} within ${HUNG_AFTER_MS / 1_000} s; a change may hold all the same. If it stays so, restart the gateway and ask again`
   return {
-    ask: <Name extends AskedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
+    ask: <Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
       new Promise<Read<Name, 'reply'>>((resolve, reject) => {
         const tooLate = AbortSignal.timeout(HUNG_AFTER_MS)
         const fail = (error: Error) => reject(new UsageError(tooLate.aborted ? hung : `${lost}: ${error.message}`))
-        const { subject, messages } = talks[name]
+        const { subject, messages } = procedures[name]
         const read = (status: number | undefined, body: string) => {
           if (status === 200) resolve(messages.reply.parse(JSON.parse(body)) as Read<Name, 'reply'>)
           else reject(new UsageError(body || `the gateway answered ${status}`))

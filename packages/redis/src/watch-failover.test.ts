@@ -36,7 +36,7 @@ test('a former primary that the Sentinels cannot reach is left, though it serves
 test('a failover that came while no Sentinel was heard is heard of later', async () => {
   await using redis = await startRedisSentinels()
   await using stack = new AsyncDisposableStack()
-  const doors = await Promise.all(redis.sentinels.map(async (sentinel) => stack.use(await openDoor(sentinel))))
+  const doors = await Promise.all(redis.sentinels.map(async (sentinel) => stack.use(await openSocket(sentinel))))
   const addresses = doors.map(({ port }) => `127.0.0.1:${port}`).join(',')
   await using connection = await openOn(`redis-sentinel://${addresses}#${SENTINEL_NAME}`)
   const before = await connection.epoch()
@@ -88,7 +88,7 @@ function askAll(servers: readonly Server[], command: string, ...args: string[]):
 }
 
 /** A proxy before a Sentinel. Shut, it resets its connections and takes no other. */
-async function openDoor({ url }: Server) {
+async function openSocket({ url }: Server) {
   const sockets = new Set<Socket>()
   let isShut = false
   const server = createServer((near) => {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { answerTogether } from './answer-together.ts'
+import { batchLookUps } from './answer-together.ts'
 
 test('each question gets its own outcome, in batches and places as bounded, whenever it comes', async () => {
   const step = fc.record({ count: fc.integer({ min: 0, max: 30 }), pause: fc.constantFrom('none', 'turn', 'ms') })
@@ -12,7 +12,7 @@ test('each question gets its own outcome, in batches and places as bounded, when
       fc.integer({ min: 1, max: 3 }),
       async (steps, atMost, atOnce) => {
         let underWay = 0
-        const ask = answerTogether<number, string>({
+        const ask = batchLookUps<number, string>({
           atMost,
           atOnce,
           async answer(questions) {
@@ -54,7 +54,7 @@ test('each question gets its own outcome, in batches and places as bounded, when
 
 test('questions of one turn are one batch, and a batch that throws fails them all', async () => {
   const batches: number[][] = []
-  const ask = answerTogether<number, number>({
+  const ask = batchLookUps<number, number>({
     atMost: 100,
     atOnce: 1,
     async answer(questions) {
@@ -74,7 +74,7 @@ test('questions of one turn are one batch, and a batch that throws fails them al
 
 test('of a flood each gets its own answer, in a few batches, and beyond a bound a refusal', async () => {
   let batches = 0
-  const ask = answerTogether<number, number>({
+  const ask = batchLookUps<number, number>({
     atMost: 1_000,
     atOnce: 2,
     mostWaiting: 10_000,

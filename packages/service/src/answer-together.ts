@@ -11,7 +11,7 @@ interface Asked<Question, Answer> {
   reject(error: unknown): void
 }
 
-export function answerTogether<Question, Answer>(options: {
+export function batchLookUps<Question, Answer>(options: {
   /** Questions in a batch. */
   atMost: number
   /** Batches under way. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lookTwice } from './look-twice.ts'
+import { readStable } from './look-twice.ts'
 
 test('what lasts is kept, what was on its way is not, and what is well is looked at once', async () => {
   const looks: (readonly string[])[] = []
@@ -8,7 +8,7 @@ test('what lasts is kept, what was on its way is not, and what is well is looked
     [found('a', 'a lasts'), found('a', 'a passes'), found('b', 'b moves 1')],
     [found('a', 'a lasts'), found('b', 'b moves 2')],
   ]
-  const lasting = await lookTwice(
+  const lasting = await readStable(
     ['a', 'b', 'c'],
     async (accounts) => {
       looks.push(accounts)
@@ -24,5 +24,5 @@ test('what lasts is kept, what was on its way is not, and what is well is looked
 })
 
 test('where nothing is found, nobody waits', async () => {
-  expect(await lookTwice(['a'], async () => [], 3_600_000)).toEqual([])
+  expect(await readStable(['a'], async () => [], 3_600_000)).toEqual([])
 })

@@ -11,7 +11,7 @@ export interface Finding {
   id: string
 }
 
-export async function lookTwice<Found extends Finding>(
+export async function readStable<Found extends Finding>(
   accounts: readonly string[],
   look: (accounts: readonly string[]) => Promise<Found[]>,
   pauseMs: number,

@@ -21,7 +21,7 @@ export function isTooLong(path: string): boolean {
   return Buffer.byteLength(path) > MAX_PATH_BYTES
 }
 
-export async function openOperatorDoor(options: { path: string; bus: Bus; logger: Logger }): Promise<AsyncDisposable> {
+export async function openAdminSocket(options: { path: string; bus: Bus; logger: Logger }): Promise<AsyncDisposable> {
   const { path, bus, logger } = options
   if (isTooLong(path)) {
     logger.warn({ path }, 'the path of the data folder is too long for a socket; the command line cannot be used')

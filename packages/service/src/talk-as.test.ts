@@ -1,12 +1,12 @@
 import { encodeJson } from '@gateway/service/talk-as'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { RemoteError } from '@gateway/bus/port'
-import { talks } from '@gateway/contracts/bus-roles'
+import { procedures } from '@gateway/contracts/bus-roles'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import { expect, expectTypeOf, test } from 'vitest'
 import { createLogger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
-import { type Handlers, serve, talkAs, type Talker } from './talk-as.ts'
+import { type Handlers, serve, rpcClient, type RpcClient } from './talk-as.ts'
 
 const timeoutMs = 1_000
 const logger = createLogger({ service: 'router', level: 'silent' })
@@ -23,7 +23,7 @@ async function openTwo() {
 }
 
 test('a service is offered only what the table lets it say and hear, in the shape of the contract', () => {
-  const wrong = (router: Talker<'router'>, edge: Talker<'edge'>, keys: Talker<'keys'>) => [
+  const wrong = (router: RpcClient<'router'>, edge: RpcClient<'edge'>, keys: RpcClient<'keys'>) => [
     // @ts-expect-error A router asks keys nothing.
     router.ask('keysFill', { account: 'a', keyHash: 'k' }, { timeoutMs }),
     // @ts-expect-error The question has no key's hash.
@@ -46,7 +46,7 @@ test('a service is offered only what the table lets it say and hear, in the shap
     key: string
     plan: string
   }>()
-  const answered = Object.values(talks).filter(({ kind, to }) => kind === 'question' && String(to) === 'metering')
+  const answered = Object.values(procedures).filter(({ kind, to }) => kind === 'question' && String(to) === 'metering')
   expect(answered).toHaveLength(Object.keys(meteringHandlers).length)
 })
 
@@ -64,7 +64,7 @@ test('a question and its answer arrive with the defaults of the contract', async
   await using buses = await openTwo()
   const reply = { accounts: ['a'], drifts: [], isLast: true }
   await using _ = await buses.far.serve(subjects.keysReconcile, groups.keys, async () => encodeJson(reply))
-  const asked = await talkAs('ctl', buses.near).ask('keysReconcile', { after: null, repair: false }, { timeoutMs })
+  const asked = await rpcClient('ctl', buses.near).ask('keysReconcile', { after: null, repair: false }, { timeoutMs })
   expect(asked).toEqual({ ...reply, plans: [] })
 })
 
@@ -79,23 +79,23 @@ test('a question that does not fit its schema reaches no handler, and its asker 
   const wrong = buses.near.request(subjects.meteringWarm, encodeJson({ acount: 'a' }), { timeoutMs })
   await expect(wrong).rejects.toBeInstanceOf(RemoteError)
   expect(handled).toBe(0)
-  const right = talkAs('edge', buses.near).ask('meteringWarm', { account: 'a' }, { timeoutMs })
+  const right = rpcClient('edge', buses.near).ask('meteringWarm', { account: 'a' }, { timeoutMs })
   expect(await right).toEqual({ kind: 'warmed' })
 })
 
 test('an answer that does not fit its schema is no answer', async () => {
   await using buses = await openTwo()
   await using _ = await buses.far.serve(subjects.keysFill, groups.keys, async () => encodeJson({ kind: 'perhaps' }))
-  const asking = talkAs('edge', buses.near).ask('keysFill', { account: 'a', keyHash: 'k' }, { timeoutMs })
+  const asking = rpcClient('edge', buses.near).ask('keysFill', { account: 'a', keyHash: 'k' }, { timeoutMs })
   await expect(asking).rejects.toThrow('kind')
 })
 
 test('news that a listener cannot read are told as a fault of the bus, and the next news are heard', async () => {
   await using buses = await openTwo()
   const heard = Promise.withResolvers<string>()
-  await using _ = await talkAs('edge', buses.far).hear('keysInvalidated', ({ keyId }) => heard.resolve(keyId))
+  await using _ = await rpcClient('edge', buses.far).hear('keysInvalidated', ({ keyId }) => heard.resolve(keyId))
   buses.near.broadcast(subjects.keysInvalidated, Buffer.from('no JSON'))
-  talkAs('keys', buses.near).tell('keysInvalidated', { account: 'a', keyHash: 'k', keyId: 'i', reason: 'revoked' })
+  rpcClient('keys', buses.near).tell('keysInvalidated', { account: 'a', keyHash: 'k', keyId: 'i', reason: 'revoked' })
   expect(await heard.promise).toBe('i')
   expect(buses.failures).toMatchObject([{ name: 'SyntaxError' }])
 })

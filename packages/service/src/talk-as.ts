@@ -9,28 +9,31 @@
 import type { Bus, RequestOptions } from '@gateway/bus/port'
 import {
   type AnsweredBy,
-  type AskedBy,
+  type RequestedBy,
   type BusRole,
-  type HeardBy,
+  type SubscribedBy,
   type Read,
   type ReportedBy,
-  talks,
-  type ToldBy,
+  procedures,
+  type PublishedBy,
   type Written,
 } from '@gateway/contracts/bus-roles'
 import { groups } from '@gateway/contracts/subjects'
 import type { Logger } from '@gateway/telemetry/logger'
 import { DURATION_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
 
-export interface Talker<Role extends BusRole> {
-  ask<Name extends AskedBy<Role>>(
+export interface RpcClient<Role extends BusRole> {
+  ask<Name extends RequestedBy<Role>>(
     name: Name,
     question: Written<Name, 'request'>,
     options: RequestOptions,
   ): Promise<Read<Name, 'reply'>>
   /** Tells every listener that is there now. */
-  tell<Name extends ToldBy<Role>>(name: Name, news: Written<Name, 'news'>): void
-  hear<Name extends HeardBy<Role>>(name: Name, handler: (news: Read<Name, 'news'>) => void): Promise<AsyncDisposable>
+  tell<Name extends PublishedBy<Role>>(name: Name, news: Written<Name, 'news'>): void
+  hear<Name extends SubscribedBy<Role>>(
+    name: Name,
+    handler: (news: Read<Name, 'news'>) => void,
+  ): Promise<AsyncDisposable>
   /** Publishes a durable event, as `Bus.durable`. */
   report<Name extends ReportedBy<Role>>(
     name: Name,
@@ -39,19 +42,19 @@ export interface Talker<Role extends BusRole> {
   ): Promise<void>
 }
 
-export function talkAs<Role extends BusRole>(_role: Role, bus: Bus): Talker<Role> {
+export function rpcClient<Role extends BusRole>(_role: Role, bus: Bus): RpcClient<Role> {
   return {
-    async ask<Name extends AskedBy<Role>>(name: Name, question: Written<Name, 'request'>, options: RequestOptions) {
-      const { subject, messages } = talks[name]
+    async ask<Name extends RequestedBy<Role>>(name: Name, question: Written<Name, 'request'>, options: RequestOptions) {
+      const { subject, messages } = procedures[name]
       const reply = await bus.request(subject, encodeJson(question), options)
       return messages.reply.parse(decodeJson(reply)) as Read<Name, 'reply'>
     },
-    tell: (name, news) => bus.broadcast(talks[name].subject, encodeJson(news)),
-    hear<Name extends HeardBy<Role>>(name: Name, handler: (news: Read<Name, 'news'>) => void) {
-      const { subject, messages } = talks[name]
+    tell: (name, news) => bus.broadcast(procedures[name].subject, encodeJson(news)),
+    hear<Name extends SubscribedBy<Role>>(name: Name, handler: (news: Read<Name, 'news'>) => void) {
+      const { subject, messages } = procedures[name]
       return bus.listen(subject, (payload) => handler(messages.news.parse(decodeJson(payload)) as Read<Name, 'news'>))
     },
-    report: (name, event, options) => bus.durable.publish(talks[name].subject, encodeJson(event), options),
+    report: (name, event, options) => bus.durable.publish(procedures[name].subject, encodeJson(event), options),
   }
 }
 
@@ -82,7 +85,7 @@ export async function serve<Role extends keyof typeof groups>(
   const answering = new Set<Promise<Uint8Array>>()
 
   async function serveOne(name: AnsweredBy<Role>): Promise<AsyncDisposable> {
-    const { subject, messages } = talks[name]
+    const { subject, messages } = procedures[name]
     const handle = handlers[name] as (question: unknown) => Promise<object>
     async function answer(payload: Uint8Array): Promise<Uint8Array> {
       const startedAtMs = performance.now()

@@ -57,13 +57,13 @@ export interface Crowd extends AsyncDisposable {
   readonly longestMs: number
 }
 
-/** Opens them and goes on with each as it is told: `talk` is called every `everyMs`. */
+/** Opens them and goes on with each as it is told: `rpc` is called every `everyMs`. */
 export async function openCrowd(
   port: number,
   count: number,
-  talk: { first?: string; every?: (turn: number) => string; everyMs?: number; read?: boolean },
+  rpc: { first?: string; every?: (turn: number) => string; everyMs?: number; read?: boolean },
 ): Promise<Crowd> {
-  const { first = '', every, everyMs = 1_000, read = true } = talk
+  const { first = '', every, everyMs = 1_000, read = true } = rpc
   const sockets = new Set<Socket>()
   const openedAtMs = performance.now()
   let lastEndMs = 0

@@ -8,8 +8,8 @@
 import type { Bus } from '@gateway/bus/port'
 import type { FindSessionReply, FindSessionRequest, KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
-import { type AskedBy, type Read, talks, type Written } from '@gateway/contracts/bus-roles'
-import { talkAs } from '@gateway/service/talk-as'
+import { type RequestedBy, type Read, procedures, type Written } from '@gateway/contracts/bus-roles'
+import { rpcClient } from '@gateway/service/talk-as'
 import { keepFigures } from './keep-figures.ts'
 
 export type KeysClient = ReturnType<typeof createKeysClient>
@@ -84,7 +84,7 @@ export function createMeteringClient(bus: Bus) {
 const COUNT_TIMEOUT_MS = 2_500
 
 export function createRoutersClient(bus: Bus) {
-  const edge = talkAs('edge', bus)
+  const edge = rpcClient('edge', bus)
   return {
     countTokens: (question: Written<'routersCountTokens', 'request'>) =>
       edge.ask('routersCountTokens', question, { timeoutMs: COUNT_TIMEOUT_MS }),
@@ -112,13 +112,13 @@ const FAILURE_PASSES_WITHIN_MS = 2_000
 /** Longer than a busy service takes. */
 const SILENT_FOR_MS = 1_000
 
-type Ask<Name extends AskedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
+type Ask<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
 
 /** Makes the function that asks one of the table's questions. */
-export function asksOn(bus: Bus): <Name extends AskedBy<'edge'>>(name: Name) => Ask<Name> {
-  const edge = talkAs('edge', bus)
+export function asksOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Ask<Name> {
+  const edge = rpcClient('edge', bus)
   return (name) => async (question) => {
-    const patience = talks[name].isRepeatable
+    const patience = procedures[name].isRepeatable
       ? { failingForMs: FAILURE_PASSES_WITHIN_MS, silentForMs: SILENT_FOR_MS }
       : {}
     try {

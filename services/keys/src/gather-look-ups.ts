@@ -4,7 +4,7 @@
  * the most, whatever else is asked. Beyond a bound a question is refused at once.
  */
 
-import { answerTogether } from '@gateway/service/answer-together'
+import { batchLookUps } from '@gateway/service/answer-together'
 import { areKeysOf, findGuestDevices, type GuestDevice } from './db/keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
 
@@ -18,11 +18,11 @@ export interface LookUps {
 }
 
 export function openLookUps(database: KeysDatabase): LookUps {
-  const isKeyOf = answerTogether({
+  const isKeyOf = batchLookUps({
     ...BOUNDS,
     answer: async (keys: { account: string; hash: Buffer }[]) => answered(await areKeysOf(database, keys)),
   })
-  const guestDevice = answerTogether({
+  const guestDevice = batchLookUps({
     ...BOUNDS,
     answer: async (hashes: Buffer[]) => answered(await findGuestDevices(database, hashes)),
   })

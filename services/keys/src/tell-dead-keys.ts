@@ -7,7 +7,7 @@
 
 import type { Bus } from '@gateway/bus/port'
 import type { KeysInvalidated } from '@gateway/contracts/developer-keys-api'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 
 export interface DeadKeyTeller extends Disposable {
   tell(news: KeysInvalidated): void
@@ -18,7 +18,7 @@ const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 16_000]
 
 /** Disposing tells once more at once. */
 export function openDeadKeyTeller(bus: Bus): DeadKeyTeller {
-  const keys = talkAs('keys', bus)
+  const keys = rpcClient('keys', bus)
   const waiting = new Map<string, { news: KeysInvalidated; timer: NodeJS.Timeout }>()
 
   function tell(news: KeysInvalidated, times = 0): void {

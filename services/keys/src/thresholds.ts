@@ -9,7 +9,7 @@
 import type { AccountThreshold, NoteStandingReply, NoteStandingRequest } from '@gateway/contracts/standing'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { repeat } from '@gateway/service/repeat'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { sql } from 'kysely'
 import type { KeysContext } from './keys-context.ts'
@@ -73,7 +73,7 @@ function announceOne({ bus, database }: AnnouncingContext): Promise<'announced' 
   return database.transaction().execute(async (transaction) => {
     const threshold = await lockUntold(transaction)
     if (!threshold) return 'nothing'
-    await talkAs('keys', bus).report('accountThreshold', eventOf(threshold), { timeoutMs: STORED_WITHIN_MS })
+    await rpcClient('keys', bus).report('accountThreshold', eventOf(threshold), { timeoutMs: STORED_WITHIN_MS })
     await noteAnnounced(transaction, threshold)
     return 'announced'
   })

@@ -11,7 +11,7 @@
 
 import { monthOf } from '@gateway/admission/month'
 import type { Bus } from '@gateway/bus/port'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 import type { NoteStandingRequest } from '@gateway/contracts/standing'
 import type { Logger } from '@gateway/telemetry/logger'
 import { repeat } from '@gateway/service/repeat'
@@ -27,7 +27,7 @@ export interface KeyUse {
 const MINUTE_MS = 60_000
 
 export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
-  const metering = talkAs('metering', bus)
+  const metering = rpcClient('metering', bus)
   let minute = 0
   let told = new Set<string>()
 
@@ -97,7 +97,7 @@ export function startTellingStanding(parts: {
 
   async function tell(totals: NoteStandingRequest['totals']): Promise<void> {
     if (totals.length === 0) return
-    await talkAs('metering', bus).ask('keysNoteStanding', { totals }, { timeoutMs: TIMEOUT_MS })
+    await rpcClient('metering', bus).ask('keysNoteStanding', { totals }, { timeoutMs: TIMEOUT_MS })
   }
 
   let away = false

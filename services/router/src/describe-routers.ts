@@ -10,7 +10,7 @@ import type { Bus } from '@gateway/bus/port'
 import type { BackendView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
-import { serve, talkAs, type Handlers } from '@gateway/service/talk-as'
+import { serve, rpcClient, type Handlers } from '@gateway/service/talk-as'
 import { viewHealth, type Clocks } from './core/backend-health.ts'
 import type { Backend, Fleet } from './fleet.ts'
 import type { Router } from './router.ts'
@@ -32,7 +32,7 @@ export interface DescribedRouter {
 
 export async function describeRouters(described: DescribedRouter): Promise<AsyncDisposable> {
   const { bus, alive } = described
-  const router = talkAs('router', bus)
+  const router = rpcClient('router', bus)
   /** Questions of this router that are open. */
   const asked = new Map<string, (view: RouterView) => void>()
   await using starting = new AsyncDisposableStack()

@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Bus } from '@gateway/bus/port'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 import { shareAmong, WHOLE, type Heard, type Share } from './core/share-limit.ts'
 
 const ANNOUNCE_EVERY_MS = 1_000
@@ -25,7 +25,7 @@ export async function followRouters(
   bus: Bus,
   { onShare, held }: { onShare(share: Share): void; held(): Record<string, number> },
 ): Promise<LiveRouters> {
-  const router = talkAs('router', bus)
+  const router = rpcClient('router', bus)
   const heard = new Map<string, Heard>()
   let last = WHOLE
   let isLeaving = false

@@ -7,7 +7,7 @@
 import type { Bus } from '@gateway/bus/port'
 import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 import { requestFields } from '@gateway/telemetry/tracing'
 import type { Run, Shown } from './handlers/run.ts'
 import type { RouterMetrics } from './metrics.ts'
@@ -22,7 +22,7 @@ export interface UsageReports {
 const STORED_WITHIN_MS = 30_000
 
 export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics['tokens']): UsageReports {
-  const router = talkAs('router', bus)
+  const router = rpcClient('router', bus)
   const pending = new Set<Promise<void>>()
 
   async function publish(run: Run, shown: Shown): Promise<void> {

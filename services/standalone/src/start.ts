@@ -23,7 +23,7 @@ import { openHealthServer } from '@gateway/service/health'
 import { createLogger } from '@gateway/telemetry/logger'
 import { countLapsedLeases, createProcessMetrics, measureBus } from '@gateway/telemetry/process-metrics'
 import { inDataFolder, openDataFolder } from '@gateway/service/data-folder'
-import { openOperatorDoor, OPERATOR_SOCKET } from '@gateway/service/operator-door'
+import { openAdminSocket, OPERATOR_SOCKET } from '@gateway/service/operator-door'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import { startBackend } from '@gateway/stand-ins/backend'
 import type { StandaloneSettings } from './config.ts'
@@ -100,7 +100,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const checks = { edge: edge.ready, router: router.ready, keys: keys.ready, metering: metering.ready }
   opening.use(await openHealthServer({ port: settings.healthPort, checks, metrics }))
   const door = join(dataDir, OPERATOR_SOCKET)
-  opening.use(await openOperatorDoor({ path: door, bus: opening.use(await openMemoryBus({ hub })), logger }))
+  opening.use(await openAdminSocket({ path: door, bus: opening.use(await openMemoryBus({ hub })), logger }))
 
   const opened = opening.move()
   const forGuests = config.current.models.filter(({ guest, type }) => guest && type === 'chat').map(({ id }) => id)

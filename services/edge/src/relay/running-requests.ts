@@ -7,7 +7,7 @@ import { InFlightMap } from '@gateway/in-flight/collections'
 import type { EdgeAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
 import { atMost } from '@gateway/service/start-service'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { RememberedPlans } from '../admit/remember-accounts.ts'
 
@@ -113,7 +113,7 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
  * The tombstone in the admission store refuses the key, and so does the edge's memory where it asks a former primary.
  */
 export function followDeadKeys(bus: Bus, running: RunningRequests, plans: RememberedPlans): Promise<AsyncDisposable> {
-  return talkAs('edge', bus).hear('keysInvalidated', ({ reason, keyHash }) => {
+  return rpcClient('edge', bus).hear('keysInvalidated', ({ reason, keyHash }) => {
     plans.rememberDeadKey(keyHash)
     if (reason !== 'rotated') running.cutKey(keyHash)
   })

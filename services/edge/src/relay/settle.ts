@@ -10,7 +10,7 @@ import { atTurnsEnd } from '@gateway/bus/event-loop'
 import type { PlannedJob } from '@gateway/contracts/job'
 import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import { failpoint } from '@gateway/service/failpoint'
-import { talkAs } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/talk-as'
 import { chargeFor } from '@gateway/pricing/charge'
 import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
 import type { Charge } from '../core/last-word.ts'
@@ -100,7 +100,7 @@ interface Batch {
 
 /** `onStored`: of an account's request. */
 export function createUsageReporter(bus: Bus, onStored: (account: string) => void): Edge['usage'] {
-  const edge = talkAs('edge', bus)
+  const edge = rpcClient('edge', bus)
   let open: Batch | null = null
 
   function openBatch(): Batch {

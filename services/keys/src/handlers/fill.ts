@@ -6,7 +6,7 @@
  */
 
 import type { FillReply, FillRequest } from '@gateway/contracts/keys-api'
-import { answerTogether } from '@gateway/service/answer-together'
+import { batchLookUps } from '@gateway/service/answer-together'
 import type { KeysContext } from '../keys-context.ts'
 import { fillAccounts, type AskedAccount } from '../fill-admission.ts'
 
@@ -14,7 +14,7 @@ const ACCOUNTS_AT_A_TIME = 256
 const BATCHES_AT_ONCE = 2
 
 export function fillTogether(context: KeysContext): (question: FillRequest) => Promise<FillReply> {
-  const fill = answerTogether<FillRequest, FillReply>({
+  const fill = batchLookUps<FillRequest, FillReply>({
     atMost: ACCOUNTS_AT_A_TIME,
     atOnce: BATCHES_AT_ONCE,
     answer: (questions) => fillMany(context, questions),

@@ -4,7 +4,7 @@
  */
 
 import type { AccountPlan, ReconcileKeysReply, ReconcileKeysRequest } from '@gateway/contracts/reconcile-api'
-import { lookTwice } from '@gateway/service/look-twice'
+import { readStable } from '@gateway/service/look-twice'
 import { compareFacts, type FactsFinding } from '../core/compare-facts.ts'
 import { extraIn, unitOf } from '../core/plans.ts'
 import { pageOfAccounts, raiseVersionTo, readAdmissionFacts, readHeldPlans, type AskedFacts } from '../db/facts.ts'
@@ -23,7 +23,7 @@ export async function reconcile(
 ): Promise<ReconcileKeysReply> {
   const accounts = await pageOfAccounts(context.database, after, ACCOUNTS_AT_A_TIME)
   const isLast = accounts.length < ACCOUNTS_AT_A_TIME
-  const findings = await lookTwice(accounts, (some) => look(context, some), onItsWayMs)
+  const findings = await readStable(accounts, (some) => look(context, some), onItsWayMs)
   if (repair) for (const finding of findings) await mend(context, finding)
   const still = repair && findings.length > 0 ? await look(context, accounts) : findings
   const left = new Set(still.map(({ id }) => id))

@@ -5,7 +5,7 @@
 
 import type { MeteringAdmission } from '@gateway/admission/port'
 import type { AccountPlan, ReconcileTotalsReply, ReconcileTotalsRequest } from '@gateway/contracts/reconcile-api'
-import { lookTwice } from '@gateway/service/look-twice'
+import { readStable } from '@gateway/service/look-twice'
 import { compareTotals, compareUnit, type TotalsFinding } from '../core/compare-totals.ts'
 import { readRecorded } from '../db/ledger.ts'
 import { readCurrentTotals } from '../settlement.ts'
@@ -27,7 +27,7 @@ export async function reconcile(
   onItsWayMs: number = ON_ITS_WAY_MS,
 ): Promise<ReconcileTotalsReply> {
   const planOf = new Map(plans.map((plan) => [plan.account, plan]))
-  const findings = await lookTwice(accounts, (some) => look(context, some, planOf), onItsWayMs)
+  const findings = await readStable(accounts, (some) => look(context, some, planOf), onItsWayMs)
   if (repair) await mendAll(context, findings)
   const still = repair && findings.length > 0 ? await look(context, accounts, planOf) : findings
   const left = new Set(still.map(({ id }) => id))

@@ -7,7 +7,7 @@
 
 import type { MeteringAdmission } from '@gateway/admission/port'
 import type { WarmReply, WarmRequest } from '@gateway/contracts/metering-api'
-import { answerTogether } from '@gateway/service/answer-together'
+import { batchLookUps } from '@gateway/service/answer-together'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
 import type { StandingTeller } from '../tell-keys.ts'
@@ -22,7 +22,7 @@ const ACCOUNTS_AT_A_TIME = 256
 const BATCHES_AT_ONCE = 2
 
 export function warmTogether(context: WarmContext): (question: WarmRequest) => Promise<WarmReply> {
-  const warm = answerTogether<string, void>({
+  const warm = batchLookUps<string, void>({
     atMost: ACCOUNTS_AT_A_TIME,
     atOnce: BATCHES_AT_ONCE,
     answer: (accounts) => warmMany(context, accounts),
