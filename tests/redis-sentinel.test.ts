@@ -25,7 +25,7 @@ import {
 import { expectMeteredOnce } from './promises/ledger.ts'
 import { startLoad } from './promises/load.ts'
 
-const PATIENCE = { timeout: 60_000, interval: 100 }
+const TIMEOUTS = { timeout: 60_000, interval: 100 }
 
 test('Redis fails over under load, twice, and nobody notices', async () => {
   await using stack = new AsyncDisposableStack()
@@ -38,7 +38,7 @@ test('Redis fails over under load, twice, and nobody notices', async () => {
   const load = startLoad(gateway, [live.key], { model: 'svc-core', clients: 4 })
   const moreIsServed = async () => {
     const before = load.outcomes.length
-    await expect.poll(() => load.outcomes.length, PATIENCE).toBeGreaterThan(before + 20)
+    await expect.poll(() => load.outcomes.length, TIMEOUTS).toBeGreaterThan(before + 20)
   }
   const theStoreDecides = async () => {
     const before = await countDecidedAlone(cluster)
@@ -48,15 +48,15 @@ test('Redis fails over under load, twice, and nobody notices', async () => {
   const failOver = async (to: Server, strike: () => Promise<unknown>) => {
     await moreIsServed()
     await strike()
-    await expect.poll(() => replicationOf(to), PATIENCE).toContain('role:master')
-    await expect.poll(theStoreDecides, PATIENCE).toBe(true)
+    await expect.poll(() => replicationOf(to), TIMEOUTS).toContain('role:master')
+    await expect.poll(theStoreDecides, TIMEOUTS).toBe(true)
     for (const url of gateway.urls) expect((await chat(url, dead.key)).status).toBe(401)
   }
 
   await failOver(redis.replica, () => redis.primary.kill('SIGSTOP'))
   await redis.primary.kill('SIGCONT')
   // The Sentinels make it a replica when they hear of it again.
-  await expect.poll(() => replicationOf(redis.primary), PATIENCE).toContain('master_link_status:up')
+  await expect.poll(() => replicationOf(redis.primary), TIMEOUTS).toContain('master_link_status:up')
   await failOver(redis.primary, () => redis.replica.kill())
 
   await load.stop()
@@ -66,7 +66,7 @@ test('Redis fails over under load, twice, and nobody notices', async () => {
     'select sum(charge)::bigint as charged from metering.ledger',
   )
   const totalsDiffer = async () => Math.abs((await quotaOf(live, gateway.urls[0])).used - rows[0]!.charged / 1_000) >= 1
-  await expect.poll(totalsDiffer, PATIENCE).toBe(false)
+  await expect.poll(totalsDiffer, TIMEOUTS).toBe(false)
 })
 
 function chat(url: string, key: string) {

@@ -7,7 +7,7 @@ import { describeEnvironment } from '../harness/machine.ts'
 import { compileNative } from '../harness/native.ts'
 import { readResult, writeResult } from '../harness/results.ts'
 import type { Prepared, Subject } from '../subjects/subject.ts'
-import { publishFleet } from '../report/publish-fleet.ts'
+import { publishBackends } from '../report/publish-fleet.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { comparison, type Comparison } from './launch-result.ts'
 import { measureLaunch, type Step } from './measure.ts'
@@ -59,7 +59,7 @@ export async function compare(options: CompareOptions): Promise<void> {
 async function publish(result: Comparison): Promise<void> {
   await writeResult(PART, result)
   await writeIntoReadme(PART, reportComparison(result))
-  await publishFleet()
+  await publishBackends()
 }
 
 /** What an earlier run on the same code and machine has measured counts. */

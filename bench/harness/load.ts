@@ -34,7 +34,7 @@ export interface LoadOptions {
   /** How long running requests may take to end; 0 cuts them. */
   drainSeconds?: number
   /** A client that has waited so long gives up and closes its connection; without it, none does. */
-  patienceSeconds?: number
+  timeoutSeconds?: number
   signal?: AbortSignal
 }
 
@@ -104,7 +104,7 @@ export async function runLoad(program: string, door: Door, order: Order, options
     if (options.rampSeconds !== undefined) args.push('--ramp', String(options.rampSeconds))
     if (options.measureAfterSeconds !== undefined) args.push('--after', String(options.measureAfterSeconds))
     if (options.drainSeconds !== undefined) args.push('--drain', String(options.drainSeconds))
-    if (options.patienceSeconds !== undefined) args.push('--patience', String(options.patienceSeconds))
+    if (options.timeoutSeconds !== undefined) args.push('--patience', String(options.timeoutSeconds))
     if (order.stream && (door.dialect ?? 'chat') === 'chat') args.push('--expect-done')
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], signal: options.signal })
     const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])

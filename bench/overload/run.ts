@@ -22,7 +22,7 @@ const PART = 'overload'
 const PART_BEFORE = 'overload-before'
 const TIMES = [1, 2, 3, 5]
 const SECONDS = 12
-const PATIENCE_SECONDS = 2
+const TIMEOUT_SECONDS = 2
 /** More than are busy while the gateway keeps up. A client that finds none free gives up at once. */
 const CONNECTIONS = 4_000
 /** As many as the gateway takes on at once without refusing any: a load on more connections costs it more per request. */
@@ -101,8 +101,8 @@ async function measureLevel(run: Run, times: number, offered: number, signal: Ab
     seconds: SECONDS,
     rate: offered,
     rampSeconds: RAMP_SECONDS,
-    patienceSeconds: PATIENCE_SECONDS,
-    drainSeconds: PATIENCE_SECONDS + 1,
+    timeoutSeconds: TIMEOUT_SECONDS,
+    drainSeconds: TIMEOUT_SECONDS + 1,
   })
   const due = offered * SECONDS
   const { latency, impatient } = load

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeFleet, limitsOfOne } from './fleet.ts'
+import { describeBackends, limitsOfOne } from './fleet.ts'
 
 const costs = {
   perRequestMs: {
@@ -27,7 +27,7 @@ test('a slow ledger is named before everything that is faster', () => {
 })
 
 test('ten times the load needs ten times the processes', () => {
-  const edges = describeFleet(costs)
+  const edges = describeBackends(costs)
     .split('\n')
     .find((line) => line.startsWith('| edge'))!
     .split('|')

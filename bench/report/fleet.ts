@@ -75,7 +75,7 @@ export function limitsOfOne(costs: UnitCosts): Limit[] {
     .sort((a, b) => a.perSecond - b.perSecond)
 }
 
-export function describeFleet(costs: UnitCosts): string {
+export function describeBackends(costs: UnitCosts): string {
   const [first, second] = limitsOfOne(costs)
   return [
     first &&

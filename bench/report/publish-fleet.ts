@@ -9,14 +9,14 @@ import { readResult } from '../harness/results.ts'
 import { spreadOf } from '../harness/statistics.ts'
 import { scaleResult } from '../scale/curve.ts'
 import { gateway } from '../subjects/gateway.ts'
-import { describeFleet } from './fleet.ts'
+import { describeBackends } from './fleet.ts'
 import { writeIntoPage } from './pages.ts'
 
 const PAGE = join(ROOT, 'docs', 'scaling.md')
 /** Streams at once at which a chunk's cost is taken: few cost more, since little travels together. */
 const CHUNK_COST_AT = 300
 
-export async function publishFleet(): Promise<void> {
+export async function publishBackends(): Promise<void> {
   const launches = (await readResult('compare', comparison))?.launches.filter(({ subject }) => subject === gateway.name)
   const perRequestMs = medians(launches?.flatMap(({ plain }) => (plain ? [plain.cpuMs] : [])) ?? [])
   const perChunkMs = medians(
@@ -28,7 +28,7 @@ export async function publishFleet(): Promise<void> {
   const point = (await readResult('scale', scaleResult))?.curves['ledger']?.points.at(-1)
   const rowsPerSecond = point?.values['perSecond']
   const ledger = rowsPerSecond === undefined ? undefined : { rowsPerSecond, held: Number(point?.x) }
-  await writeIntoPage(PAGE, 'fleet', describeFleet({ perRequestMs, perChunkMs, ledger }))
+  await writeIntoPage(PAGE, 'fleet', describeBackends({ perRequestMs, perChunkMs, ledger }))
 }
 
 function medians(all: Costs[]): Costs | undefined {

@@ -10,7 +10,7 @@ import { watchNeighbours } from '../harness/neighbours.ts'
 import { readResult, writeResult } from '../harness/results.ts'
 import { drawChart } from '../report/chart.ts'
 import { describeTaking, figure, table } from '../report/markdown.ts'
-import { publishFleet } from '../report/publish-fleet.ts'
+import { publishBackends } from '../report/publish-fleet.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { scaleResult, type Curve, type ScaleResult, type Scaling } from './curve.ts'
 import { scaleInstances } from './instances.ts'
@@ -86,7 +86,7 @@ async function publish(result: ScaleResult): Promise<void> {
     await writeFile(join(RESULTS, `scale-${name}.svg`), drawn)
   }
   await writeIntoReadme(PART, reportScale(result))
-  await publishFleet()
+  await publishBackends()
 }
 
 function reportScale({ environment, curves }: ScaleResult): string {

@@ -17,7 +17,7 @@ import { InFlightList } from '../../packages/in-flight/src/collections.ts'
 import type { Admitted } from '../../services/edge/src/admit/admit.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../../services/edge/src/read/bytes-in-flight.ts'
 import { httpClient } from '../../services/edge/src/relay/http-client.ts'
-import type { Edge, Reported } from '../../services/edge/src/edge.ts'
+import type { EdgeContext, Reported } from '../../services/edge/src/edge.ts'
 import { openIntake } from '../../services/edge/src/listen/intake.ts'
 import { edgeMetrics } from '../../services/edge/src/metrics.ts'
 import { relayAnswer } from '../../services/edge/src/relay/relay-answer.ts'
@@ -25,12 +25,12 @@ import { trackRunningRequests } from '../../services/edge/src/relay/running-requ
 import { plannedJob } from '../../services/edge/test/planned-job.ts'
 import { unused } from '../../services/edge/test/unused.ts'
 import { AnswerMemory } from '../../services/router/src/answer-memory.ts'
-import { openFleet } from '../../services/router/src/fleet.ts'
+import { openBackendRegistry } from '../../services/router/src/fleet.ts'
 import { serveJob } from '../../services/router/src/handlers/serve-job.ts'
 import { routerMetrics } from '../../services/router/src/metrics.ts'
-import { openPlaces } from '../../services/router/src/places.ts'
+import { openConcurrencyLimiter } from '../../services/router/src/places.ts'
 import { openUsageReports } from '../../services/router/src/report-usage.ts'
-import type { Router } from '../../services/router/src/router.ts'
+import type { RouterContext } from '../../services/router/src/router.ts'
 import { openShortageNews } from '../../services/router/src/tell-operator.ts'
 import { caller, driveBackends, WORD, type DrivenCall } from './backend-calls.ts'
 import { simulateClient, type SimulatedClient } from './simulated-client.ts'
@@ -154,13 +154,13 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
           report(index, (JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events),
       },
     } as unknown as Bus
-    const fleet = openFleet({})
-    fleet.apply(CONFIG)
-    const router: Router = {
+    const backendRegistry = openBackendRegistry({})
+    backendRegistry.apply(CONFIG)
+    const router: RouterContext = {
       bus,
       logger,
-      fleet,
-      places: openPlaces(),
+      backendRegistry,
+      places: openConcurrencyLimiter(),
       tokens: {
         count: async (text: string) => text.split(WORD).length - 1,
         textsOf: async () => [],
@@ -186,7 +186,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
   }
 
   /** Every member of an edge stands here, so that nobody adds one and leaves it out of these tests unseen. */
-  function openEdge(): Edge {
+  function openEdge(): EdgeContext {
     const bus = Object.create(edgeBus, {
       dispatch: {
         value: (...[offer, events]: Parameters<Bus['dispatch']>) => {

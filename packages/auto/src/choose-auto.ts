@@ -6,7 +6,7 @@
 
 import type { ChatMessage } from '@gateway/contracts/chat'
 import { follow, type Features, readFeatures } from './features.ts'
-import { type Lane, LANE_IDS, LANES, seat } from './lanes.ts'
+import { type Lane, LANE_IDS, LANES, slot } from './lanes.ts'
 import { type LearntLanes, ownLaneOf } from './own-lanes.ts'
 import { laneShares, readModel } from './model.ts'
 import { readTurns } from './read-text.ts'
@@ -52,7 +52,7 @@ export function chooseAuto(messages: ChatMessage[], laneIds: string[], { lean, o
   if (ownLane) return { ...ownLane, reason: OWN_LANE_REASON }
   const judgement = judge(messages)
   const { lane, reason, confidence } = lean ? leanOn(judgement, laneIds, lean) : judgement
-  const { laneId, wanted } = seat(lane, laneIds)
+  const { laneId, wanted } = slot(lane, laneIds)
   if (!wanted) return { laneId, reason: STAND_IN_REASON }
   return confidence === undefined ? { laneId, reason } : { laneId, reason, confidence }
 }

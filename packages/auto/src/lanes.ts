@@ -25,7 +25,7 @@ const STAND_INS: Readonly<Record<Lane, readonly Lane[]>> = {
   code: ['atlas', 'nova', 'bolt', 'research', 'spark'],
 }
 
-export interface Seat {
+export interface LaneSlot {
   laneId: string
   /** Whether the wanted lane itself was among the usable ones. */
   wanted: boolean
@@ -35,7 +35,7 @@ export interface Seat {
  * The usable lane for a wanted one. Ids that are none of the six come last, in the operator's order. `laneIds` holds
  * at least one id; an empty list yields the wanted lane's own id.
  */
-export function seat(wanted: Lane, laneIds: readonly string[]): Seat {
+export function slot(wanted: Lane, laneIds: readonly string[]): LaneSlot {
   const own = LANE_IDS[wanted]
   if (laneIds.includes(own)) return { laneId: own, wanted: true }
   for (const standIn of STAND_INS[wanted]) {

@@ -1,12 +1,12 @@
 /** Times and sizes of the bus. The defaults are the design's; tests shrink them. */
 
 import type { LivenessTiming } from './core/liveness.ts'
-import type { Patience } from './core/messages.ts'
+import type { TimeoutPolicy } from './core/messages.ts'
 
 const KiB = 1024
 const MiB = 1024 * KiB
 
-export interface Tuning extends Patience, LivenessTiming {
+export interface Tuning extends TimeoutPolicy, LivenessTiming {
   /** No accept within this time: the job is unavailable here. Longer while workers are busy, up to the second. */
   acceptTimeoutMs: number
   acceptTimeoutMostMs: number

@@ -39,9 +39,15 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The PostgreSQL processes of the data folder (its real path): they all work in it. `suspect` is from its pid file. */
-export async function postgresProcessesOn(dataDirectory: string, suspect: number | undefined): Promise<number[]> {
-  if (!onLinux) return suspect !== undefined && (await isPostgresByCommand(suspect, dataDirectory)) ? [suspect] : []
+/** The PostgreSQL processes of the data folder (its real path): they all work in it. `pendingFailure` is from its pid file. */
+export async function postgresProcessesOn(
+  dataDirectory: string,
+  pendingFailure: number | undefined,
+): Promise<number[]> {
+  if (!onLinux)
+    return pendingFailure !== undefined && (await isPostgresByCommand(pendingFailure, dataDirectory))
+      ? [pendingFailure]
+      : []
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)
   const members = await Promise.all(pids.map((pid) => isPostgresByFolder(pid, dataDirectory)))
   return pids.filter((_, index) => members[index])

@@ -9,7 +9,7 @@ import { keySlot } from './cluster-map.ts'
 
 const TIMEOUT_MS = 250
 /** Of a connection that still waits while the others have given up, however slow the machine. */
-const PATIENT_MS = 100 * TIMEOUT_MS
+const LONG_TIMEOUT_MS = 100 * TIMEOUT_MS
 
 class NotesUnavailableError extends Error {}
 
@@ -136,7 +136,7 @@ describe('while a slot is on its way to another node', () => {
     await connection.run(COUNT_BOTH, keys, [])
     const move = await cluster.beginMove(keySlot(tag), { from: 0, to: 2 })
     await move.moveKeys(/a$/)
-    await using patient = await connect({ timeoutMs: PATIENT_MS })
+    await using patient = await connect({ timeoutMs: LONG_TIMEOUT_MS })
     const waiting = patient.run(COUNT_BOTH, keys, [])
     await delay(100)
     await move.moveKeys()
@@ -151,7 +151,7 @@ describe('while a slot is on its way to another node', () => {
     const part = connection.partOf(tag)
     const move = await cluster.beginMove(keySlot(tag), { from: 0, to: 2 })
     await move.moveKeys(/a$/)
-    await using patient = await connect({ timeoutMs: PATIENT_MS })
+    await using patient = await connect({ timeoutMs: LONG_TIMEOUT_MS })
     const waiting = patient.run(COUNT_BOTH, keys, [])
     expect(await errorOf(connection.run(COUNT_BOTH, keys, []))).toBeInstanceOf(NotesUnavailableError)
     expect(await isWaiting(waiting)).toBe(true)
@@ -170,7 +170,7 @@ describe('while a slot is on its way to another node', () => {
 test('while one node is silent, the others answer at once, and slots that they hand to each other are found', async () => {
   const [key, silent] = [keyOn(2), keyOn(1)]
   await count(key)
-  await using patient = await connect({ timeoutMs: PATIENT_MS })
+  await using patient = await connect({ timeoutMs: LONG_TIMEOUT_MS })
   await patient.run(COUNT, [key], [])
   await cluster.nodes[1]!.kill('SIGSTOP')
   try {

@@ -8,7 +8,7 @@ import type { Script } from './script.ts'
 
 const TIMEOUT_MS = 250
 /** Of a connection that still waits while the others have given up, however slow the machine. */
-const PATIENT_MS = 100 * TIMEOUT_MS
+const LONG_TIMEOUT_MS = 100 * TIMEOUT_MS
 
 class NotesUnavailableError extends Error {}
 
@@ -93,18 +93,18 @@ test('a call that was under way when Redis died fails, and says why', async () =
 
 test('a Redis that hangs fails every call after the time of the call, then at once, and is used again when it wakes', async () => {
   await using connection = await open()
-  await using patient = await open({ timeoutMs: PATIENT_MS })
+  await using patient = await open({ timeoutMs: LONG_TIMEOUT_MS })
   await server.kill('SIGSTOP')
   try {
-    let isPatientOver = false
-    const waiting = errorOf(read(patient)).finally(() => (isPatientOver = true))
+    let isLongTimeoutOver = false
+    const waiting = errorOf(read(patient)).finally(() => (isLongTimeoutOver = true))
     for (const error of await Promise.all(allCalls(connection).map(errorOf))) {
       expect(error).toBeInstanceOf(NotesUnavailableError)
       expect(error).toMatchObject({ message: 'the notes store did not answer' })
       // Its own time ended the call, and not the end of the connection, which comes later.
       expect(error).toMatchObject({ cause: { message: expect.stringMatching(/^Redis did not answer within/) } })
     }
-    expect(isPatientOver).toBe(false)
+    expect(isLongTimeoutOver).toBe(false)
     // The silent connection is given up; nothing piles up behind it.
     await expect.poll(() => errorOf(read(connection))).toMatchObject({ message: 'the notes store is away' })
     const atOnce = await Promise.race([errorOf(read(connection)), setImmediate('it is asked')])

@@ -6,7 +6,7 @@ import { replicationOf, SENTINEL_NAME, startRedisSentinels } from '@gateway/serv
 import type { Server } from '@gateway/servers/start'
 import { connect, type ScriptConnection } from './connection.ts'
 
-const PATIENCE = { timeout: 60_000, interval: 50 }
+const TIMEOUTS = { timeout: 60_000, interval: 50 }
 
 /** A Sentinel is asked for four times as long: the others name another primary meanwhile. */
 const TIMEOUT_MS = 1_500
@@ -19,7 +19,7 @@ test('a failover that comes while a silent Sentinel is asked leaves the connecti
   await redis.sentinels[0]!.kill('SIGSTOP')
   await redis.primary.kill()
 
-  await expect.poll(() => servesAnotherThan(connection, before), PATIENCE).toBe(true)
+  await expect.poll(() => servesAnotherThan(connection, before), TIMEOUTS).toBe(true)
 })
 
 test('a former primary that the Sentinels cannot reach is left, though it serves on', async () => {
@@ -29,7 +29,7 @@ test('a former primary that the Sentinels cannot reach is left, though it serves
 
   await refuseSentinels(redis.primary)
 
-  await expect.poll(() => servesAnotherThan(connection, before), PATIENCE).toBe(true)
+  await expect.poll(() => servesAnotherThan(connection, before), TIMEOUTS).toBe(true)
   expect(await roleOf(redis.primary)).toBe('master')
 })
 
@@ -40,16 +40,16 @@ test('a failover that came while no Sentinel was heard is heard of later', async
   const addresses = doors.map(({ port }) => `127.0.0.1:${port}`).join(',')
   await using connection = await openOn(`redis-sentinel://${addresses}#${SENTINEL_NAME}`)
   const before = await connection.epoch()
-  await expect.poll(() => areHeard(redis.sentinels), PATIENCE).toBe(true)
+  await expect.poll(() => areHeard(redis.sentinels), TIMEOUTS).toBe(true)
   expect(await replicationOf(redis.replica)).toContain('role:slave')
 
   for (const door of doors) door.shut()
   await refuseSentinels(redis.primary)
-  await expect.poll(() => areAgreedOn(redis.replica, redis.sentinels), PATIENCE).toBe(true)
+  await expect.poll(() => areAgreedOn(redis.replica, redis.sentinels), TIMEOUTS).toBe(true)
   expect(await connection.epoch()).toBe(before)
   for (const door of doors) door.open()
 
-  await expect.poll(() => servesAnotherThan(connection, before), PATIENCE).toBe(true)
+  await expect.poll(() => servesAnotherThan(connection, before), TIMEOUTS).toBe(true)
   expect(await roleOf(redis.primary)).toBe('master')
 })
 
@@ -60,7 +60,7 @@ test('Sentinels that ask for a password of their own are heard', async () => {
 
   await refuseSentinels(redis.primary)
 
-  await expect.poll(() => servesAnotherThan(connection, before), PATIENCE).toBe(true)
+  await expect.poll(() => servesAnotherThan(connection, before), TIMEOUTS).toBe(true)
 })
 
 function openOn(url: string): Promise<ScriptConnection> {

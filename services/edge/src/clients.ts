@@ -118,11 +118,15 @@ type Ask<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>
 export function asksOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Ask<Name> {
   const edge = rpcClient('edge', bus)
   return (name) => async (question) => {
-    const patience = procedures[name].isRepeatable
+    const timeoutPolicy = procedures[name].isRepeatable
       ? { failingForMs: FAILURE_PASSES_WITHIN_MS, silentForMs: SILENT_FOR_MS }
       : {}
     try {
-      return await edge.ask(name, question, { timeoutMs: ASK_TIMEOUT_MS, absentForMs: ASK_TIMEOUT_MS, ...patience })
+      return await edge.ask(name, question, {
+        timeoutMs: ASK_TIMEOUT_MS,
+        absentForMs: ASK_TIMEOUT_MS,
+        ...timeoutPolicy,
+      })
     } catch (cause) {
       const message = 'A part of the gateway does not answer; try again shortly'
       throw new GatewayError('SERVICE_UNAVAILABLE', message, {}, { cause })

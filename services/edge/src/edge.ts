@@ -31,7 +31,7 @@ export interface Reported {
   stored: Promise<void>
 }
 
-export interface Edge {
+export interface EdgeContext {
   bus: Bus
   admission: EdgeAdmission
   config: ConfigSource

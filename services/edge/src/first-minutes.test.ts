@@ -11,7 +11,7 @@ import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadEdgeSettings } from './config.ts'
 import { refuseEveryToken } from './credentials/verify-token.ts'
-import type { Edge } from './edge.ts'
+import type { EdgeContext } from './edge.ts'
 import { openIntake } from './listen/intake.ts'
 import { createApp } from './listen/route.ts'
 import { edgeMetrics } from './metrics.ts'
@@ -32,7 +32,7 @@ async function open(environment: NodeJS.ProcessEnv = {}): Promise<string> {
     metrics: edgeMetrics(createMetrics({ service: 'edge' })),
     tracer: NO_TRACING,
     logger: createLogger({ service: 'edge', level: 'silent' }),
-  } as unknown as Edge
+  } as unknown as EdgeContext
   const server = createServer(createApp(edge, { ...routes, ...pages(settings) })).listen(0, '127.0.0.1')
   await once(server, 'listening')
   opened.defer(async () => {

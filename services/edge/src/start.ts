@@ -21,7 +21,7 @@ import { createKeysClient, createMeteringClient, createRoutersClient, openLedger
 import { openBackendCounts } from './count-at-backends.ts'
 import type { EdgeSettings } from './config.ts'
 import { createMinuteBuckets } from './core/minute-buckets.ts'
-import type { Edge } from './edge.ts'
+import type { EdgeContext } from './edge.ts'
 import { rememberAnswerKeys } from './idempotency/answer-keys.ts'
 import { trackRunningAnswers } from './idempotency/running-answers.ts'
 import { openIntake } from './listen/intake.ts'
@@ -92,7 +92,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const intake = openIntake()
   observeIntake(page, intake)
   const answers = await trackRunningAnswers(bus, parts.idempotency, logger)
-  const edge: Edge = {
+  const edge: EdgeContext = {
     ...parts,
     admission,
     running,

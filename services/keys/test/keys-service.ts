@@ -75,7 +75,7 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
     urgent,
     inTurn: takeTurns(),
     lookUps: openLookUps(database),
-    mintGate: patientMintGate(),
+    mintGate: waitingMintRateLimiter(),
     config,
     masterKeys,
     pepper,
@@ -86,7 +86,7 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
 }
 
 /** Its clock stands still, so that on a slow machine, too, nobody waits too long. */
-export const patientMintGate = () => openMintGate(() => 0)
+export const waitingMintRateLimiter = () => openMintGate(() => 0)
 
 export async function countRows(database: Database, table: 'accounts' | 'keys' | 'outbox'): Promise<number> {
   const { rows } = await database.query<{ count: number }>(`select count(*) as count from keys.${table}`)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { AnswerMemory, FREE_BYTES, LARGEST_ANSWER_BYTES, type HeldAnswer } from './answer-memory.ts'
 
 const MIB = 1024 * 1024
-const patience =
+const timeoutPolicy =
   (withinMs = 60_000, signal = new AbortController().signal) =>
   () => ({ withinMs, signal })
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -11,13 +11,13 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 describe('the memory for answers', () => {
   test('small answers never wait', () => {
     const memory = new AnswerMemory(0)
-    for (let i = 0; i < 1_000; i++) expect(memory.open().add(FREE_BYTES, patience())).toBeUndefined()
+    for (let i = 0; i < 1_000; i++) expect(memory.open().add(FREE_BYTES, timeoutPolicy())).toBeUndefined()
   })
 
   test('an answer that is too large for anyone is refused, not waited for', () => {
     const answer = new AnswerMemory(4 * LARGEST_ANSWER_BYTES).open()
-    expect(answer.add(LARGEST_ANSWER_BYTES, patience())).toBeUndefined()
-    expect(() => answer.add(1, patience())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))
+    expect(answer.add(LARGEST_ANSWER_BYTES, timeoutPolicy())).toBeUndefined()
+    expect(() => answer.add(1, timeoutPolicy())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))
   })
 
   test('where there is no room, answers wait in order', async () => {
@@ -25,7 +25,7 @@ describe('the memory for answers', () => {
     const answers = [1, 2, 3].map(() => memory.open())
     const served: number[] = []
     const waits = answers.map(async (answer, i) => {
-      await answer.add(32 * MIB, patience())
+      await answer.add(32 * MIB, timeoutPolicy())
       served.push(i)
     })
     await turn()
@@ -39,10 +39,10 @@ describe('the memory for answers', () => {
 
   test('nobody waits longer than its request has time, or wants it', async () => {
     const memory = new AnswerMemory(LARGEST_ANSWER_BYTES)
-    await memory.open().add(32 * MIB, patience())
-    await expect(memory.open().add(32 * MIB, patience(20))).rejects.toMatchObject({ kind: 'out_of_time' })
+    await memory.open().add(32 * MIB, timeoutPolicy())
+    await expect(memory.open().add(32 * MIB, timeoutPolicy(20))).rejects.toMatchObject({ kind: 'out_of_time' })
     const leaving = new AbortController()
-    const left = memory.open().add(32 * MIB, patience(60_000, leaving.signal))
+    const left = memory.open().add(32 * MIB, timeoutPolicy(60_000, leaving.signal))
     leaving.abort(new Error('left'))
     await expect(left).rejects.toThrow('left')
     expect(memory.waiting).toBe(0)
@@ -71,7 +71,7 @@ describe('the memory for answers', () => {
           open.set(id, one)
           if (ends && !one.waits) end(id)
           else if (!one.waits && one.held + mib * MIB <= LARGEST_ANSWER_BYTES) {
-            const wait = one.answer.add(mib * MIB, patience())
+            const wait = one.answer.add(mib * MIB, timeoutPolicy())
             one.waits = wait !== undefined
             const go = () => {
               one.waits = false

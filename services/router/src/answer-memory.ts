@@ -22,7 +22,7 @@ export function answerBytesOfThisProcess(): number {
   return Math.max(LARGEST_ANSWER_BYTES, memoryBytes() * PART_OF_MEMORY)
 }
 
-export interface Patience {
+export interface TimeoutPolicy {
   /** How long it may wait. */
   withinMs: number
   signal: AbortSignal
@@ -48,14 +48,14 @@ export class AnswerMemory {
   }
 
   /** Undefined where it has the bytes at once. */
-  take(answer: HeldAnswer, bytes: number, patience: () => Patience): Promise<void> | undefined {
+  take(answer: HeldAnswer, bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
     if (answer === this.#reservedFor) return undefined
     if (this.#waiting.length === 0 && bytes <= this.#left) {
       this.#left -= bytes
       answer.taken += bytes
       return undefined
     }
-    return this.#wait(answer, bytes, patience())
+    return this.#wait(answer, bytes, timeoutPolicy())
   }
 
   /** The answer holds nothing any more. */
@@ -67,7 +67,7 @@ export class AnswerMemory {
     this.#serve()
   }
 
-  #wait(answer: HeldAnswer, bytes: number, { withinMs, signal }: Patience): Promise<void> {
+  #wait(answer: HeldAnswer, bytes: number, { withinMs, signal }: TimeoutPolicy): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (then: () => void) => {
         clearTimeout(timer)
@@ -123,7 +123,7 @@ export class HeldAnswer implements Disposable {
   }
 
   /** So many bytes more are held. Undefined where they may be at once; throws where the answer is too large. */
-  add(bytes: number, patience: () => Patience): Promise<void> | undefined {
+  add(bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
     if (this.#isOver) throw new Error('the answer is over')
     this.#bytes += bytes
     if (this.#bytes > LARGEST_ANSWER_BYTES)
@@ -131,7 +131,7 @@ export class HeldAnswer implements Disposable {
     const wanted = this.#bytes - FREE_BYTES - this.#asked
     if (wanted <= 0) return undefined
     this.#asked += wanted
-    return this.#memory.take(this, wanted, patience)
+    return this.#memory.take(this, wanted, timeoutPolicy)
   }
 
   [Symbol.dispose](): void {

@@ -12,8 +12,8 @@ import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
 import { serve, rpcClient, type Handlers } from '@gateway/service/talk-as'
 import { viewHealth, type Clocks } from './core/backend-health.ts'
-import type { Backend, Fleet } from './fleet.ts'
-import type { Router } from './router.ts'
+import type { Backend, BackendRegistry } from './fleet.ts'
+import type { RouterContext } from './router.ts'
 
 /** Below what the asker waits for this router. */
 const ANSWERS_WITHIN_MS = 1_000
@@ -22,7 +22,7 @@ export interface DescribedRouter {
   bus: Bus
   logger: Logger
   metrics: Metrics
-  router: Pick<Router, 'fleet' | 'places' | 'runs' | 'draining'>
+  router: Pick<RouterContext, 'fleet' | 'places' | 'runs' | 'draining'>
   configRevision(): string
   /** How many routers live, this one among them. */
   alive(): number
@@ -72,12 +72,16 @@ function viewRouter({ bus, router, configRevision }: DescribedRouter): RouterVie
     draining: router.draining,
     jobs: router.runs.size,
     waiting: router.places.waiting,
-    backends: [...router.fleet.backends()].map((backend) => viewBackend(router.fleet, backend, clocks)),
+    backends: [...router.backendRegistry.backends()].map((backend) =>
+      viewBackend(router.backendRegistry, backend, clocks),
+    ),
   }
 }
 
-function viewBackend(fleet: Fleet, backend: Backend, clocks: Clocks): BackendView {
-  const targets = [...fleet.pools()].flatMap((pool) => pool.targets).filter((target) => target.backend === backend)
+function viewBackend(backendRegistry: BackendRegistry, backend: Backend, clocks: Clocks): BackendView {
+  const targets = [...backendRegistry.pools()]
+    .flatMap((pool) => pool.targets)
+    .filter((target) => target.backend === backend)
   // A model that several pools use has one state.
   const models = new Map(targets.map(({ model, state }) => [model, viewHealth(state.health, clocks)]))
   return {

@@ -18,7 +18,7 @@ import * as health from './core/backend-health.ts'
 import type { LearnedRejection } from './core/parameter-support.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
-import { wayTo, type Way } from './dialects/dialects.ts'
+import { wayTo, type DialectRoute } from './dialects/dialects.ts'
 import { profileOf } from './vendors/index.ts'
 import { policiesFor, type ParameterPolicies } from './vendors/policies.ts'
 import type { VendorProfile } from './vendors/profile.ts'
@@ -42,7 +42,7 @@ export interface Backend {
   places: number
 }
 
-export interface BackendWay extends Way {
+export interface BackendWay extends DialectRoute {
   /** What calls on it carry: the credential, and whatever the backend's dialect and the config demand. */
   headers: Record<string, string>
 }
@@ -75,7 +75,7 @@ export interface TargetPool {
   retryBudget: RetryBudget
 }
 
-export interface Fleet {
+export interface BackendRegistry {
   pool(id: string): TargetPool | undefined
   pools(): Iterable<TargetPool>
   backends(): Iterable<Backend>
@@ -87,7 +87,10 @@ export interface Fleet {
 }
 
 /** `connect` opens the connections to a backend. */
-export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsIn(environment)): Fleet {
+export function openBackendRegistry(
+  environment: NodeJS.ProcessEnv,
+  connect = connectionsIn(environment),
+): BackendRegistry {
   let backends = new Map<string, Backend>()
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
@@ -118,11 +121,11 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
       states: new Map(),
       answeredFromMs: -Infinity,
       outstanding: 0,
-      places: placesFor(config),
+      places: slotsFor(config),
     }
   }
 
-  function placesFor({ id, maxConcurrent }: BackendConfig): number {
+  function slotsFor({ id, maxConcurrent }: BackendConfig): number {
     return shareOfLimit(maxConcurrent, id, ownShare)
   }
 
@@ -138,7 +141,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
     apply,
     setShare(share) {
       ownShare = share
-      for (const backend of backends.values()) backend.places = placesFor(backend.config)
+      for (const backend of backends.values()) backend.places = slotsFor(backend.config)
     },
     async close() {
       for (const backend of backends.values()) retire(backend)
@@ -155,9 +158,9 @@ function connectionsIn(environment: NodeJS.ProcessEnv): (config: BackendConfig) 
 function waysOf(config: BackendConfig): Backend['ways'] {
   const key = keyHeaders(config)
   const wayOf = (client: ClientDialect): BackendWay => {
-    const way = wayTo(client, config.dialects)
-    const headers = { ...way.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
-    return { ...way, headers }
+    const route = wayTo(client, config.dialects)
+    const headers = { ...route.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
+    return { ...route, headers }
   }
   return Object.fromEntries(clientDialects.map((client) => [client, wayOf(client)])) as Backend['ways']
 }
@@ -194,7 +197,7 @@ function poolOf(config: PoolConfig, backends: Map<string, Backend>, former: Targ
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }
 
-export function hasPlaceAt({ places }: Backend): boolean {
+export function hasFreeSlotAt({ places }: Backend): boolean {
   return places > 0
 }
 
@@ -216,8 +219,8 @@ export function isUsable({ backend, state }: Target, nowMs: number, account?: st
   return health.isUsable(backend.health, nowMs, account) && health.isUsable(state.health, nowMs, account)
 }
 
-export function isOnTrial({ backend, state }: Target, account: string): boolean {
-  return health.isOnTrialFor(backend.health, account) || health.isOnTrialFor(state.health, account)
+export function isHalfOpen({ backend, state }: Target, account: string): boolean {
+  return health.isHalfOpenFor(backend.health, account) || health.isHalfOpenFor(state.health, account)
 }
 
 /** Until the first of those that asked for a pause is back; null where none did. */

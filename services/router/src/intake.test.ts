@@ -1,20 +1,20 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openIntake, type Intake } from './intake.ts'
+import { openPoolSubscriptions, type PoolSubscriptions } from './intake.ts'
 
 let nowMs: number
-let intake: Intake
+let subscriptions: PoolSubscriptions
 let refused: number
 beforeEach(() => {
   vi.useFakeTimers()
   nowMs = 0
   refused = 0
-  intake = openIntake(
+  subscriptions = openPoolSubscriptions(
     () => refused++,
     () => nowMs,
   )
 })
 afterEach(() => {
-  intake[Symbol.dispose]()
+  subscriptions[Symbol.dispose]()
   vi.useRealTimers()
 })
 
@@ -22,7 +22,7 @@ afterEach(() => {
 function turns(count: number, tookMs: number, jobs: number): number {
   let taken = 0
   for (let turn = 0; turn < count; turn++) {
-    for (let job = 0; job < jobs; job++) if (intake.takes()) taken++
+    for (let job = 0; job < jobs; job++) if (subscriptions.takes()) taken++
     nowMs += tookMs
     vi.advanceTimersByTime(20)
   }

@@ -12,14 +12,17 @@ import { afterTurn, createTurnLimit } from '@gateway/service/turn-limit'
 const TUNING = { targetMs: 60, least: 32, most: 1_024 }
 const TICK_MS = 20
 
-export interface Intake extends Disposable {
+export interface PoolSubscriptions extends Disposable {
   /** Whether one more job is taken on in this turn. */
   takes(): boolean
   readonly limit: number
 }
 
 /** `now` and `every` are the clock: a tick that comes late has waited for the turn before it. */
-export function openIntake(onRefused: () => void, now: () => number = () => performance.now()): Intake {
+export function openPoolSubscriptions(
+  onRefused: () => void,
+  now: () => number = () => performance.now(),
+): PoolSubscriptions {
   const limit = createTurnLimit(TUNING)
   let taken = 0
   let tickedAtMs = now()

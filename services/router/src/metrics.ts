@@ -7,10 +7,10 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
 import { countShed, countTokens, observeIntakeLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { Change } from './core/backend-health.ts'
-import { isUsable, type Fleet } from './fleet.ts'
-import type { Run } from './handlers/run.ts'
-import type { Intake } from './intake.ts'
-import type { Places } from './places.ts'
+import { isUsable, type BackendRegistry } from './fleet.ts'
+import type { JobContext } from './handlers/run.ts'
+import type { PoolSubscriptions } from './intake.ts'
+import type { ConcurrencyLimiter } from './places.ts'
 
 export interface RouterMetrics {
   job(pool: string, outcome: string): void
@@ -99,14 +99,19 @@ function callMetrics(metrics: Metrics): Pick<RouterMetrics, 'job' | 'attempt'> {
 /** What is read when somebody asks. */
 export function observeRouter(
   metrics: Metrics,
-  parts: { fleet: Fleet; places: Places; runs: InFlightList<Run>; intake: Intake },
+  parts: {
+    backendRegistry: BackendRegistry
+    places: ConcurrencyLimiter
+    runs: InFlightList<JobContext>
+    subscriptions: PoolSubscriptions
+  },
 ): void {
-  const { fleet, places, runs, intake } = parts
-  observeIntakeLimit(metrics, intake)
+  const { backendRegistry, places, runs, subscriptions } = parts
+  observeIntakeLimit(metrics, subscriptions)
   metrics.observedGauge('gateway_router_jobs_running', 'jobs under way', () => runs.size)
   metrics.observedGauge('gateway_router_jobs_waiting', 'jobs that wait for a place at a backend', () => places.waiting)
   observeStreams(metrics, () => [...runs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0))
-  const pools = () => [...fleet.pools()]
+  const pools = () => [...backendRegistry.pools()]
   metrics.observedGauge(
     'gateway_router_targets',
     'targets of a pool',
@@ -124,7 +129,7 @@ export function observeRouter(
     },
     ['pool'],
   )
-  const backends = () => [...fleet.backends()]
+  const backends = () => [...backendRegistry.backends()]
   metrics.observedGauge(
     'gateway_router_backend_running',
     'calls under way at a backend',

@@ -6,30 +6,30 @@
  * Attempts tell here how their targets do, so no change of health is missed by the jobs that wait.
  */
 
-import { blameFor, type BackendFault, type Blame } from './core/backend-fault.ts'
+import { attributeFailure, type BackendFault, type FailureAttribution } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import { FailedBodies, type Body } from './core/failed-bodies.ts'
 import { createFairQueue, type Waiter } from '@gateway/service/fair-queue'
 import { isFullEvenSo, type Backend, type Target } from './fleet.ts'
 
 /** One attempt at a target: a place at its backend, and its trial where it is on one. */
-export interface Seat extends health.Attempt {
+export interface Slot extends health.Attempt {
   readonly target: Target
   readonly body: Body
 }
 
-export interface Places {
+export interface ConcurrencyLimiter {
   /** Takes a place, and the trial of a target that is on one. */
-  take(target: Target, request: Asking): Seat
+  take(target: Target, request: Asking): Slot
   /** Whether the request has failed there so often that others are asked first. */
   spares(target: Target, body: Body): boolean
   /** The first content of the attempt has come. */
-  noteContent(seat: Seat): void
+  noteContent(slot: Slot): void
   /** The target has done its part. */
-  noteSuccess(seat: Seat): void
-  noteFault(seat: Seat, fault: BackendFault): health.Change
+  noteSuccess(slot: Slot): void
+  recordFailure(slot: Slot, fault: BackendFault): health.Change
   /** The attempt is over, and its trial with it. Its place is free when its connection is. */
-  noteEnd(seat: Seat): void
+  noteEnd(slot: Slot): void
   free(backend: Backend): void
   /** Resolves with the choice, once `choose` makes one. */
   wait<T>(options: Wait<T>): Promise<Waited<T>>
@@ -67,23 +67,23 @@ interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAtMs'> {
 
 const MOST_WAITING = 1_024
 
-export function openPlaces(): Places {
+export function openConcurrencyLimiter(): ConcurrencyLimiter {
   const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve('in_vain'))
   const failed = new FailedBodies()
   let timer: NodeJS.Timeout | undefined
   let timerAtMs = Infinity
 
-  function take(target: Target, { account, body }: Asking): Seat {
+  function take(target: Target, { account, body }: Asking): Slot {
     const { backend, state } = target
-    const seat: Seat = { target, startedAtMs: performance.now(), account, body }
+    const slot: Slot = { target, startedAtMs: performance.now(), account, body }
     backend.outstanding++
-    backend.health = health.afterStart(backend.health, seat)
-    state.health = health.afterStart(state.health, seat)
-    return seat
+    backend.health = health.afterStart(backend.health, slot)
+    state.health = health.afterStart(state.health, slot)
+    return slot
   }
 
   /** Of the backend and of its model. A waiting job may choose a target that a change brings back. */
-  function change({ target: { backend, state } }: Seat, after: (before: health.Health) => health.Health): void {
+  function change({ target: { backend, state } }: Slot, after: (before: health.Health) => health.Health): void {
     const [ofBackend, ofModel] = [after(backend.health), after(state.health)]
     if (ofBackend === backend.health && ofModel === state.health) return
     backend.health = ofBackend
@@ -91,37 +91,42 @@ export function openPlaces(): Places {
     look()
   }
 
-  function noteContent(seat: Seat): void {
-    const { backend } = seat.target
+  function noteContent(slot: Slot): void {
+    const { backend } = slot.target
     const nowMs = performance.now()
-    if (seat.startedAtMs > backend.answeredFromMs) backend.answeredFromMs = seat.startedAtMs
-    change(seat, (before) => health.afterContent(before, seat, nowMs))
+    if (slot.startedAtMs > backend.answeredFromMs) backend.answeredFromMs = slot.startedAtMs
+    change(slot, (before) => health.afterContent(before, slot, nowMs))
   }
 
-  function noteSuccess(seat: Seat): void {
+  function noteSuccess(slot: Slot): void {
     const nowMs = performance.now()
-    failed.noteSuccess(seat.body, seat.target.key)
-    change(seat, (before) => health.afterSuccess(before, seat, nowMs))
+    failed.noteSuccess(slot.body, slot.target.key)
+    change(slot, (before) => health.afterSuccess(before, slot, nowMs))
   }
 
-  function noteFault(seat: Seat, fault: BackendFault): health.Change {
-    const blame = blameFor(fault)
-    if (blame.on === 'nobody') return 'none'
-    const blamed = blame.on === 'backend' ? seat.target.backend : seat.target.state
-    const before = blamed.health
+  function recordFailure(slot: Slot, fault: BackendFault): health.Change {
+    const attribution = attributeFailure(fault)
+    if (attribution.on === 'nobody') return 'none'
+    const attributed = attribution.on === 'backend' ? slot.target.backend : slot.target.state
+    const before = attributed.health
     const nowMs = performance.now()
-    blamed.health = health.afterFault(before, seat, blamedFault(seat, blame, nowMs), nowMs, Math.random())
-    const changed = health.changeOf(before, blamed.health)
+    attributed.health = health.afterFault(before, slot, attributedFault(slot, attribution, nowMs), nowMs, Math.random())
+    const changed = health.changeOf(before, attributed.health)
     if (changed !== 'none') look()
     return changed
   }
 
   /** Only what a body can cause is remembered of it. */
-  function blamedFault({ target: { key, backend }, body }: Seat, blame: Blame, nowMs: number): health.BlamedFault {
-    if (blame.weight === 'hard' || blame.coolMs !== undefined) return { ...blame, body: '', failsElsewhere: false }
+  function attributedFault(
+    { target: { key, backend }, body }: Slot,
+    attribution: FailureAttribution,
+    nowMs: number,
+  ): health.AttributedFault {
+    if (attribution.weight === 'hard' || attribution.coolMs !== undefined)
+      return { ...attribution, body: '', failsElsewhere: false }
     const { id } = backend.config
     failed.noteFailure(body, { key, backend: id }, nowMs)
-    return { ...blame, body: body.digest(), failsElsewhere: failed.failsElsewhere(body, id) }
+    return { ...attribution, body: body.digest(), failsElsewhere: failed.failsElsewhere(body, id) }
   }
 
   function free(backend: Backend): void {
@@ -165,10 +170,10 @@ export function openPlaces(): Places {
       queue.remove(waiting)
       resolve('in_vain')
     }
-    const patience = setTimeout(leave, timeoutMs)
+    const timeoutPolicy = setTimeout(leave, timeoutMs)
     signal.addEventListener('abort', leave, { once: true })
     return promise.finally(() => {
-      clearTimeout(patience)
+      clearTimeout(timeoutPolicy)
       signal.removeEventListener('abort', leave)
     })
   }
@@ -182,8 +187,8 @@ export function openPlaces(): Places {
     spares: (target, body) => failed.spares(body, target.key, performance.now()),
     noteContent,
     noteSuccess,
-    noteFault,
-    noteEnd: (seat) => change(seat, (before) => health.afterEnd(before, seat)),
+    recordFailure,
+    noteEnd: (slot) => change(slot, (before) => health.afterEnd(before, slot)),
     free,
     wait,
     wakeAll,

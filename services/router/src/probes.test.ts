@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { newHealth } from './core/backend-health.ts'
-import type { Backend, Fleet } from './fleet.ts'
+import type { Backend, BackendRegistry } from './fleet.ts'
 import type { RouterMetrics } from './metrics.ts'
 import { startProbes } from './probes.ts'
 
@@ -17,10 +17,10 @@ function openRouter() {
   let nowMs = 0
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
   const probe = vi.fn<Backend['client']['probe']>().mockResolvedValue('alive')
-  const health = { ...newHealth(), onTrial: true, ejections: 1, ejectedUntilMs: 1_000, turnedAtMs: 0 }
+  const health = { ...newHealth(), halfOpen: true, ejections: 1, ejectedUntilMs: 1_000, turnedAtMs: 0 }
   const backend = { health, client: { probe }, config: { id: 'a' } } as unknown as Backend
-  const fleet = { backends: () => [backend] } as unknown as Fleet
-  const probes = startProbes(fleet, { health() {} } as unknown as RouterMetrics)
+  const backendRegistry = { backends: () => [backend] } as unknown as BackendRegistry
+  const probes = startProbes(backendRegistry, { health() {} } as unknown as RouterMetrics)
   const look = async (atMs: number) => {
     nowMs = atMs
     await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS)
@@ -54,7 +54,7 @@ test('a backend that is dead is probed again at the end of its next ejection', a
 
 test('a late router leaves a backend to the request that tries it', async () => {
   using router = openRouter()
-  router.backend.health = { ...router.backend.health, trial: { startedAtMs: 1_050, account: 'acc' } }
+  router.backend.health = { ...router.backend.health, halfOpenAttempt: { startedAtMs: 1_050, account: 'acc' } }
   await router.look(1_100)
   expect(router.probe).not.toHaveBeenCalled()
 })
@@ -69,7 +69,7 @@ test.each(['dead', 'failing'] as const)(
     router.probe.mockResolvedValue(found)
     router.backend.health = doubted(90)
     await router.look(100)
-    expect(router.backend.health).toMatchObject({ onTrial: true, outFor: null, ejections: 1 })
+    expect(router.backend.health).toMatchObject({ halfOpen: true, outFor: null, ejections: 1 })
   },
 )
 
@@ -77,7 +77,7 @@ test('a backend that fails at repeats of one request and is alive stays, and is 
   using router = openRouter()
   router.backend.health = doubted(90)
   for (const atMs of [100, 400, 5_400, 10_900]) await router.look(atMs)
-  expect(router.backend.health.onTrial).toBe(false)
+  expect(router.backend.health.halfOpen).toBe(false)
   expect(router.probe).toHaveBeenCalledOnce()
   router.backend.health = doubted(11_000)
   await router.look(11_100)

@@ -5,7 +5,7 @@
  */
 
 import * as health from './core/backend-health.ts'
-import type { Backend, Fleet } from './fleet.ts'
+import type { Backend, BackendRegistry } from './fleet.ts'
 import type { RouterMetrics } from './metrics.ts'
 
 const LOOK_EVERY_MS = 250
@@ -14,7 +14,7 @@ const PROBE_AHEAD_MS = 300
 /** A backend in doubt is asked this often at most. */
 const DOUBTED_EVERY_MS = 5_000
 
-export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
+export function startProbes(backendRegistry: BackendRegistry, metrics: RouterMetrics): Disposable {
   /** By backend, the end of the ejection that it was last probed for. */
   const probedFor = new WeakMap<Backend, number>()
   const probedAtMs = new WeakMap<Backend, number>()
@@ -31,10 +31,10 @@ export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
 
   const timer = setInterval(() => {
     const nowMs = performance.now()
-    for (const backend of fleet.backends()) {
-      const { ejectedUntilMs, onTrial, trial } = backend.health
+    for (const backend of backendRegistry.backends()) {
+      const { ejectedUntilMs, halfOpen, halfOpenAttempt } = backend.health
       // A look may come late, so a probe is due as long as no request tries the backend.
-      const isDue = onTrial && trial === null && ejectedUntilMs - nowMs < PROBE_AHEAD_MS
+      const isDue = halfOpen && halfOpenAttempt === null && ejectedUntilMs - nowMs < PROBE_AHEAD_MS
       if (isDue && probedFor.get(backend) !== ejectedUntilMs) void probe(backend)
       const lastMs = probedAtMs.get(backend) ?? -Infinity
       if (nowMs - lastMs >= DOUBTED_EVERY_MS && health.isDoubted(backend.health, lastMs)) void probe(backend)

@@ -9,12 +9,12 @@ import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
 import { rpcClient } from '@gateway/service/talk-as'
 import { requestFields } from '@gateway/telemetry/tracing'
-import type { Run, Shown } from './handlers/run.ts'
+import type { JobContext, DeliveredResponse } from './handlers/run.ts'
 import type { RouterMetrics } from './metrics.ts'
 
 export interface UsageReports {
   /** Never throws; a report that is not stored in time is still being delivered by the bus. */
-  report(run: Run, shown: Shown): void
+  report(run: JobContext, shown: DeliveredResponse): void
   /** Resolves when every report so far has been stored or given up on. */
   finished(): Promise<void>
 }
@@ -25,7 +25,7 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
   const router = rpcClient('router', bus)
   const pending = new Set<Promise<void>>()
 
-  async function publish(run: Run, shown: Shown): Promise<void> {
+  async function publish(run: JobContext, shown: DeliveredResponse): Promise<void> {
     const endedAtMs = Date.now()
     const usage = await shown.usage()
     count(run.header.lane, usage)
@@ -58,7 +58,12 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
   }
 }
 
-function eventOf({ header, attempts }: Run, shown: Shown, usage: UsageEvent['usage'], endedAtMs: number): UsageEvent {
+function eventOf(
+  { header, attempts }: JobContext,
+  shown: DeliveredResponse,
+  usage: UsageEvent['usage'],
+  endedAtMs: number,
+): UsageEvent {
   return {
     ...bill.parse(header),
     reporter: 'router',

@@ -7,20 +7,20 @@ import type { Bus } from '@gateway/bus/port'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Tracer } from '@gateway/telemetry/tracing'
 import type { AnswerMemory } from './answer-memory.ts'
-import type { Fleet } from './fleet.ts'
-import type { Intake } from './intake.ts'
+import type { BackendRegistry } from './fleet.ts'
+import type { PoolSubscriptions } from './intake.ts'
 import type { RouterMetrics } from './metrics.ts'
-import type { Run } from './handlers/run.ts'
-import type { Places } from './places.ts'
+import type { JobContext } from './handlers/run.ts'
+import type { ConcurrencyLimiter } from './places.ts'
 import type { UsageReports } from './report-usage.ts'
 import type { ShortageNews } from './tell-operator.ts'
 import type { TokenCounter } from './tokens/count-tokens.ts'
 
-export interface Router {
+export interface RouterContext {
   bus: Bus
   logger: Logger
-  fleet: Fleet
-  places: Places
+  backendRegistry: BackendRegistry
+  places: ConcurrencyLimiter
   tokens: TokenCounter
   /** Bounds the bytes that large answers hold at once. */
   answerMemory: AnswerMemory
@@ -33,6 +33,6 @@ export interface Router {
   /** The time to finish is over: no further attempt starts. */
   expired: boolean
   /** Jobs under way. */
-  runs: InFlightList<Run>
-  intake: Intake
+  runs: InFlightList<JobContext>
+  subscriptions: PoolSubscriptions
 }

@@ -16,18 +16,18 @@ import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { AnswerMemory, answerBytesOfThisProcess } from './answer-memory.ts'
 import { readDrainMs } from './config.ts'
-import { hasPlaceAt, openFleet, type Fleet } from './fleet.ts'
+import { hasFreeSlotAt, openBackendRegistry, type BackendRegistry } from './fleet.ts'
 import { openTokenCounts } from './handlers/count-tokens.ts'
 import { finishJobs, serveJob } from './handlers/serve-job.ts'
 import { describeRouters } from './describe-routers.ts'
 import { followRouters } from './follow-routers.ts'
-import type { Run } from './handlers/run.ts'
-import { openIntake } from './intake.ts'
+import type { JobContext } from './handlers/run.ts'
+import { openPoolSubscriptions } from './intake.ts'
 import { observeRouter, routerMetrics } from './metrics.ts'
-import { openPlaces } from './places.ts'
+import { openConcurrencyLimiter } from './places.ts'
 import { startProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
-import type { Router } from './router.ts'
+import type { RouterContext } from './router.ts'
 import { openShortageNews } from './tell-operator.ts'
 import { openTokenCounter } from './tokens/count-tokens.ts'
 
@@ -53,16 +53,16 @@ export async function startRouter({
   answerBytes = answerBytesOfThisProcess(),
 }: RouterParts): Promise<RunningService> {
   const drainMs = readDrainMs(environment)
-  const fleet = openFleet(environment)
-  const places = openPlaces()
-  const runs = new InFlightList<Run>()
+  const backendRegistry = openBackendRegistry(environment)
+  const places = openConcurrencyLimiter()
+  const runs = new InFlightList<JobContext>()
   const counts = routerMetrics(metrics)
-  const turns = openIntake(counts.shed)
-  observeRouter(metrics, { fleet, places, runs, intake: turns })
-  const router: Router = {
+  const turns = openPoolSubscriptions(counts.shed)
+  observeRouter(metrics, { backendRegistry, places, runs, subscriptions: turns })
+  const router: RouterContext = {
     bus,
     logger,
-    fleet,
+    backendRegistry,
     places,
     tokens: openTokenCounter(),
     answerMemory: new AnswerMemory(answerBytes),
@@ -70,19 +70,20 @@ export async function startRouter({
     draining: false,
     expired: false,
     runs,
-    intake: turns,
+    subscriptions: turns,
     metrics: counts,
     shortages: openShortageNews(logger),
     tracer,
   }
-  const intake = takePools(bus, fleet, serveJob.bind(null, router))
+  const subscriptions = takePools(bus, backendRegistry, serveJob.bind(null, router))
   const routers = await followRouters(bus, {
     onShare(share) {
-      fleet.setShare(share)
+      backendRegistry.setShare(share)
       places.wakeAll()
-      intake.follow().catch((error: unknown) => logger.error({ err: error }, 'pools could not be taken'))
+      subscriptions.follow().catch((error: unknown) => logger.error({ err: error }, 'pools could not be taken'))
     },
-    held: () => Object.fromEntries([...fleet.backends()].map(({ config: { id }, outstanding }) => [id, outstanding])),
+    held: () =>
+      Object.fromEntries([...backendRegistry.backends()].map(({ config: { id }, outstanding }) => [id, outstanding])),
   })
   const description = await describeRouters({
     bus,
@@ -91,16 +92,16 @@ export async function startRouter({
     router,
     configRevision: () => config.current.revision,
     alive: () => routers.count,
-    handlers: { routersCountTokens: openTokenCounts(fleet) },
+    handlers: { routersCountTokens: openTokenCounts(backendRegistry) },
   })
-  await intake.follow(config.current)
+  await subscriptions.follow(config.current)
   const following = config.onChange((changed) => {
-    intake
+    subscriptions
       .follow(changed)
       .catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
       .finally(() => places.wakeAll())
   })
-  const probes = startProbes(fleet, counts)
+  const probes = startProbes(backendRegistry, counts)
 
   return {
     ready: () => !router.draining,
@@ -108,7 +109,7 @@ export async function startRouter({
       router.draining = true
       routers.leave()
       following[Symbol.dispose]()
-      await intake.close()
+      await subscriptions.close()
       await finishJobs(router, drainMs)
       await description[Symbol.asyncDispose]()
       await routers[Symbol.asyncDispose]()
@@ -116,7 +117,7 @@ export async function startRouter({
       await bus.flush()
       probes[Symbol.dispose]()
       turns[Symbol.dispose]()
-      await fleet.close()
+      await backendRegistry.close()
       await router.tokens.close()
     },
   }
@@ -125,15 +126,16 @@ export async function startRouter({
 /**
  * One subscription for each pool at whose backends this router has a place; a change adds and removes only what it must.
  */
-function takePools(bus: Bus, fleet: Fleet, take: (job: IncomingJob) => void) {
+function takePools(bus: Bus, backendRegistry: BackendRegistry, take: (job: IncomingJob) => void) {
   const taken = new Map<string, AsyncDisposable>()
   let last = Promise.resolve()
 
   async function change(config: GatewayConfig | undefined): Promise<void> {
     // First the fleet: a job of a new pool finds it there, and one of a removed pool is given back.
-    if (config) fleet.apply(config)
+    if (config) backendRegistry.apply(config)
     const wanted = new Set<string>()
-    for (const { id, targets } of fleet.pools()) if (targets.some(({ backend }) => hasPlaceAt(backend))) wanted.add(id)
+    for (const { id, targets } of backendRegistry.pools())
+      if (targets.some(({ backend }) => hasFreeSlotAt(backend))) wanted.add(id)
     for (const [pool, subscription] of taken) {
       if (wanted.has(pool)) continue
       taken.delete(pool)

@@ -4,7 +4,7 @@
  */
 
 import { expect, test } from 'vitest'
-import { openFleet } from '../src/fleet.ts'
+import { openBackendRegistry } from '../src/fleet.ts'
 import { openTokenCounts } from '../src/handlers/count-tokens.ts'
 import { backend, closing } from './open.ts'
 import { sendJson, type Answer } from './http-backend.ts'
@@ -14,15 +14,15 @@ const ASK = { pool: 'spark', body: '{"messages":[{"role":"user","content":"Hi"}]
 
 async function counting(answers: Answer[], backends: object[], withinMs?: number) {
   const opened = await Promise.all(answers.map(backend))
-  const fleet = openFleet({})
-  closing({ [Symbol.asyncDispose]: () => fleet.close() })
-  fleet.apply(
+  const backendRegistry = openBackendRegistry({})
+  closing({ [Symbol.asyncDispose]: () => backendRegistry.close() })
+  backendRegistry.apply(
     poolOver(
       opened.map(({ url }) => url),
       { backend: { apiKey: 'key' }, backends },
     ),
   )
-  return { opened, fleet, count: openTokenCounts(fleet, withinMs) }
+  return { opened, backendRegistry, count: openTokenCounts(backendRegistry, withinMs) }
 }
 
 const counts =
@@ -59,12 +59,12 @@ test.each<[string, Answer]>([
   ['does not answer', () => {}],
   ['drops the connection', (_, __, socket) => socket.destroy()],
 ])('is not asked again for a while of a backend that %s, which stays in service', async (_, answer) => {
-  const { opened, fleet, count } = await counting([answer], [{ vendor: 'anthropic' }], 300)
+  const { opened, backendRegistry, count } = await counting([answer], [{ vendor: 'anthropic' }], 300)
   expect(await count(ASK)).toEqual({ inputTokens: null })
   expect(await count(ASK)).toEqual({ inputTokens: null })
   expect(opened[0]!.seen).toHaveLength(1)
-  const [only] = [...fleet.backends()]
-  expect(only).toMatchObject({ outstanding: 0, health: { onTrial: false } })
+  const [only] = [...backendRegistry.backends()]
+  expect(only).toMatchObject({ outstanding: 0, health: { halfOpen: false } })
 })
 
 test('is asked again after a refusal of one request', async () => {

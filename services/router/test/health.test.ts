@@ -116,17 +116,17 @@ describe('backends that are back', () => {
       response.write(ROLE + chunk({ content: 'Once upon a time' }))
       ends.push(() => response.end(wholeStream().slice(ROLE.length)))
     }
-    const trial = await beginsAt('a', () => under.send({ stream: true, remainingMs: 30_000 }))
+    const halfOpenAttempt = await beginsAt('a', () => under.send({ stream: true, remainingMs: 30_000 }))
 
     const answers: (() => void)[] = []
     a.answer = b.answer = held(answers)
     const jobs = Array.from({ length: 5 }, () => under.send())
     await expect.poll(() => answers.length, SOON).toBe(5)
-    expect(trial.end).toBeNull()
+    expect(halfOpenAttempt.end).toBeNull()
     for (const answer of [...answers, ...ends]) answer()
-    await Promise.all([...jobs, trial].map((job) => job.over))
+    await Promise.all([...jobs, halfOpenAttempt].map((job) => job.over))
     expect(jobs.filter(({ head }) => head?.backend === 'a')).toHaveLength(2)
-    expect(trial.end).not.toBeNull()
+    expect(halfOpenAttempt.end).not.toBeNull()
   })
 
   test('are tried by one request only when many come at once', async () => {

@@ -226,8 +226,8 @@ const ITEMS = 10_000
 
 const ways = clientDialects.flatMap((client) =>
   targetDialects.flatMap((target) => {
-    const way = wayTo(client, [target])
-    return way ? [{ client, target, dialect: way.dialect }] : []
+    const route = wayTo(client, [target])
+    return route ? [{ client, target, dialect: route.dialect }] : []
   }),
 )
 

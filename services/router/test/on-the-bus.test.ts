@@ -95,7 +95,7 @@ beforeAll(async () => {
 afterAll(() => nats[Symbol.asyncDispose]())
 
 /** Way to the broker of each caller that may be lost. */
-const ways = new WeakMap<Bus, Way>()
+const ways = new WeakMap<Bus, DialectRoute>()
 /** `lose`: the caller is gone without a word. */
 const buses: { name: string; open: () => Promise<Bus>; lose: (caller: Bus) => void }[] = [
   { name: 'memory', open: () => openMemoryBus({ hub }), lose: (caller) => hub.cut(caller.processId) },
@@ -103,19 +103,19 @@ const buses: { name: string; open: () => Promise<Bus>; lose: (caller: Bus) => vo
 ]
 
 async function openOverWay(): Promise<Bus> {
-  const way = await openWay(Number(new URL(nats.url).port))
-  const bus = await openNatsBus({ url: `nats://127.0.0.1:${way.port}`, name: 'test', streams })
-  ways.set(bus, way)
-  closing({ [Symbol.asyncDispose]: async () => way.cut() })
+  const route = await openWay(Number(new URL(nats.url).port))
+  const bus = await openNatsBus({ url: `nats://127.0.0.1:${route.port}`, name: 'test', streams })
+  ways.set(bus, route)
+  closing({ [Symbol.asyncDispose]: async () => route.cut() })
   return bus
 }
 
-interface Way {
+interface DialectRoute {
   port: number
   cut(): void
 }
 
-async function openWay(to: number): Promise<Way> {
+async function openWay(to: number): Promise<DialectRoute> {
   const sockets = new Set<Socket>()
   const server = createServer((inside) => {
     const outside = connect(to, '127.0.0.1')

@@ -98,8 +98,8 @@ const QUESTIONS: Omit<Question, 'body'>[] = [
 
 const ways = clientDialects.flatMap((client) =>
   targetDialects.flatMap((target) => {
-    const way = wayTo(client, [target])
-    return way ? [{ client, target, dialect: way.dialect }] : []
+    const route = wayTo(client, [target])
+    return route ? [{ client, target, dialect: route.dialect }] : []
   }),
 )
 

@@ -9,13 +9,13 @@ import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
-import { isFull, isUsable, openFleet, type Backend, type Target } from '../src/fleet.ts'
+import { isFull, isUsable, openBackendRegistry, type Backend, type Target } from '../src/fleet.ts'
 import { serveJob } from '../src/handlers/serve-job.ts'
 import { routerMetrics } from '../src/metrics.ts'
 import { AnswerMemory, LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
-import { openPlaces } from '../src/places.ts'
+import { openConcurrencyLimiter } from '../src/places.ts'
 import { startProbes } from '../src/probes.ts'
-import type { Router } from '../src/router.ts'
+import type { RouterContext } from '../src/router.ts'
 import { openShortageNews } from '../src/tell-operator.ts'
 import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
 import { configOf } from './router-under-test.ts'
@@ -54,7 +54,7 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Log
 
 export class World {
   readonly network = new SimulatedNetwork()
-  readonly routers: Router[]
+  readonly routers: RouterContext[]
   readonly open = new Set<SentJob>()
   /** What has happened that must not. */
   readonly broken: string[] = []
@@ -71,18 +71,18 @@ export class World {
     this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
     this.#unharmed = new Set(this.network.backends.keys())
     this.share(0)
-    this.#probes = this.routers.map((router) => startProbes(router.fleet, router.metrics))
+    this.#probes = this.routers.map((router) => startProbes(router.backendRegistry, router.metrics))
   }
 
-  #openRouter({ backends }: Plan): Router {
+  #openRouter({ backends }: Plan): RouterContext {
     const metrics = createMetrics({ service: 'router' })
-    const fleet = openFleet({}, this.network.connect)
-    fleet.apply(configOver(backends))
+    const backendRegistry = openBackendRegistry({}, this.network.connect)
+    backendRegistry.apply(configOver(backends))
     return {
       bus: {} as Bus,
       logger: quiet,
-      fleet,
-      places: openPlaces(),
+      backendRegistry,
+      places: openConcurrencyLimiter(),
       tokens: {
         count: (text) => Promise.resolve(text.length),
         textsOf: () => Promise.resolve([]),
@@ -90,7 +90,7 @@ export class World {
       },
       reports: { report() {}, finished: () => Promise.resolve() },
       answerMemory: new AnswerMemory(LARGEST_ANSWER_BYTES),
-      intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
+      subscriptions: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       metrics: routerMetrics(metrics),
       shortages: openShortageNews(quiet),
       tracer: NO_TRACING,
@@ -103,8 +103,8 @@ export class World {
   /** So many routers live beside these. */
   share(others: number): void {
     const of = this.routers.length + others
-    for (const [index, { fleet, places }] of this.routers.entries()) {
-      fleet.setShare({ index, of, held: {} })
+    for (const [index, { backendRegistry, places }] of this.routers.entries()) {
+      backendRegistry.setShare({ index, of, held: {} })
       places.wakeAll()
     }
   }
@@ -142,7 +142,7 @@ export class World {
   }
 
   targets(router: number, pool: string): Target[] {
-    return this.routers[router]!.fleet.pool(pool)!.targets
+    return this.routers[router]!.backendRegistry.pool(pool)!.targets
   }
 
   isWell(target: Target, sinceMs: number): boolean {
@@ -179,7 +179,8 @@ export class World {
       }
     }
     if (this.#isMerelySlow) this.#judgeSlowPool(nowMs)
-    for (const { fleet } of this.routers) for (const backend of fleet.backends()) this.#judgeLimit(backend)
+    for (const { backendRegistry } of this.routers)
+      for (const backend of backendRegistry.backends()) this.#judgeLimit(backend)
     this.#judgeUnharmed(nowMs)
   }
 
@@ -216,7 +217,7 @@ export class World {
   async close(): Promise<void> {
     for (const sent of this.open) this.leave(sent)
     for (const probes of this.#probes) probes[Symbol.dispose]()
-    for (const { fleet } of this.routers) await fleet.close()
+    for (const { backendRegistry } of this.routers) await backendRegistry.close()
   }
 }
 

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { blameFor, isWorthRepeating } from '../src/core/backend-fault.ts'
+import { attributeFailure, isWorthRepeating } from '../src/core/backend-fault.ts'
 import { afterProbe, newHealth } from '../src/core/backend-health.ts'
 import { faultOfError } from '../src/clients/network-errors.ts'
 import { goodChat } from './http-backend.ts'
@@ -43,7 +43,7 @@ describe.each(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])('%s', 
     for (const state of ['connecting', 'connected'] as const) {
       const fault = faultOfError(error, state)
       expect(fault).toMatchObject({ kind: 'shortage', message: expect.stringContaining(code), cause: error })
-      expect(blameFor(fault).on).toBe('nobody')
+      expect(attributeFailure(fault).on).toBe('nobody')
       expect(isWorthRepeating(fault)).toBe(true)
     }
   })
@@ -59,6 +59,6 @@ test('a name that is not known while there are files is the backend’s fault', 
 })
 
 test('a probe that could not be sent leaves a backend as it was', () => {
-  const ejected = { ...newHealth(), onTrial: true, ejections: 1, ejectedUntilMs: 1_000, turnedAtMs: 0 }
+  const ejected = { ...newHealth(), halfOpen: true, ejections: 1, ejectedUntilMs: 1_000, turnedAtMs: 0 }
   expect(afterProbe(ejected, { startedAtMs: 900 }, 'unasked', 1_000, 0)).toBe(ejected)
 })

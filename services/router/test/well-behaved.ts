@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http'
 
 export type Asking = 'stream' | 'plain' | 'embeddings' | 'images'
 
-interface Way {
+interface DialectRoute {
   header: Partial<JobHeader>
   body: object
   good(response: ServerResponse, request: SeenRequest): void
@@ -19,7 +19,7 @@ export const PNG = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0
 const CHAT = { messages: [{ role: 'user', content: 'Say hello' }] }
 const good = (asking: Asking) => (response: ServerResponse) => sendJson(response, 200, goodAnswer(asking))
 
-const WAYS: Record<Asking, Way> = {
+const WAYS: Record<Asking, DialectRoute> = {
   stream: { header: { stream: true }, body: CHAT, good: (response, request) => goodChat(response, request, null!) },
   plain: { header: {}, body: CHAT, good: good('plain') },
   embeddings: {
@@ -30,7 +30,7 @@ const WAYS: Record<Asking, Way> = {
   images: { header: { kind: 'images', needs: ['images'] }, body: { prompt: 'a cat' }, good: good('images') },
 }
 
-export function askOf(asking: Asking): Way {
+export function askOf(asking: Asking): DialectRoute {
   return WAYS[asking]
 }
 

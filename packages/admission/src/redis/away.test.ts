@@ -7,7 +7,7 @@ import { limitsWith } from '../conformance/limits.ts'
 /** The end of the connection, which comes later, would end a call, too. */
 const BY_ITS_OWN_TIME = { cause: { message: expect.stringMatching(/^Redis did not answer within/) as unknown } }
 /** Ten times the promised one, of a store that still waits while the others have given up, however slow the machine. */
-const PATIENT_MS = 2_500
+const LONG_TIMEOUT_MS = 2_500
 const KEY = { account: 'account', keyHash: 'key' }
 
 let server: Server
@@ -49,17 +49,17 @@ test.each([
   ['silent', 'SIGSTOP', () => server.kill('SIGCONT')],
 ] as const)('while Redis is %s, every call fails within 250 ms as the port promises', async (how, signal, mend) => {
   await using admission = await openRedisAdmission({ url: server.url })
-  await using patient = await openRedisAdmission({ url: server.url, timeoutMs: PATIENT_MS })
+  await using patient = await openRedisAdmission({ url: server.url, timeoutMs: LONG_TIMEOUT_MS })
   await server.kill(signal)
   try {
-    let isPatientOver = false
-    const waiting = errorOf(patient.authenticate(KEY)).finally(() => (isPatientOver = true))
+    let isLongTimeoutOver = false
+    const waiting = errorOf(patient.authenticate(KEY)).finally(() => (isLongTimeoutOver = true))
     for (const error of await Promise.all(allCalls(admission).map(errorOf))) {
       expect(error).toBeInstanceOf(AdmissionUnavailableError)
       expect(error).toMatchObject({ message: expect.stringContaining('the admission store') as unknown })
       if (how === 'silent') expect(error).toMatchObject(BY_ITS_OWN_TIME)
     }
-    if (how === 'silent') expect(isPatientOver).toBe(false)
+    if (how === 'silent') expect(isLongTimeoutOver).toBe(false)
     expect(await waiting).toBeInstanceOf(AdmissionUnavailableError)
   } finally {
     await mend()

@@ -61,8 +61,8 @@ describe.each(adapters)('requests on $name', ({ createWorld }) => {
   })
 
   it('waits for a server that is away for a moment, for as long as the asker is patient', async () => {
-    const patience = { timeoutMs: 10_000, absentForMs: 10_000 }
-    const replies = ['a', 'b'].map((name) => asker.request('restarted', text(name), patience))
+    const timeoutPolicy = { timeoutMs: 10_000, absentForMs: 10_000 }
+    const replies = ['a', 'b'].map((name) => asker.request('restarted', text(name), timeoutPolicy))
     await expect(asker.request('restarted', text('c'), { timeoutMs: 10_000 })).rejects.toBeInstanceOf(NoResponderError)
     const heard: string[] = []
     await using _ = await server.serve('restarted', 'servers', async (payload) => {
@@ -91,8 +91,8 @@ describe.each(adapters)('requests on $name', ({ createWorld }) => {
     })
     await expect(asker.request('forgetful', text('once'), { timeoutMs: 10_000 })).rejects.toThrow('one moment')
     expect(asked).toBe(1)
-    const patience = { timeoutMs: 10_000, failingForMs: 10_000 }
-    expect(read(await asker.request('forgetful', text('again'), patience))).toBe('again')
+    const timeoutPolicy = { timeoutMs: 10_000, failingForMs: 10_000 }
+    expect(read(await asker.request('forgetful', text('again'), timeoutPolicy))).toBe('again')
     expect(asked).toBe(3)
   })
 
@@ -109,8 +109,8 @@ describe.each(adapters)('requests on $name', ({ createWorld }) => {
       // Whom the queue picked first never answers.
       return heard.length === 1 ? new Promise<never>(() => {}) : payload
     })
-    const patience = { timeoutMs: 10_000, silentForMs: 50 }
-    expect(read(await asker.request('frozen', text('again'), patience))).toBe('again')
+    const timeoutPolicy = { timeoutMs: 10_000, silentForMs: 50 }
+    expect(read(await asker.request('frozen', text('again'), timeoutPolicy))).toBe('again')
     expect(heard).toEqual(['again', 'again'])
     heard.length = 0
     await expect(asker.request('frozen', text('once'), { timeoutMs: 300 })).rejects.toBeInstanceOf(BusTimeoutError)

@@ -78,8 +78,8 @@ describe('frames', () => {
   })
 })
 
-const PATIENCE = { chunkGapMs: 1, unhurriedMs: 5 }
-const waits = (kind: FrameKind, sinceLastMessageMs: number) => mayWaitMs(kind, sinceLastMessageMs, PATIENCE)
+const TIMEOUTS = { chunkGapMs: 1, unhurriedMs: 5 }
+const waits = (kind: FrameKind, sinceLastMessageMs: number) => mayWaitMs(kind, sinceLastMessageMs, TIMEOUTS)
 
 test('what somebody waits for leaves at the end of the turn, however busy the way is', () => {
   const { head, end, failure, piece, reject, unknown, pull, resume, stop, part } = frameKind

@@ -171,7 +171,7 @@ const UNHURRIED: ReadonlySet<FrameKind> = new Set([
   frameKind.echo,
 ])
 
-export interface Patience {
+export interface TimeoutPolicy {
   /** Least time between two messages that carry nothing but chunks. */
   chunkGapMs: number
   /** For frames that nobody waits for; far below the time to accept and the time between heartbeats. */
@@ -182,9 +182,9 @@ export interface Patience {
  * How long a frame may wait for others to travel with; 0: it leaves at the end of this turn. Nobody waits for an
  * acknowledgement, and a chunk that follows another within a millisecond is not missed for one.
  */
-export function mayWaitMs(kind: FrameKind, sinceLastMessageMs: number, patience: Patience): number {
-  if (UNHURRIED.has(kind)) return patience.unhurriedMs
-  if (kind === frameKind.data && sinceLastMessageMs < patience.chunkGapMs) return patience.chunkGapMs
+export function mayWaitMs(kind: FrameKind, sinceLastMessageMs: number, timeoutPolicy: TimeoutPolicy): number {
+  if (UNHURRIED.has(kind)) return timeoutPolicy.unhurriedMs
+  if (kind === frameKind.data && sinceLastMessageMs < timeoutPolicy.chunkGapMs) return timeoutPolicy.chunkGapMs
   return 0
 }
 

@@ -21,7 +21,7 @@ import {
   takeAck,
   type Receiver,
 } from '../core/flow-control.ts'
-import { AcceptPatience, Offer, RecentWorkers, type OfferContext } from './offer.ts'
+import { AcceptTimeout, Offer, RecentWorkers, type OfferContext } from './offer.ts'
 
 export interface Caller {
   dispatch(job: OutgoingJob, events: JobEvents): JobHandle
@@ -32,8 +32,8 @@ export interface Caller {
 export function openCaller(context: StreamContext, inbox: Inbox): Caller {
   const { wire, counters, now, tuning } = context
   const streams = new InFlightMap<number, CallerStream>()
-  const patience = new AcceptPatience(tuning.acceptTimeoutMs, tuning.acceptTimeoutMostMs)
-  const own: CallerContext = { ...context, inbox, streams, patience, workers: new RecentWorkers() }
+  const timeoutPolicy = new AcceptTimeout(tuning.acceptTimeoutMs, tuning.acceptTimeoutMostMs)
+  const own: CallerContext = { ...context, inbox, streams, timeoutPolicy, workers: new RecentWorkers() }
   let lastStream = 0
 
   inbox.on('j', (_payload, token, noResponder) => {
@@ -53,7 +53,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
     onFrame(peer, kind, number, n, bytes) {
       const stream = streams.get(number)
       if (stream === undefined) {
-        if (kind === frameKind.accept) patience.acceptedLate(number, now())
+        if (kind === frameKind.accept) timeoutPolicy.acceptedLate(number, now())
         if (kind !== frameKind.reject && kind !== frameKind.unknown) peer.sendStop(number)
         return
       }

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AcceptPatience, RecentWorkers } from './offer.ts'
+import { AcceptTimeout, RecentWorkers } from './offer.ts'
 
 const LEAST = 250
 const MOST = 2_000
 const times = fc.array(fc.double({ min: 0, max: 10_000, noNaN: true }), { maxLength: 200 })
 
-function after(tookMs: readonly number[]): AcceptPatience {
-  const patience = new AcceptPatience(LEAST, MOST)
-  for (const took of tookMs) patience.accepted(took)
-  return patience
+function after(tookMs: readonly number[]): AcceptTimeout {
+  const timeoutPolicy = new AcceptTimeout(LEAST, MOST)
+  for (const took of tookMs) timeoutPolicy.accepted(took)
+  return timeoutPolicy
 }
 
 describe('the wait for an accept', () => {
@@ -39,10 +39,10 @@ describe('the wait for an accept', () => {
 
   it('grows with a queue that gets longer, before the next in it are given up', () => {
     // A worker that takes a job every 5 ms, and 300 of them at once: each accept comes a little later.
-    const patience = new AcceptPatience(LEAST, MOST)
+    const timeoutPolicy = new AcceptTimeout(LEAST, MOST)
     for (let tookMs = 5; tookMs <= 1_500; tookMs += 5) {
-      expect(patience.waitMs()).toBeGreaterThan(tookMs)
-      patience.accepted(tookMs)
+      expect(timeoutPolicy.waitMs()).toBeGreaterThan(tookMs)
+      timeoutPolicy.accepted(tookMs)
     }
   })
 
@@ -53,15 +53,15 @@ describe('the wait for an accept', () => {
 
 describe('an offer that was given up', () => {
   it('tells of a busy worker when it is accepted after all, once', () => {
-    const patience = new AcceptPatience(LEAST, MOST)
+    const timeoutPolicy = new AcceptTimeout(LEAST, MOST)
     for (let stream = 0; stream < 30; stream++) {
-      patience.gaveUp(stream, 0)
-      patience.acceptedLate(stream, 600)
+      timeoutPolicy.gaveUp(stream, 0)
+      timeoutPolicy.acceptedLate(stream, 600)
     }
-    const waitMs = patience.waitMs()
+    const waitMs = timeoutPolicy.waitMs()
     expect(waitMs).toBeGreaterThan(600)
-    patience.acceptedLate(0, 1)
-    expect(patience.waitMs()).toBe(waitMs)
+    timeoutPolicy.acceptedLate(0, 1)
+    expect(timeoutPolicy.waitMs()).toBe(waitMs)
   })
 
   it('is waited for as long as its caller asked, however quick others are', () => {

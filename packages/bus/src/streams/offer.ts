@@ -17,7 +17,7 @@ const SETTLING_RETRY_MS = 50
 
 export interface OfferContext extends StreamContext {
   readonly inbox: Inbox
-  readonly patience: AcceptPatience
+  readonly timeoutPolicy: AcceptTimeout
   readonly workers: RecentWorkers
 }
 
@@ -73,7 +73,7 @@ export class Offer {
   }
 
   get #patienceMs(): number {
-    return this.#context.patience.waitMs(this.#acceptTimeoutMs)
+    return this.#context.timeoutPolicy.waitMs(this.#acceptTimeoutMs)
   }
 
   #publish(job: Uint8Array): void {
@@ -102,10 +102,10 @@ export class Offer {
 
   #notAccepted(timeoutMs: number): void {
     this.#waitedMs += timeoutMs
-    const isPatient = !this.#isHeld && !this.#hasReaderLeft
-    const leftMs = isPatient ? this.#patienceMs - this.#waitedMs : 0
+    const hasLongTimeout = !this.#isHeld && !this.#hasReaderLeft
+    const leftMs = hasLongTimeout ? this.#patienceMs - this.#waitedMs : 0
     if (leftMs > 0) return this.#waitForAccept(leftMs)
-    this.#context.patience.gaveUp(this.#stream, this.#offeredAtMs)
+    this.#context.timeoutPolicy.gaveUp(this.#stream, this.#offeredAtMs)
     this.#onUnavailable('timeout')
   }
 
@@ -133,9 +133,9 @@ export class Offer {
 
   accepted(worker: string): void {
     this.close()
-    const { patience, workers, now } = this.#context
+    const { timeoutPolicy, workers, now } = this.#context
     const nowMs = now()
-    patience.accepted(nowMs - this.#offeredAtMs)
+    timeoutPolicy.accepted(nowMs - this.#offeredAtMs)
     workers.accepted(this.#job.subject, worker, nowMs)
   }
 
@@ -158,7 +158,7 @@ const MOST_GIVEN_UP = 1_024
  * tells a lost segment from a slow one: the usual time and four times its spread, never less than `leastMs`, never more
  * than `mostMs`. Accepts that come after the caller gave up count too.
  */
-export class AcceptPatience {
+export class AcceptTimeout {
   readonly #leastMs: number
   readonly #mostMs: number
   #usualMs = 0

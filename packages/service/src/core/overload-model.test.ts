@@ -14,9 +14,9 @@ const PARTS = { arrive: 0.19, admit: 0.15, dispatch: 0.1, job: 0.21, accepted: 0
 const BESIDE = { refuse: 0.01, late: 0, giveBack: 0.02, busy: 0.02 }
 type Kind = keyof typeof PARTS | keyof typeof BESIDE | 'due' | 'offer'
 
-const PATIENCE_MS = 2_000
+const TIMEOUT_MS = 2_000
 /** `redispatch.ts` of the edge. */
-const BUSY_PATIENCE_MS = 1_500
+const BUSY_TIMEOUT_MS = 1_500
 const TICK_MS = 20
 const STEP_MS = 0.5
 
@@ -65,7 +65,7 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
   const latencies: number[] = []
   let [nowMs, underWay, begun, tickedAtMs, longestQueueMs, ableToDo, offered, owed] = [0, 0, 0, 0, 0, 0, 0, 0]
   const send = (to: Process, kind: Kind, request: Request) => void to.inbox.push({ kind, request })
-  const hasLeft = ({ dueAtMs }: Request) => nowMs - dueAtMs > PATIENCE_MS
+  const hasLeft = ({ dueAtMs }: Request) => nowMs - dueAtMs > TIMEOUT_MS
 
   /** What becomes of a piece when its turn comes. */
   function begin(piece: Piece): void {
@@ -91,7 +91,7 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
     },
     giveBack: (request) => send(edge, 'busy', request),
     busy(request) {
-      if (nowMs - request.offeredAtMs < BUSY_PATIENCE_MS) {
+      if (nowMs - request.offeredAtMs < BUSY_TIMEOUT_MS) {
         const afterMs = Math.min(500, 25 * 2 ** request.offers++)
         later.push({ kind: 'offer', request, atMs: nowMs + afterMs })
         return
@@ -142,7 +142,7 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
   }
 
   const untilMs = seconds * 1_000
-  for (let judgedAtMs = 0; nowMs < untilMs + 2 * PATIENCE_MS; nowMs += STEP_MS) {
+  for (let judgedAtMs = 0; nowMs < untilMs + 2 * TIMEOUT_MS; nowMs += STEP_MS) {
     if (nowMs < untilMs) {
       for (owed += (capacity * times * STEP_MS) / 1_000; owed >= 1; owed--) {
         offered++

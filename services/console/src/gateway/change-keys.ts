@@ -25,13 +25,13 @@ export const useRotateKey = () => useKeyChange(rotateKey)
 export const useRevokeKey = () => useKeyChange(revokeKey)
 
 /** After a change, also one that failed, the page asks for keys and account anew. */
-function useKeyChange<Shown, Result>(
-  change: (caller: Caller, shown: Shown) => Promise<Result>,
-): UseMutationResult<Result, Error, Shown> {
+function useKeyChange<DeliveredResponse, Result>(
+  change: (caller: Caller, shown: DeliveredResponse) => Promise<Result>,
+): UseMutationResult<Result, Error, DeliveredResponse> {
   const caller = useCaller()
   const client = useQueryClient()
   return useMutation({
-    mutationFn: (shown: Shown) => change(caller, shown),
+    mutationFn: (shown: DeliveredResponse) => change(caller, shown),
     async onSettled() {
       void client.invalidateQueries({ queryKey: ['account'] })
       await client.invalidateQueries({ queryKey: ['keys'] })

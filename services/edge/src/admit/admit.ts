@@ -18,8 +18,8 @@ import { chooseLane, type LaneChoice } from '../core/choose-lane.ts'
 import type { TokenEstimate } from '../core/estimate-tokens.ts'
 import { rateLimited } from '../core/rate-limited.ts'
 import { windowOf } from '../core/lane-window.ts'
-import type { Edge } from '../edge.ts'
-import type { AskedRequest } from '../read/inference-kinds.ts'
+import type { EdgeContext } from '../edge.ts'
+import type { InferenceRequest } from '../read/inference-kinds.ts'
 import { LEASE_MS } from '../relay/running-requests.ts'
 
 export interface Admitted extends LaneChoice {
@@ -45,12 +45,12 @@ export interface Offer {
 const MAX_ROUNDS = 6
 
 export async function admit(
-  edge: Edge,
+  edge: EdgeContext,
   config: GatewayConfig,
   caller: Caller,
   requestId: string,
   model: ModelConfig,
-  asked: AskedRequest,
+  asked: InferenceRequest,
 ): Promise<Admitted> {
   let offer: Offer | null = null
   const { answer, waitedMs } = await decide(edge, caller, (planHint) => {
@@ -68,7 +68,7 @@ type Decision = Extract<AdmitAnswer, { kind: 'allow' | 'deny' }>
 
 /** Asks the store until it decides. `askOn` gets the plan that the account is believed to have; null: that is not known. */
 export async function decide(
-  edge: Edge,
+  edge: EdgeContext,
   caller: Caller,
   askOn: (planHint: string | null) => AdmitAsk,
 ): Promise<{ answer: Decision; waitedMs: number }> {
@@ -97,7 +97,7 @@ export async function decide(
 }
 
 /** Only this call is the store's; what it lacks is asked of others outside of it. */
-async function askStore(edge: Edge, ask: AdmitAsk): Promise<{ answer: AdmitAnswer; tookMs: number }> {
+async function askStore(edge: EdgeContext, ask: AdmitAsk): Promise<{ answer: AdmitAnswer; tookMs: number }> {
   const askedAtMs = performance.now()
   edge.intake.enter()
   try {
@@ -113,7 +113,7 @@ async function askStore(edge: Edge, ask: AdmitAsk): Promise<{ answer: AdmitAnswe
   }
 }
 
-export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: AskedRequest): Offer {
+export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: InferenceRequest): Offer {
   const plan = findPlan(config, planSlug)
   const choice = planIncludes(plan, model)
     ? chooseLane(config, plan, model, asked.needs, asked.messages, Date.now())

@@ -9,7 +9,7 @@ import type { AdmitAsk, Takes } from '@gateway/admission/port'
 import { GatewayError } from '@gateway/contracts/errors'
 import { findPlan } from '@gateway/contracts/models'
 import { proveKey, type Caller } from '../credentials/authenticate.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { decide, denialBy, limitsOf } from './admit.ts'
 
 /** The fewest that a request takes: what it usually takes is not known before it is read. */
@@ -18,7 +18,12 @@ const LEAST_TOKENS = 1
 const USUAL_BYTES_PER_TOKEN = 4
 
 /** Resolves with the account's plan; throws the refusal, or INVALID_KEY. `bytes`: of the body, as announced. */
-export async function lookAtLimits(edge: Edge, caller: Caller, requestId: string, bytes: number): Promise<string> {
+export async function lookAtLimits(
+  edge: EdgeContext,
+  caller: Caller,
+  requestId: string,
+  bytes: number,
+): Promise<string> {
   const { answer } = await decide(edge, caller, (plan) => askWith(edge, caller, requestId, plan, 'nothing'))
   if (answer.kind === 'allow') return answer.standing.plan
   if (answer.reason !== 'tokens') throw denialBy(answer)
@@ -32,14 +37,20 @@ export async function lookAtLimits(edge: Edge, caller: Caller, requestId: string
  * Before a client learns the fault of its request: its key must be alive, and a wrong request counts as one of the minute.
  * A refusal that says when to come back is no fault of the request, and counts for nothing.
  */
-export async function countFault(edge: Edge, caller: Caller, requestId: string, fault: unknown): Promise<void> {
+export async function countFault(edge: EdgeContext, caller: Caller, requestId: string, fault: unknown): Promise<void> {
   const isWrong = fault instanceof GatewayError && fault.details.retryAfterMs === undefined
   if (!isWrong) return void (await proveKey(edge, caller))
   const { answer } = await decide(edge, caller, (plan) => askWith(edge, caller, requestId, plan, 'request'))
   if (answer.kind === 'deny') throw denialBy(answer)
 }
 
-function askWith(edge: Edge, caller: Caller, requestId: string, planHint: string | null, takes: Takes): AdmitAsk {
+function askWith(
+  edge: EdgeContext,
+  caller: Caller,
+  requestId: string,
+  planHint: string | null,
+  takes: Takes,
+): AdmitAsk {
   return {
     requestId,
     account: caller.account,

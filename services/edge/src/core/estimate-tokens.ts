@@ -15,7 +15,7 @@ import {
   type ImagesRequest,
 } from '@gateway/contracts/chat'
 import { plainNumber } from '@gateway/contracts/json'
-import type { Place, Places } from './write-body.ts'
+import type { Place, ConcurrencyLimiter } from './write-body.ts'
 import longTokens from './long-tokens.json' with { type: 'json' }
 
 /**
@@ -88,7 +88,7 @@ export function estimateChat(
   request: ChatRequest,
   laneMaxOutputTokens: number | undefined,
   windowTokens = LARGEST_WINDOW_TOKENS,
-  written: Places = {},
+  written: ConcurrencyLimiter = {},
 ): TokenEstimate {
   let textBytes = 0
   let images = 0

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BUSY_PATIENCE_MS, MOST_LOSSES, redispatch, type Unavailability } from './redispatch.ts'
+import { BUSY_TIMEOUT_MS, MOST_LOSSES, redispatch, type Unavailability } from './redispatch.ts'
 
 const reasons: Unavailability[] = ['no_responder', 'timeout', 'rejected', 'lost', 'busy']
 
@@ -25,8 +25,8 @@ test('a job that nobody accepts is not multiplied: each attempt waits longer', (
 test('routers that are late with what they have are asked for three seconds, less and less often', () => {
   const delays = [1, 2, 3, 4, 5, 6, 7].map((attempt) => delayMs({ ...FRESH, reason: 'busy', attempt }))
   expect(delays).toEqual([25, 50, 100, 200, 400, 500, 500])
-  expect(delayMs({ ...FRESH, reason: 'busy', attempt: 2, waitedMs: BUSY_PATIENCE_MS - 1 })).not.toBeNull()
-  expect(delayMs({ ...FRESH, reason: 'busy', attempt: 2, waitedMs: BUSY_PATIENCE_MS })).toBeNull()
+  expect(delayMs({ ...FRESH, reason: 'busy', attempt: 2, waitedMs: BUSY_TIMEOUT_MS - 1 })).not.toBeNull()
+  expect(delayMs({ ...FRESH, reason: 'busy', attempt: 2, waitedMs: BUSY_TIMEOUT_MS })).toBeNull()
 })
 
 test('late routers that take 32 jobs in each turn of up to 400 ms serve a burst of 240 whole', () => {

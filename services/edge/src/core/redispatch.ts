@@ -12,14 +12,14 @@ export type Unavailability = 'no_responder' | 'timeout' | 'rejected' | 'lost' | 
 
 /** How long a job waits for any router at all before its client is told. */
 const MAX_WAIT_FOR_ROUTER_MS = 15_000
-const FIRST_PATIENCE_MS = 500
-const MAX_PATIENCE_MS = 2_000
+const FIRST_TIMEOUT_MS = 500
+const MAX_TIMEOUT_MS = 2_000
 const FIRST_DELAY_MS = 25
 /**
  * Routers that are all late are asked for so long. A router counts jobs by the turns of its event loop, which last as long
  * as it is late: a number of tries could all fall into a few of them, and a burst that it can serve would be refused.
  */
-export const BUSY_PATIENCE_MS = 1_500
+export const BUSY_TIMEOUT_MS = 1_500
 const MAX_DELAY_MS = 500
 
 /** The edge gives a job up after this many losses. Two routers may be killed one after the other, and a third still serves. */
@@ -37,16 +37,16 @@ interface Unserved {
   remainingMs: number
 }
 
-export interface Redispatch {
+export interface DispatchState {
   afterMs: number
   /** How long it waits to be accepted; undefined: the bus' own, short time. */
   acceptTimeoutMs: number | undefined
 }
 
 /** Null: give up. */
-export function redispatch({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): Redispatch | null {
+export function redispatch({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): DispatchState | null {
   if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS || losses >= MOST_LOSSES) return null
-  if (reason === 'busy' && waitedMs >= BUSY_PATIENCE_MS) return null
+  if (reason === 'busy' && waitedMs >= BUSY_TIMEOUT_MS) return null
   const afterMs = delayAfter(reason, attempt)
   return afterMs < remainingMs ? { afterMs, acceptTimeoutMs: acceptTimeoutMs(attempt + 1) } : null
 }
@@ -56,7 +56,7 @@ export function redispatch({ reason, attempt, losses, waitedMs, remainingMs }: U
  * have to do.
  */
 function acceptTimeoutMs(attempt: number): number | undefined {
-  return attempt <= 2 ? undefined : Math.min(MAX_PATIENCE_MS, FIRST_PATIENCE_MS * 2 ** (attempt - 3))
+  return attempt <= 2 ? undefined : Math.min(MAX_TIMEOUT_MS, FIRST_TIMEOUT_MS * 2 ** (attempt - 3))
 }
 
 function delayAfter(reason: Unavailability, attempt: number): number {

@@ -8,12 +8,12 @@ export interface Place {
   at: number
   length: number
 }
-export type Places = Readonly<Partial<Record<string, Place>>>
+export type ConcurrencyLimiter = Readonly<Partial<Record<string, Place>>>
 
 export interface WrittenBody {
   bytes: Buffer
   /** Of the members that were asked about and are there. */
-  places: Places
+  places: ConcurrencyLimiter
 }
 
 /** As `JSON.stringify` writes it. */

@@ -4,7 +4,7 @@ import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { formatKey, KEY_ID_LENGTH, KEY_SECRET_LENGTH } from '@gateway/contracts/api-key'
 import { rpcClient } from '@gateway/service/talk-as'
 import { rememberPlans } from '../admit/remember-accounts.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { followDeadKeys, type RunningRequests } from '../relay/running-requests.ts'
 import { claimKey, hashKey } from './authenticate.ts'
 
@@ -18,7 +18,7 @@ test.each(['rotated', 'revoked'] as const)(
     await using _following = await followDeadKeys(bus, running as Partial<RunningRequests> as RunningRequests, plans)
     const [dead, alive] = [keyOf('dead'), keyOf('alive')]
     const claim = (key: string) =>
-      claimKey({ plans } as Edge, { headers: { 'x-api-key': key } } as never as IncomingMessage)
+      claimKey({ plans } as EdgeContext, { headers: { 'x-api-key': key } } as never as IncomingMessage)
     const { account, keyId, keyHash } = await claim(dead)
 
     rpcClient('keys', bus).tell('keysInvalidated', { account, keyHash, keyId, reason })

@@ -21,8 +21,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
 import type { Client } from '../relay/reader.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../read/bytes-in-flight.ts'
-import type { Edge } from '../edge.ts'
-import type { AskedRequest } from '../read/inference-kinds.ts'
+import type { EdgeContext } from '../edge.ts'
+import type { InferenceRequest } from '../read/inference-kinds.ts'
 import { beginRequest, measuredOf } from '../listen/take-steps.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { renderErrors } from '../listen/render-errors.ts'
@@ -120,7 +120,7 @@ async function openEdge(index: number) {
       keys: rememberAnswerKeys({ answerSecrets: async () => secrets }),
       running: opened.use(await trackRunningAnswers(bus, ownStore, logger)),
     },
-  } as unknown as Edge
+  } as unknown as EdgeContext
 
   const app = express()
   app.use(beginRequest(edge))
@@ -130,7 +130,7 @@ async function openEdge(index: number) {
     const stream = query.has('stream')
     const body = Buffer.from(query.get('body') ?? 'body')
     const ofChat = { kind: 'chat', dialect: 'chat', model: 'svc-core', includeUsage: false }
-    const asked = { ...ofChat, stream, body } as unknown as AskedRequest
+    const asked = { ...ofChat, stream, body } as unknown as InferenceRequest
     const caller = { account: 'acc', keyId: 'key', keyHash: 'hash' }
     const run = (client: Client) => runAt(index, client, stream, requestId)
     return answerOnce(edge, { key: 'the-key', caller, requestId, asked, deadlineMs: 20_000 }, response, run)

@@ -18,8 +18,8 @@ import { httpClient, type HttpClient } from '../relay/http-client.ts'
 import { type Client, NO_SOURCE } from '../relay/reader.ts'
 import { invalidKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
 import { fingerprintOf, isFingerprintOf, isSameFingerprint, nameOf, type Question } from './answer-keys.ts'
-import type { Edge } from '../edge.ts'
-import type { AskedRequest } from '../read/inference-kinds.ts'
+import type { EdgeContext } from '../edge.ts'
+import type { InferenceRequest } from '../read/inference-kinds.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
 import { followAnswer, joinAnswer } from './follow-answer.ts'
 import { replayAnswer } from './kept-answer.ts'
@@ -31,7 +31,7 @@ interface OnceRequest {
   key: string
   caller: Caller
   requestId: string
-  asked: AskedRequest
+  asked: InferenceRequest
   deadlineMs: number
 }
 
@@ -50,7 +50,7 @@ type Found = Exclude<ClaimAnswer, { kind: 'claimed' }>
 
 /** Resolves when the client has been answered or has left; rejects with what to answer while nothing has been sent. */
 export async function answerOnce(
-  edge: Edge,
+  edge: EdgeContext,
   request: OnceRequest,
   response: StepResponse,
   run: (client: Client, claim: string) => Promise<void>,
@@ -78,12 +78,24 @@ export async function answerOnce(
 }
 
 /** What makes two requests the same one: everything that reaches the backend or shapes the answer. */
-function questionOf({ kind, dialect, model, stream, includeUsage, encodingFormat, ...asked }: AskedRequest): Question {
+function questionOf({
+  kind,
+  dialect,
+  model,
+  stream,
+  includeUsage,
+  encodingFormat,
+  ...asked
+}: InferenceRequest): Question {
   const ofDialect = dialect === 'chat' ? [] : [dialect, asked.anthropicVersion ?? null, asked.anthropicBeta ?? null]
   return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect]), asked.body]
 }
 
-async function claimFor(edge: Edge, { key, caller, requestId }: OnceRequest, question: Question): Promise<Claim> {
+async function claimFor(
+  edge: EdgeContext,
+  { key, caller, requestId }: OnceRequest,
+  question: Question,
+): Promise<Claim> {
   if (!idempotencyKey.safeParse(key).success) {
     await proveKey(edge, caller)
     throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: must be 1 to 255 visible ASCII characters`)
@@ -94,7 +106,7 @@ async function claimFor(edge: Edge, { key, caller, requestId }: OnceRequest, que
 }
 
 /** True: the key is this request's, and it has to run. A client that waits is one that a stopping edge waits for. */
-async function claimOrRead(edge: Edge, attempt: Attempt): Promise<boolean> {
+async function claimOrRead(edge: EdgeContext, attempt: Attempt): Promise<boolean> {
   const { claim, caller, reader, stream } = attempt
   const { account, requestId } = claim
   edge.running.begin({ account, requestId, keyHash: caller.keyHash, stream, cut: () => reader.cut(invalidKey()) })
@@ -117,7 +129,7 @@ async function claimOrRead(edge: Edge, attempt: Attempt): Promise<boolean> {
 }
 
 /** False: its client left before anything was begun. */
-async function isWanted(edge: Edge, { claim, reader }: Attempt): Promise<boolean> {
+async function isWanted(edge: EdgeContext, { claim, reader }: Attempt): Promise<boolean> {
   if (!reader.isOver()) return true
   await edge.idempotency.store.release(claim).catch(() => {})
   return false
@@ -126,7 +138,7 @@ async function isWanted(edge: Edge, { claim, reader }: Attempt): Promise<boolean
 const FIRST_PAUSE_MS = 25
 const MAX_PAUSE_MS = 250
 
-async function claimKey(edge: Edge, claim: Claim, after: string | undefined): Promise<ClaimAnswer> {
+async function claimKey(edge: EdgeContext, claim: Claim, after: string | undefined): Promise<ClaimAnswer> {
   try {
     return await edge.idempotency.store.claim(claim, {
       leaseMs: CLAIM_LEASE_MS,
@@ -140,7 +152,7 @@ async function claimKey(edge: Edge, claim: Claim, after: string | undefined): Pr
 }
 
 /** Whether the client has been answered with what was found. */
-async function readFound(edge: Edge, attempt: Attempt, found: Found, caller: ProvenCaller): Promise<boolean> {
+async function readFound(edge: EdgeContext, attempt: Attempt, found: Found, caller: ProvenCaller): Promise<boolean> {
   const { claim, reader } = attempt
   if ((await isSameQuestion(edge, found, attempt)) === false) {
     edge.metrics.idempotent('refused')
@@ -158,7 +170,7 @@ async function readFound(edge: Edge, attempt: Attempt, found: Found, caller: Pro
 }
 
 async function readRunning(
-  edge: Edge,
+  edge: EdgeContext,
   { claim: { account }, reader, stream, dialect }: Attempt,
   { owner, requestId }: Extract<Found, { kind: 'running' }>,
 ): Promise<boolean> {
@@ -174,7 +186,7 @@ async function readRunning(
  * question is read only where its fingerprint does not tell.
  */
 async function isSameQuestion(
-  edge: Edge,
+  edge: EdgeContext,
   { fingerprint }: Found,
   { claim, question }: Attempt,
 ): Promise<boolean | null> {

@@ -9,7 +9,7 @@ import { GatewayError, isErrorCode } from '@gateway/contracts/errors'
 import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
 import { subjects } from '@gateway/contracts/subjects'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import type { HttpClient } from '../relay/http-client.ts'
 import { openPassage } from '../relay/reader.ts'
 import type { SharedAnswer } from './shared-answer.ts'
@@ -23,7 +23,7 @@ const NO_BODY = new Uint8Array(0)
  * client has seen nothing of it. `dialect`: a stream's; null where the answer is JSON.
  */
 export function followAnswer(
-  { bus, bytes }: Pick<Edge, 'bus' | 'bytes'>,
+  { bus, bytes }: Pick<EdgeContext, 'bus' | 'bytes'>,
   owner: string,
   request: FollowRequest,
   reader: HttpClient,

@@ -21,13 +21,13 @@ import { keptHead, type KeptHead } from '@gateway/contracts/idempotency'
 import { open, seal, type SealingKeys } from '@gateway/service/sealing'
 import type { ProvenCaller } from '../credentials/authenticate.ts'
 import { quotaHeaders } from '../core/answer-headers.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import type { HttpClient } from '../relay/http-client.ts'
 import { MAX_KEPT_BYTES } from './shared-answer.ts'
 
 /** False: it cannot be read any more and is forgotten. */
 export async function replayAnswer(
-  edge: Edge,
+  edge: EdgeContext,
   held: HeldKey,
   kept: Extract<ClaimAnswer, { kind: 'kept' }>,
   caller: ProvenCaller,
@@ -47,7 +47,7 @@ export async function replayAnswer(
 }
 
 /** Null: it is sealed under a master secret that keys does not hold any more, or was altered. */
-async function openKept(edge: Edge, held: HeldKey, sealed: Uint8Array): Promise<KeptAnswer | null> {
+async function openKept(edge: EdgeContext, held: HeldKey, sealed: Uint8Array): Promise<KeptAnswer | null> {
   try {
     return await openAnswer(await edge.idempotency.keys.current(), held, sealed)
   } catch (error) {
@@ -61,7 +61,7 @@ async function openKept(edge: Edge, held: HeldKey, sealed: Uint8Array): Promise<
   }
 }
 
-async function reportUsage(edge: Edge, held: HeldKey, usage: UsageEvent): Promise<void> {
+async function reportUsage(edge: EdgeContext, held: HeldKey, usage: UsageEvent): Promise<void> {
   try {
     await edge.usage.report(usage).inTime
   } catch (cause) {
@@ -71,7 +71,7 @@ async function reportUsage(edge: Edge, held: HeldKey, usage: UsageEvent): Promis
   edge.idempotency.store.settle(held).catch(() => {})
 }
 
-async function quotaNow(edge: Edge, caller: ProvenCaller): Promise<Record<string, string>> {
+async function quotaNow(edge: EdgeContext, caller: ProvenCaller): Promise<Record<string, string>> {
   const plan = findPlan(edge.config.current, caller.plan)
   const { used, resetAtMs } =
     caller.used === null

@@ -11,7 +11,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { Claim } from '@gateway/idempotency/port'
 import { failpoint } from '@gateway/service/failpoint'
 import { lastingHeaders } from '../core/answer-headers.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import type { Client, Reader } from '../relay/reader.ts'
 import { billedClaimOf } from './answer-keys.ts'
 import { sealAnswer } from './kept-answer.ts'
@@ -22,18 +22,18 @@ const TRY_AGAIN_AFTER_MS = 1_000
 const TRY_AGAIN_AT_MOST = 60
 
 export function runClaimed(
-  edge: Edge,
+  edge: EdgeContext,
   claim: Claim,
   reader: Reader,
   run: (client: Client, claim: string) => Promise<void>,
 ): void {
-  const keeper = keepOf(edge, claim)
-  const answer = shareAnswer(keeper, edge.bytes.holdAnswer(claim.account))
+  const responseStore = keepOf(edge, claim)
+  const answer = shareAnswer(responseStore, edge.bytes.holdAnswer(claim.account))
   edge.idempotency.running.begin(claim, answer)
   answer.join(reader)
   run(answer.client, billedClaimOf(claim))
     .catch((error: unknown) => answer.fail(asGatewayError(error)))
-    .then(() => keeper.conclude())
+    .then(() => responseStore.conclude())
     .catch((error: unknown) => {
       edge.logger.error(
         { err: error, requestId: claim.requestId },
@@ -47,7 +47,7 @@ export function runClaimed(
 }
 
 /** What becomes of the answer. */
-function keepOf(edge: Edge, claim: Claim) {
+function keepOf(edge: EdgeContext, claim: Claim) {
   const { store, keys } = edge.idempotency
   let sealed: Uint8Array | null = null
   let isKept = false

@@ -41,7 +41,7 @@ export interface SharedAnswer {
 
 type End = { headers: Headers } | { error: GatewayError }
 
-interface Keeper {
+interface ResponseStore {
   /** False: another request has the key by now. */
   keep(answer: WholeAnswer): Promise<boolean>
   /** Its usage is stored. */
@@ -50,7 +50,7 @@ interface Keeper {
   free(): Promise<void>
 }
 
-export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED): SharedAnswer {
+export function shareAnswer(responseStore: ResponseStore, hold: AnswerHold = NOTHING_COUNTED): SharedAnswer {
   const readers = new Map<Reader, { taken: number }>()
   const { promise: answered, resolve } = Promise.withResolvers<void>()
   /** The request that runs. */
@@ -101,7 +101,7 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
 
   /** Freed before it is told: whoever is refused may ask again under the same key at once, also for something else. */
   async function fail(error: GatewayError): Promise<void> {
-    await keeper.free()
+    await responseStore.free()
     conclude({ error })
   }
 
@@ -144,10 +144,10 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
     restart: () => bytes === 0,
     async keep(usage, rest) {
       if (!head || !isKeepable() || bytes + rest.byteLength > MAX_KEPT_BYTES) return true
-      return keeper.keep({ ...head, pieces: [...pieces, rest], usage })
+      return responseStore.keep({ ...head, pieces: [...pieces, rest], usage })
     },
     finish(headersNow) {
-      keeper.metered()
+      responseStore.metered()
       conclude({ headers: headersNow() })
     },
     fail: (error) => void fail(error),

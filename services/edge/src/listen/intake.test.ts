@@ -12,7 +12,7 @@ import {
   KEY_SECRET_LENGTH,
   randomBase62,
 } from '@gateway/contracts/api-key'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { rememberPlans } from '../admit/remember-accounts.ts'
 import { namesKnownAccount } from '../credentials/authenticate.ts'
 import { openIntake, refuseWhileLate, type Intake } from './intake.ts'
@@ -39,7 +39,7 @@ beforeEach(async () => {
   const plans = rememberPlans()
   plans.remember(KNOWN.account, 'free')
   const parts = { intake, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
-  const edge = { ...parts, settings: { docsUrl: '', topupUrl: '' }, config: { current: {} } } as unknown as Edge
+  const edge = { ...parts, settings: { docsUrl: '', topupUrl: '' }, config: { current: {} } } as unknown as EdgeContext
   const refuseLate = refuseWhileLate(edge, (request) => namesKnownAccount({ plans }, request))
   const serve: Step = (_request, response) => void response.end('served')
   const fail = (error: unknown) => {

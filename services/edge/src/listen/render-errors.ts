@@ -6,9 +6,9 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ERROR_STATUS, GatewayError } from '@gateway/contracts/errors'
 import { requestFields } from '@gateway/telemetry/tracing'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { hintFor } from '../core/read-path.ts'
-import { holdOf } from '../read/bytes-in-flight.ts'
+import { reservationOf } from '../read/bytes-in-flight.ts'
 import { sendError } from './send-error.ts'
 import { type Fail, measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
@@ -28,7 +28,7 @@ export function methodNotAllowed(allowed: string[]): RequestHandler {
 }
 
 /** For the direct path, and for Express, which knows it by its fourth parameter. */
-export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
+export function renderErrors(edge: EdgeContext): Fail & ErrorRequestHandler {
   return (thrown: unknown, request: StepRequest, response: StepResponse, _next?: unknown) => {
     const error = thrown instanceof GatewayError ? thrown : internal(thrown)
     const measured = measuredOf(response)
@@ -42,7 +42,7 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
       response.destroy()
       return
     }
-    const waitMs = ERROR_STATUS[error.code] < 500 ? (holdOf(response)?.refused() ?? 0) : 0
+    const waitMs = ERROR_STATUS[error.code] < 500 ? (reservationOf(response)?.refused() ?? 0) : 0
     if (waitMs > 0) setTimeout(() => response.destroyed || sendError(edge, error, request, response), waitMs)
     else sendError(edge, error, request, response)
   }

@@ -1,7 +1,7 @@
 import { formatKey } from '@gateway/contracts/api-key'
 import type { Request, Response } from 'express'
 import { expect, test } from 'vitest'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { chat } from '../read/inference-kinds.ts'
 import { stepsOf, type Handler, type Route } from './route.ts'
 import type { StepRequest, StepResponse } from './take-steps.ts'
@@ -20,7 +20,7 @@ async function principalOf(answer: object): Promise<unknown> {
     plans: { isDeadKey: () => false, planOf: () => null },
     bytes: { hold: () => ({ provenAs() {}, answersItself: async () => {} }) },
     admission: { authenticate: async () => answer },
-  } as unknown as Edge
+  } as unknown as EdgeContext
   const request = { headers: { authorization: `Bearer ${key}` } } as StepRequest
   const response = { locals: {} } as StepResponse
   const [prove, handle] = stepsOf(edge, route)

@@ -8,7 +8,7 @@
 import type { RequestListener } from 'node:http'
 import express, { type Request, type Response } from 'express'
 import { allowBrowsers } from './allow-browsers.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps } from './take-steps.ts'
 import { refuseAmbiguous, refuseReboundNames } from './refuse-by-form.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
@@ -42,7 +42,7 @@ interface HandledBy<Name extends HandledCredential> {
   credential: Name
   /** Up to 64 KB, or as long as a request to a model; none is read where this is left out. */
   body?: 'small' | (Name extends 'key' ? 'large' : never)
-  handle: (edge: Edge) => Handler<Name>
+  handle: (edge: EdgeContext) => Handler<Name>
 }
 
 export type Handler<Name extends HandledCredential> = (
@@ -57,7 +57,7 @@ export type Route = (InferenceRoute | HandledRoute) & { doc?: OperationId }
 /** By path, as Express writes it, and by method. */
 export type Routes = Record<string, Partial<Record<Method, Route>>>
 
-export function createApp(edge: Edge, routes: Routes): RequestListener {
+export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
   const first: Step[] = [
     beginRequest(edge),
     refuseAmbiguous,
@@ -96,7 +96,7 @@ export function createApp(edge: Edge, routes: Routes): RequestListener {
   }
 }
 
-export function stepsOf(edge: Edge, route: Route): Step[] {
+export function stepsOf(edge: EdgeContext, route: Route): Step[] {
   const refuse = refuseWhileLate(edge, (request) => namesKnownAccount(edge, request))
   if (route.credential === 'key at admission') {
     const answer = infer(edge, route.asks)
@@ -113,7 +113,7 @@ export function stepsOf(edge: Edge, route: Route): Step[] {
 
 /** Whoever asks for its own figures without a pause takes no more than its share of the event loop's time. */
 function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
-  return async (edge: Edge, request: StepRequest, response: StepResponse) => {
+  return async (edge: EdgeContext, request: StepRequest, response: StepResponse) => {
     const hold = edge.bytes.hold(request, response)
     const principal = await prove(edge, request)
     const account = typeof principal === 'string' ? principal : principal?.account
@@ -123,14 +123,14 @@ function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
   }
 }
 
-function isGuest({ plans, config }: Edge, account: string): boolean {
+function isGuest({ plans, config }: EdgeContext, account: string): boolean {
   const plan = plans.planOf(account)
   return plan !== null && findPlan(config.current, plan).guest
 }
 
 function proven<Principal>(
-  edge: Edge,
-  prove: (edge: Edge, request: StepRequest, response: StepResponse) => Promise<Principal>,
+  edge: EdgeContext,
+  prove: (edge: EdgeContext, request: StepRequest, response: StepResponse) => Promise<Principal>,
   between: Step[],
   answer: (request: StepRequest, response: StepResponse, principal: Principal) => void | Promise<void>,
 ): Step[] {

@@ -8,7 +8,7 @@ import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import express from 'express'
 import { beginRequest, measuredOf, type Step, type StepRequest, type StepResponse, takeSteps } from './take-steps.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { notFound, renderErrors } from './render-errors.ts'
 
@@ -61,7 +61,7 @@ test.each<[string, Step]>([
 })
 
 let metrics: Metrics
-let edge: Edge
+let edge: EdgeContext
 let url: string
 let opened: AsyncDisposableStack
 
@@ -74,7 +74,7 @@ beforeEach(async () => {
     logger: createLogger({ service: 'edge', level: 'silent' }),
     config: { current: {} },
     settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
-  } as unknown as Edge
+  } as unknown as EdgeContext
   const app = express()
   app.use(beginRequest(edge))
   app.get('/v1/things/:id', (request, response) => {

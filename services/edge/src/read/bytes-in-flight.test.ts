@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight, type Hold } from './bytes-in-flight.ts'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight, type MemoryReservation } from './bytes-in-flight.ts'
 import { clientNetwork } from '../listen/client-network.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
 
@@ -55,7 +55,7 @@ const life: fc.Arbitrary<Life> = fc.record({
 })
 
 /** Its steps, so that many lives can be lived at once. Ends where it is refused. */
-async function* live(life: Life, hold: Hold): AsyncGenerator<void> {
+async function* live(life: Life, hold: MemoryReservation): AsyncGenerator<void> {
   const proven = async () => {
     if (!life.keyLives) throw new Error('INVALID_KEY')
   }

@@ -34,7 +34,7 @@ export const SPARED_BYTES = 64 * 1024
 
 export interface BytesInFlight {
   /** What this request holds, nothing at first. */
-  hold(request: IncomingMessage, response: StepResponse): Hold
+  hold(request: IncomingMessage, response: StepResponse): MemoryReservation
   /** For an answer that others may join: kept whole until it has ended. */
   holdAnswer(account: string): AnswerHold
   readonly budget: ByteBudget
@@ -56,9 +56,9 @@ export function trackBytesInFlight(totalBytes: number, networkOf: ClientNetwork,
     budget,
     work,
     hold(request, response) {
-      const hold = new Hold({ budget, work }, request, networkOf, countShed)
+      const hold = new MemoryReservation({ budget, work }, request, networkOf, countShed)
       response.locals['hold'] = hold
-      response.on('close', closeHold)
+      response.on('close', closeReservation)
       return hold
     },
     holdAnswer: (account) => ({
@@ -88,7 +88,12 @@ function overShare(waitMs: number): GatewayError {
 }
 
 /** A refusal for another reason than the key says that the key is alive. */
-export function noteProven(edge: KnownAccounts, hold: Hold, { account }: { account: string }, refusal: unknown): void {
+export function noteProven(
+  edge: KnownAccounts,
+  hold: MemoryReservation,
+  { account }: { account: string },
+  refusal: unknown,
+): void {
   const plan = edge.plans.planOf(account)
   if (plan === null || (refusal instanceof GatewayError && refusal.code === 'INVALID_KEY')) return
   hold.provenAs(account, findPlan(edge.config.current, plan).guest)
@@ -100,22 +105,22 @@ interface KnownAccounts {
 }
 
 /** None: this request's body is small whoever sends it. */
-export function holdOf({ locals }: StepResponse): Hold | undefined {
-  return (locals as { hold?: Hold } | undefined)?.hold
+export function reservationOf({ locals }: StepResponse): MemoryReservation | undefined {
+  return (locals as { hold?: MemoryReservation } | undefined)?.hold
 }
 
 /** Where nothing is counted, an answer may always wait. */
 export const NOTHING_COUNTED: AnswerHold = { owe: () => true, paid() {} }
 
 export function answerHoldOf(response: object): AnswerHold {
-  return holdOf(response as StepResponse) ?? NOTHING_COUNTED
+  return reservationOf(response as StepResponse) ?? NOTHING_COUNTED
 }
 
-function closeHold(this: StepResponse): void {
-  holdOf(this)?.responseClosed()
+function closeReservation(this: StepResponse): void {
+  reservationOf(this)?.responseClosed()
 }
 
-export class Hold implements AnswerHold {
+export class MemoryReservation implements AnswerHold {
   readonly #budget: ByteBudget
   readonly #work: WorkShares
   /** Of the event loop's time. */

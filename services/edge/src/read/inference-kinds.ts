@@ -25,7 +25,7 @@ import {
 import { writeBody, type WrittenBody } from '../core/write-body.ts'
 
 /** A parsed request, in the terms that the rest of the journey uses. */
-export interface AskedRequest extends OutputWish {
+export interface InferenceRequest extends OutputWish {
   kind: JobKind
   /** In which the client asks and is answered. */
   dialect: ClientDialect
@@ -54,13 +54,16 @@ export interface AskedRequest extends OutputWish {
   quotable?: JobHeader['quotable']
 }
 
-export function hostedCallsIn(dialect: ClientDialect, request: Record<string, unknown>): AskedRequest['hostedCalls'] {
+export function hostedCallsIn(
+  dialect: ClientDialect,
+  request: Record<string, unknown>,
+): InferenceRequest['hostedCalls'] {
   if (!asksHostedTools(dialect, request)) return undefined
   return ({ hostedTools, maxToolCalls }) => hostedCallsOf(dialect, request, hostedTools, maxToolCalls)
 }
 
 /** `models`: those of the config, for requests that name none. */
-export type InferenceKind = (body: unknown, models: readonly ModelConfig[]) => AskedRequest
+export type InferenceKind = (body: unknown, models: readonly ModelConfig[]) => InferenceRequest
 
 export const chat: InferenceKind = (body, models) => {
   const request = parseBody(chatRequest, withModel(body, models, 'chat'))

@@ -7,7 +7,7 @@ import { messagesForAuto } from '@gateway/auto/read-text'
 import type { ChatMessage } from '@gateway/contracts/chat'
 import type { GatewayConfig, ModelConfig, ServedModelConfig } from '@gateway/contracts/config'
 import type { TokenEstimate } from '../core/estimate-tokens.ts'
-import type { AskedRequest } from './inference-kinds.ts'
+import type { InferenceRequest } from './inference-kinds.ts'
 import type { Understood } from './understand.ts'
 
 /** What a reader has to know of the config. */
@@ -18,8 +18,10 @@ export interface ReadingConfig {
 }
 
 type Functions = {
-  [Name in keyof AskedRequest]-?: NonNullable<AskedRequest[Name]> extends (...args: never[]) => unknown ? Name : never
-}[keyof AskedRequest]
+  [Name in keyof InferenceRequest]-?: NonNullable<InferenceRequest[Name]> extends (...args: never[]) => unknown
+    ? Name
+    : never
+}[keyof InferenceRequest]
 
 interface OfLane {
   estimate: TokenEstimate
@@ -27,10 +29,10 @@ interface OfLane {
 
 /** Whoever adds a function to a request has its answers packed, too: the type of `plain` below names it. */
 export interface PackedRequest {
-  asked: Omit<AskedRequest, Functions | 'messages'>
+  asked: Omit<InferenceRequest, Functions | 'messages'>
   messages: ChatMessage[]
   modelId: string
-  vectors: ReturnType<NonNullable<AskedRequest['vectorsOf']>> | undefined
+  vectors: ReturnType<NonNullable<InferenceRequest['vectorsOf']>> | undefined
   conversationKey: string | undefined
   ofLanes: Map<string, OfLane>
 }
@@ -56,7 +58,7 @@ export function unpackRequest(packed: PackedRequest, model: ModelConfig): Unders
     if (!known) throw new Error(`a request was not read for the lane ${id}`)
     return known
   }
-  const whole: AskedRequest = {
+  const whole: InferenceRequest = {
     ...asked,
     messages,
     ...(vectors && { vectorsOf: () => vectors }),

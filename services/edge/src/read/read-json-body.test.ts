@@ -8,7 +8,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MOST_LEVELS } from '@gateway/contracts/json'
 import { loadDefaultConfig } from '@gateway/config/load-config'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { clientNetwork } from '../listen/client-network.ts'
 import { type Fail, type Step, takeSteps } from '../listen/take-steps.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './bytes-in-flight.ts'
@@ -27,7 +27,13 @@ beforeAll(async () => {
   const admission = { admit: async () => ({ kind: 'allow', standing: { plan: 'free' } }) }
   const plans = { planOf: () => 'free' }
   const intake = { enter() {}, leave() {} }
-  const edge = { bytes, admission, plans, intake, config: { current: loadDefaultConfig().config } } as unknown as Edge
+  const edge = {
+    bytes,
+    admission,
+    plans,
+    intake,
+    config: { current: loadDefaultConfig().config },
+  } as unknown as EdgeContext
   const claim: Step = (_asked, { locals }, next) => {
     locals['principal'] = { account: 'a', keyId: 'k', keyHash: 'h' }
     locals['measured'] = { requestId: 'r' }

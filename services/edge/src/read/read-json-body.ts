@@ -15,11 +15,11 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import { findPlan } from '@gateway/contracts/models'
 import { claimKey, proveKey, type Caller, type ProvenCaller, namesKnownAccount } from '../credentials/authenticate.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { rateLimited } from '../core/rate-limited.ts'
 import { takeOne } from '../core/minute-buckets.ts'
 import { countFault, lookAtLimits } from '../admit/look.ts'
-import { holdOf, LARGEST_BODY_BYTES, noteProven, type Hold } from './bytes-in-flight.ts'
+import { reservationOf, LARGEST_BODY_BYTES, noteProven, type MemoryReservation } from './bytes-in-flight.ts'
 import { invalid, LargeJson, parseJson } from './parse-json.ts'
 import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from '../listen/take-steps.ts'
 
@@ -32,12 +32,12 @@ const SMALL_BODY_BYTES = 64 * 1024
 const READ_AHEAD_BYTES = 64 * 1024
 
 /** For inference, whose caller is not proven. Only a caller with a live key learns the fault of its body. */
-export function readClaimed(edge: Edge): Step {
+export function readClaimed(edge: EdgeContext): Step {
   return async (request, response, next) => {
     const caller = response.locals['principal'] as Caller
     await makeRoom(edge, request, response, caller)
     const { requestId } = measuredOf(response)
-    const hold = holdOf(response)!
+    const hold = reservationOf(response)!
     const refuse = async (fault: unknown) => {
       try {
         await countFault(edge, caller, requestId, fault)
@@ -58,7 +58,7 @@ export function readClaimed(edge: Edge): Step {
 
 /** For requests that the edge answers by itself. They have a rate of their own, and prove the key of every body, whatever its size. */
 export async function proveAndMakeRoom(
-  edge: Edge,
+  edge: EdgeContext,
   request: IncomingMessage,
   response: StepResponse,
 ): Promise<ProvenCaller> {
@@ -75,7 +75,12 @@ export async function proveAndMakeRoom(
   return proven
 }
 
-async function makeRoom(edge: Edge, request: IncomingMessage, response: StepResponse, caller: Caller): Promise<void> {
+async function makeRoom(
+  edge: EdgeContext,
+  request: IncomingMessage,
+  response: StepResponse,
+  caller: Caller,
+): Promise<void> {
   const hold = edge.bytes.hold(request, response)
   const { 'content-length': length } = request.headers
   const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
@@ -91,9 +96,9 @@ async function makeRoom(edge: Edge, request: IncomingMessage, response: StepResp
 }
 
 async function proveFirst<Proven extends { account: string; plan: string }>(
-  edge: Edge,
+  edge: EdgeContext,
   request: IncomingMessage,
-  hold: Hold,
+  hold: MemoryReservation,
   caller: Caller,
   prove: () => Promise<Proven>,
 ): Promise<Proven> {
@@ -170,7 +175,7 @@ function readJson(
   next: Next,
   { limit, isLarge, unpacker }: { limit: number; isLarge: IsLarge; unpacker: Transform | null },
 ): void {
-  const grow = countsItself(request) ? holdOf(response) : undefined
+  const grow = countsItself(request) ? reservationOf(response) : undefined
   let pieces: Buffer[] = []
   let bytes = 0
   let isOver = false
@@ -197,8 +202,8 @@ function readJson(
   body.on('end', () => {
     if (isOver) return
     // Until here the budget held the largest size that it may unpack to.
-    if (unpacker) holdOf(response)?.bodyIs(bytes)
-    holdOf(response)?.reads(bytes)
+    if (unpacker) reservationOf(response)?.bodyIs(bytes)
+    reservationOf(response)?.reads(bytes)
     try {
       request.body = isLarge(bytes, response) ? new LargeJson(pieces, bytes) : parsed(pieces, bytes, response)
     } catch (error) {
@@ -220,7 +225,7 @@ type IsLarge = (bytes: number, response: StepResponse) => boolean
 function parsed(pieces: Buffer[], bytes: number, response: StepResponse): object {
   if (bytes === 0) return {}
   const parse = () => parseJson(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
-  return holdOf(response)?.whileWorking(parse) ?? parse()
+  return reservationOf(response)?.whileWorking(parse) ?? parse()
 }
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i
@@ -263,6 +268,6 @@ export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
 /** For whoever reads a {@link LargeJson}, too: a body that would take the others' time, or whose sender has taken its share of it. */
 export const readBodyOrBytes = readJsonUpTo(
   LARGEST_BODY_BYTES,
-  (bytes, response) => bytes > SMALL_BODY_BYTES || (bytes > 0 && holdOf(response)!.isOverShare()),
+  (bytes, response) => bytes > SMALL_BODY_BYTES || (bytes > 0 && reservationOf(response)!.isOverShare()),
 )
 export const readSmallJsonBody = readJsonUpTo(64 * 1024)

@@ -8,7 +8,7 @@ import type { JobHeader } from '@gateway/contracts/job'
 import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
 import { chatNeeds } from '../core/chat-needs.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
-import { type Places, writeBody, type WrittenBody } from '../core/write-body.ts'
+import { type ConcurrencyLimiter, writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey, hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
 
 export const responses: InferenceKind = (body, models) => {
@@ -49,7 +49,7 @@ const REPEATED = ['instructions', 'tools'] as const
 /** Smaller members are sent anew: a frame of their own costs more. */
 const LEAST_QUOTED_BYTES = 4 * 1024
 
-function quotableOf(places: Places): JobHeader['quotable'] {
+function quotableOf(places: ConcurrencyLimiter): JobHeader['quotable'] {
   const large = REPEATED.filter((name) => (places[name]?.length ?? 0) >= LEAST_QUOTED_BYTES)
   return large.length > 0 ? Object.fromEntries(large.map((name) => [name, places[name]])) : undefined
 }

@@ -6,10 +6,10 @@ import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { JobKind } from '@gateway/contracts/job'
 import { findModel, isRetired, servedKind } from '@gateway/contracts/models'
-import type { AskedRequest, InferenceKind } from './inference-kinds.ts'
+import type { InferenceRequest, InferenceKind } from './inference-kinds.ts'
 
 export interface Understood {
-  asked: AskedRequest
+  asked: InferenceRequest
   model: ModelConfig
 }
 

@@ -13,7 +13,7 @@ import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../../test/planned-job.ts'
 import type { Admitted } from '../admit/admit.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { measuredOf, beginRequest } from '../listen/take-steps.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../read/bytes-in-flight.ts'
 import { edgeMetrics } from '../metrics.ts'
@@ -109,7 +109,7 @@ async function stage(
         return { inTime: store(), stored: late() }
       },
     },
-  } as unknown as Edge
+  } as unknown as EdgeContext
   const job = plannedJob({ stream, dialect })
   const app = express()
   app.use(beginRequest(edge))

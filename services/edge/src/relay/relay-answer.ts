@@ -17,7 +17,7 @@ import type { Admitted } from '../admit/admit.ts'
 import { invalidKey } from '../credentials/authenticate.ts'
 import { type Bill, billOf, errorOf, type Charge, type Departure, type LastWord } from '../core/last-word.ts'
 import { anthropicLimitHeaders, smartRouteHeader, standingHeaders } from '../core/answer-headers.ts'
-import type { Edge, Reported } from '../edge.ts'
+import type { EdgeContext, Reported } from '../edge.ts'
 import type { Measured } from '../listen/take-steps.ts'
 import { type Client, openPassage, type Passage, type Source } from './reader.ts'
 import { runJob, type AnswerEvents, type JobRun, type RouterLoss } from './run-job.ts'
@@ -37,7 +37,7 @@ interface Relay {
 }
 
 /** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
-export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<void> {
+export function relayAnswer(edge: EdgeContext, relay: Relay, client: Client): Promise<void> {
   // Its client left while it was being admitted.
   if (client.isOver()) return release(edge, relay.job)
   new RelayedAnswer(edge, relay, client).begin()
@@ -49,7 +49,7 @@ type Phase = 'wanted' | Departure | 'over'
 
 /** Stands between the job, whose answer it hears, and the client, to whom it passes the answer on. */
 class RelayedAnswer implements AnswerEvents, Source {
-  readonly #edge: Edge
+  readonly #edge: EdgeContext
   readonly #relay: Relay
   readonly #client: Client
   readonly #enteredAtMs: number
@@ -59,7 +59,7 @@ class RelayedAnswer implements AnswerEvents, Source {
   #head: AnswerHead | null = null
   #passage: Passage
 
-  constructor(edge: Edge, relay: Relay, client: Client) {
+  constructor(edge: EdgeContext, relay: Relay, client: Client) {
     this.#edge = edge
     this.#relay = relay
     this.#client = client
@@ -242,7 +242,7 @@ function streamDialect({ stream, dialect = 'chat' }: PlannedJob): ClientDialect 
 }
 
 /** Routers that are late gave the job back: the edge takes in less. */
-function noteBusyRouters(edge: Edge, word: LastWord): void {
+function noteBusyRouters(edge: EdgeContext, word: LastWord): void {
   if (word.kind !== 'failure' || word.failure.code !== 'SERVICE_UNAVAILABLE') return
   if (word.failure.retryAfterMs === undefined) return
   edge.metrics.shed('routers_busy')
@@ -250,7 +250,7 @@ function noteBusyRouters(edge: Edge, word: LastWord): void {
 }
 
 /** Null: there is nothing to report. */
-async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<Reported | null> {
+async function settleBill(edge: EdgeContext, job: PlannedJob, bill: Bill): Promise<Reported | null> {
   if (bill.kind === 'charge') return settleInTime(edge, usageEvent(job, bill.charge))
   if (bill.kind === 'unknown') lapse(edge, job)
   else await release(edge, job)
@@ -258,7 +258,7 @@ async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<Repo
 }
 
 /** A request that loses router after router likely kills them. */
-function tellLoss(edge: Edge, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
+function tellLoss(edge: EdgeContext, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
   edge.metrics.routerLost(isLast)
   const fields = { ...requestFields(job.requestId, job.traceparent), keyId: job.keyId, router, losses }
   if (isLast) edge.logger.error(fields, 'a request has lost every router that took it, and is given up')

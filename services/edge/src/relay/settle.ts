@@ -14,10 +14,10 @@ import { rpcClient } from '@gateway/service/talk-as'
 import { chargeFor } from '@gateway/pricing/charge'
 import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
 import type { Charge } from '../core/last-word.ts'
-import type { Edge, Reported } from '../edge.ts'
+import type { EdgeContext, Reported } from '../edge.ts'
 
 /** The charge stays pending until the usage is stored. */
-export function settle(edge: Edge, event: UsageEvent): Reported {
+export function settle(edge: EdgeContext, event: UsageEvent): Reported {
   edge.metrics.tokens(event.lane, event.usage)
   const charge = chargeFor(event.price, event.usage)
   const tokens = event.usage.promptTokens + event.usage.completionTokens
@@ -31,7 +31,7 @@ export function settle(edge: Edge, event: UsageEvent): Reported {
 }
 
 /** Where nobody waits for more: a report that takes longer is logged and goes on. */
-export async function settleInTime(edge: Edge, event: UsageEvent): Promise<Reported> {
+export async function settleInTime(edge: EdgeContext, event: UsageEvent): Promise<Reported> {
   const reported = settle(edge, event)
   try {
     await reported.inTime
@@ -54,18 +54,18 @@ async function within(span: Span, settled: Promise<unknown>): Promise<void> {
 }
 
 /** Nothing was produced for this request: what it held is free again. */
-export function release(edge: Edge, job: PlannedJob): Promise<void> {
+export function release(edge: EdgeContext, job: PlannedJob): Promise<void> {
   return finishReservation(edge, job, 0, 0)
 }
 
 /** Only a lost router knows the cost. The reservation stays until that router's report reaches the ledger, or lapses. */
-export function lapse(edge: Edge, job: PlannedJob): void {
+export function lapse(edge: EdgeContext, job: PlannedJob): void {
   edge.running.end(job.requestId)
 }
 
 /** A store that is away does not hold up the answer: the ledger's total corrects it when it is back. */
 async function finishReservation(
-  edge: Edge,
+  edge: EdgeContext,
   { account, requestId, traceparent }: Pick<PlannedJob, 'account' | 'requestId' | 'traceparent'>,
   charge: number,
   tokens: number,
@@ -99,7 +99,7 @@ interface Batch {
 }
 
 /** `onStored`: of an account's request. */
-export function createUsageReporter(bus: Bus, onStored: (account: string) => void): Edge['usage'] {
+export function createUsageReporter(bus: Bus, onStored: (account: string) => void): EdgeContext['usage'] {
   const edge = rpcClient('edge', bus)
   let open: Batch | null = null
 

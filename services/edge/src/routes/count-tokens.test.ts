@@ -1,6 +1,6 @@
 import { loadDefaultConfig } from '@gateway/config/load-config'
 import { expect, test } from 'vitest'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { countPromptTokens } from './count-tokens.ts'
 
 const { config } = loadDefaultConfig()
@@ -12,7 +12,7 @@ async function counted(plan: string, model: string) {
     asked.push(pool)
     return 77
   }
-  const handle = countPromptTokens({ config: { current: config }, countAtBackends } as unknown as Edge)
+  const handle = countPromptTokens({ config: { current: config }, countAtBackends } as unknown as EdgeContext)
   const headers: Record<string, string> = {}
   let body: unknown
   const locals = { measured: { requestId: 'id' }, hold: { sender: 'a' } }

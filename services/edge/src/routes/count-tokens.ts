@@ -7,8 +7,8 @@
 import type { z } from 'zod'
 import type { tokensCounted } from '@gateway/contracts/messages'
 import { findPlan, planIncludes } from '@gateway/contracts/models'
-import type { Edge } from '../edge.ts'
-import { holdOf } from '../read/bytes-in-flight.ts'
+import type { EdgeContext } from '../edge.ts'
+import { reservationOf } from '../read/bytes-in-flight.ts'
 import { jobBody } from '../read/inference-kinds.ts'
 import { countTokens } from '../read/messages.ts'
 import { LargeJson } from '../read/parse-json.ts'
@@ -17,11 +17,11 @@ import { measuredOf } from '../listen/take-steps.ts'
 import { modelNamed } from '../read/understand.ts'
 import { headerOf } from './infer.ts'
 
-export function countPromptTokens(edge: Edge): Handler<'key'> {
+export function countPromptTokens(edge: EdgeContext): Handler<'key'> {
   return async (request, response, caller) => {
     const { current } = edge.config
     const body: unknown = request.body
-    const { sender } = holdOf(response)!
+    const { sender } = reservationOf(response)!
     const { model, input_tokens } =
       body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, sender) : countTokens(body)
     const served = modelNamed(current, model, 'chat')

@@ -18,11 +18,11 @@ import {
 } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
 import { hashKey, invalidKey } from '../credentials/authenticate.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { parseBody } from '../read/inference-kinds.ts'
 import type { Handler } from '../listen/route.ts'
 
-export function mintDeveloperKey(edge: Edge): Handler<'sign-in'> {
+export function mintDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     if (request.body !== undefined) parseBody(mintKeyBody, request.body)
     const { key, plan } = await edge.keys.mint({ owner })
@@ -30,7 +30,7 @@ export function mintDeveloperKey(edge: Edge): Handler<'sign-in'> {
   }
 }
 
-export function rotateDeveloperKey(edge: Edge): Handler<'sign-in'> {
+export function rotateDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     const reply = await edge.keys.rotate({ owner, keyHash: currentKeyHash(request.body) })
     if (reply.kind === 'invalid') throw invalidKey()
@@ -38,7 +38,7 @@ export function rotateDeveloperKey(edge: Edge): Handler<'sign-in'> {
   }
 }
 
-export function revokeDeveloperKey(edge: Edge): Handler<'sign-in'> {
+export function revokeDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     const reply = await edge.keys.revoke({ owner, keyHash: currentKeyHash(request.body) })
     if (reply.kind === 'invalid') throw invalidKey()
@@ -46,7 +46,7 @@ export function revokeDeveloperKey(edge: Edge): Handler<'sign-in'> {
   }
 }
 
-export function listDeveloperKeys(edge: Edge): Handler<'sign-in'> {
+export function listDeveloperKeys(edge: EdgeContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     const { after } = parseBody(developerKeyListQuery, request.query)
     const { keys, next, isUnknown } = await edge.keys.list({ owner, ...(after && { after: keyIdOf(after) }) })

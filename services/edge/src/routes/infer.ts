@@ -16,11 +16,11 @@ import { countFault } from '../admit/look.ts'
 import { httpClient, KEEP_ALIVE_AFTER_MS } from '../relay/http-client.ts'
 import type { Client } from '../relay/reader.ts'
 import type { Caller } from '../credentials/authenticate.ts'
-import { holdOf, noteProven, type Hold } from '../read/bytes-in-flight.ts'
+import { reservationOf, noteProven, type MemoryReservation } from '../read/bytes-in-flight.ts'
 import { adviceHeader, noticeHeaders } from '../core/answer-headers.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
-import type { AskedRequest, InferenceKind } from '../read/inference-kinds.ts'
+import type { InferenceRequest, InferenceKind } from '../read/inference-kinds.ts'
 import { LargeJson } from '../read/parse-json.ts'
 import { understand, type Understood } from '../read/understand.ts'
 import { retryAfterMs } from '../listen/intake.ts'
@@ -29,10 +29,10 @@ import { relayAnswer } from '../relay/relay-answer.ts'
 
 type Answer = (request: StepRequest, response: StepResponse, caller: Caller) => Promise<void>
 
-export function infer(edge: Edge, parse: InferenceKind): Answer {
+export function infer(edge: EdgeContext, parse: InferenceKind): Answer {
   return async (request, response, caller) => {
     const config = edge.config.current
-    const hold = holdOf(response)!
+    const hold = reservationOf(response)!
     const measured = measuredOf(response)
     const { span, requestId } = measured
     const { asked, model } = await understandFor(edge, caller, requestId, config, parse, request.body, hold)
@@ -107,13 +107,13 @@ export function timeForHeadersMs(
 
 /** Only a caller with a live key learns the fault of its request. */
 async function understandFor(
-  edge: Edge,
+  edge: EdgeContext,
   caller: Caller,
   requestId: string,
   config: GatewayConfig,
   parse: InferenceKind,
   body: unknown,
-  hold: Hold,
+  hold: MemoryReservation,
 ): Promise<Understood> {
   try {
     if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, hold.sender)
@@ -126,7 +126,7 @@ async function understandFor(
 }
 
 /** Work that could not be metered is not begun. */
-function refuseWhileUnmetered(edge: Edge): void {
+function refuseWhileUnmetered(edge: EdgeContext): void {
   if (!edge.bus.durable.isHealthy()) {
     const sentence = 'The gateway cannot meter requests at the moment; try again shortly'
     throw new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: retryAfterMs() })
@@ -137,7 +137,7 @@ function planJob(
   config: GatewayConfig,
   caller: Caller,
   requestId: string,
-  asked: AskedRequest,
+  asked: InferenceRequest,
   { plan, lane, price, estimate, hosted, standing }: Admitted,
   headersDueAtMs: number,
   traceparent: string | undefined,
@@ -185,7 +185,7 @@ function hasRateOfSound(price: Price): boolean {
   return price.kind === 'rates' && price.audioInputNanoUsdPerKiloToken !== undefined
 }
 
-function isCapped({ kind, capsOutput, outputCap }: AskedRequest, { maxOutputTokens }: ServedModelConfig): boolean {
+function isCapped({ kind, capsOutput, outputCap }: InferenceRequest, { maxOutputTokens }: ServedModelConfig): boolean {
   return kind === 'chat' && (capsOutput ? outputCap : maxOutputTokens) !== undefined
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createDefaultConfig } from '@gateway/contracts/default-config'
 import express, { type RequestHandler } from 'express'
 import { expect, test } from 'vitest'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { listModels, showCatalog } from './list-models.ts'
 
 test('a retired tier leaves the list and the catalog', async () => {
@@ -11,7 +11,7 @@ test('a retired tier leaves the list and the catalog', async () => {
   const current = {
     models: models.map((model) => (model.id === 'svc-fast' ? { ...model, sunsetAt: '2026-02-01' } : model)),
   }
-  const edge = { config: { current } } as unknown as Edge
+  const edge = { config: { current } } as unknown as EdgeContext
   const app = express()
   app.get('/v1/catalog', showCatalog(edge) as unknown as RequestHandler)
   app.get('/v1/models', listModels(edge) as unknown as RequestHandler)

@@ -13,10 +13,10 @@ import { ANTHROPIC_VERSION } from '../core/read-path.ts'
 import { noticeHeaders } from '../core/answer-headers.ts'
 import { pageOf, toModelInfo, toModelInfos } from '../core/anthropic-models.ts'
 import { tiersOf, toModelEntries, toModelEntry } from '../core/public-lists.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import type { Handler } from '../listen/route.ts'
 
-export function listModels(edge: Edge): Handler<'none'> {
+export function listModels(edge: EdgeContext): Handler<'none'> {
   return (request, response) => {
     const models = liveModels(edge.config.current.models, Date.now())
     response.vary(ANTHROPIC_VERSION)
@@ -29,7 +29,7 @@ export function listModels(edge: Edge): Handler<'none'> {
   }
 }
 
-export function showModel(edge: Edge): Handler<'none'> {
+export function showModel(edge: EdgeContext): Handler<'none'> {
   return (request, response) => {
     const id = [request.params['id'] ?? []].flat().join('/')
     const model = findModel(liveModels(edge.config.current.models, Date.now()), id)
@@ -46,7 +46,7 @@ function isOfAnthropic({ headers }: Request): boolean {
 }
 
 /** The brand tiers in order, with what a token costs on each. */
-export function showCatalog(edge: Edge): Handler<'none'> {
+export function showCatalog(edge: EdgeContext): Handler<'none'> {
   return (request, response) => {
     if (request.query['view'] !== 'tiers') throw new GatewayError('VALIDATION_ERROR', 'view: the only view is tiers')
     const data = tiersOf({ models: liveModels(edge.config.current.models, Date.now()) })

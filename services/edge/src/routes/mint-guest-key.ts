@@ -5,11 +5,11 @@
 import type { z } from 'zod'
 import { GatewayError } from '@gateway/contracts/errors'
 import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-api'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import type { Handler } from '../listen/route.ts'
 import { parseBody } from '../read/inference-kinds.ts'
 
-export function mintGuestKey(edge: Edge): Handler<'none'> {
+export function mintGuestKey(edge: EdgeContext): Handler<'none'> {
   return async (request, response) => {
     const { device_id: deviceId } = parseBody(guestKeyRequest, request.body)
     const reply = await edge.keys.mintGuest({ deviceId, clientNetwork: edge.clientNetwork(request) })

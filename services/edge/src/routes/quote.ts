@@ -9,25 +9,25 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chargeFor, fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { makeOffer, planLimit } from '../admit/admit.ts'
 import { describePrice } from '../core/describe-price.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import { chat, parseBody, type InferenceKind } from '../read/inference-kinds.ts'
 import { messages } from '../read/messages.ts'
 import { responses } from '../read/responses.ts'
-import { holdOf } from '../read/bytes-in-flight.ts'
+import { reservationOf } from '../read/bytes-in-flight.ts'
 import { LargeJson } from '../read/parse-json.ts'
 import type { Handler } from '../listen/route.ts'
 import { understand } from '../read/understand.ts'
 
 const KINDS: Record<ClientDialect, InferenceKind> = { chat, responses, messages }
 
-export function quote(edge: Edge): Handler<'key'> {
+export function quote(edge: EdgeContext): Handler<'key'> {
   return async (request, response, caller) => {
     const config = edge.config.current
     const { dialect } = parseBody(quoteQuery, request.query)
     const body: unknown = request.body
     const { asked, model } =
       body instanceof LargeJson
-        ? await edge.largeBodies.understand(config, KINDS[dialect], body, holdOf(response)!.sender)
+        ? await edge.largeBodies.understand(config, KINDS[dialect], body, reservationOf(response)!.sender)
         : understand(config, KINDS[dialect], body)
     const { plan, chosen } = makeOffer(config, caller.plan, model, asked)
     if (!chosen) throw planLimit(plan.slug, config, model)

@@ -13,11 +13,11 @@ import { priceFor, fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { toUsageRecord } from '@gateway/pricing/usage-record'
 import { describePrice } from '../core/describe-price.ts'
 import type { ProvenCaller } from '../credentials/authenticate.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeContext } from '../edge.ts'
 import type { Handler } from '../listen/route.ts'
 import { parseBody } from '../read/inference-kinds.ts'
 
-export function showPlan(edge: Edge): Handler<'key'> {
+export function showPlan(edge: EdgeContext): Handler<'key'> {
   return (_request, response, caller) => {
     const config = edge.config.current
     const { plan, limit } = allowanceOf(config, caller)
@@ -54,7 +54,7 @@ function priceOn(plan: PlanConfig, model: ModelConfig): PlannedModel['price'] {
   return describePrice(priceFor(model, plan))
 }
 
-export function showQuota(edge: Edge): Handler<'key'> {
+export function showQuota(edge: EdgeContext): Handler<'key'> {
   return async (_request, response, caller) => {
     const { plan, limit } = allowanceOf(edge.config.current, caller)
     const { used, resetAtMs } = await edge.figures.quota({ account: caller.account, unit: plan.unit })
@@ -78,7 +78,7 @@ function allowanceOf(config: GatewayConfig, caller: ProvenCaller): { plan: PlanC
   return { plan, limit: fromPlanUnit(plan.limit, plan.unit) + caller.extra }
 }
 
-export function showUsage(edge: Edge): Handler<'account'> {
+export function showUsage(edge: EdgeContext): Handler<'account'> {
   return async (request, response, account) => {
     const question = completeUsageQuestion(parseBody(usageQuery, request.query), Date.now())
     const { from, to, group_by: groupBy } = question

@@ -2,7 +2,7 @@ import { parseKey } from '@gateway/contracts/api-key'
 import type { MintGuestReply } from '@gateway/contracts/keys-api'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { countRows, hashOf, openKeysService, patientMintGate, type TestKeys } from '../../test/keys-service.ts'
+import { countRows, hashOf, openKeysService, waitingMintRateLimiter, type TestKeys } from '../../test/keys-service.ts'
 import { forgetOldNetworks } from '../db/guest-networks.ts'
 import { fillTogether } from './fill.ts'
 import { mintGuest } from './mint-guest.ts'
@@ -123,7 +123,7 @@ test('a key that nobody owns is unknown, and so is a key under a foreign account
 
 async function letTimePass(ms: number): Promise<void> {
   // A process believes a refusal for a second only.
-  keys.mintGate = patientMintGate()
+  keys.mintGate = waitingMintRateLimiter()
   await keys.database.query(
     `update keys.guest_networks
      set minted_at = (select array_agg(time - make_interval(secs => $1) order by time) from unnest(minted_at) time)`,

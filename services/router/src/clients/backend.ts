@@ -8,7 +8,7 @@
 import type { BackendConfig } from '@gateway/contracts/config'
 import type { Dispatcher } from 'undici'
 import type { Credential } from '../credentials/credential.ts'
-import { NO_PATIENCE, type Patience } from '../core/attempts.ts'
+import { NO_TIMEOUTS, type TimeoutPolicy } from '../core/attempts.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Probed } from '../core/backend-health.ts'
 import type { Connections } from './connections.ts'
@@ -26,7 +26,7 @@ export interface BackendCall {
   traceparent?: string | undefined
   /** Bounds the whole exchange; see {@link Exchange.begin}. */
   budgetMs: number
-  patience: Patience
+  timeoutPolicy: TimeoutPolicy
 }
 
 export interface BackendClient {
@@ -64,8 +64,8 @@ export function openBackend(
   const unsent = new Set<Promise<void>>()
   const common = { ...OF_EVERY_CALL, ...headers }
 
-  function start(request: Request, budgetMs: number, patience = NO_PATIENCE): Exchange {
-    const exchange = new Exchange(timeouts, budgetMs, patience)
+  function start(request: Request, budgetMs: number, timeoutPolicy = NO_TIMEOUTS): Exchange {
+    const exchange = new Exchange(timeouts, budgetMs, timeoutPolicy)
     if (credential) startAuthorized(credential, request, exchange)
     else connections.dispatch(request, exchange)
     return exchange
@@ -116,7 +116,7 @@ export function openBackend(
 
   return {
     origin: base.origin,
-    call: ({ path, headers: ofCall, body, accept, requestId, traceparent, budgetMs, patience }) =>
+    call: ({ path, headers: ofCall, body, accept, requestId, traceparent, budgetMs, timeoutPolicy }) =>
       start(
         {
           method: 'POST',
@@ -132,7 +132,7 @@ export function openBackend(
           body,
         },
         budgetMs,
-        patience,
+        timeoutPolicy,
       ),
     fetchOwn: (url, budgetMs) =>
       start({ method: 'GET', path: url.pathname + url.search, headers: { ...common, accept: 'image/png' } }, budgetMs),

@@ -9,7 +9,7 @@
 
 import type { Timeouts } from '@gateway/contracts/vendors'
 import type { Dispatcher } from 'undici'
-import { endsAttempt, type Patience } from '../core/attempts.ts'
+import { endsAttempt, type TimeoutPolicy } from '../core/attempts.ts'
 import { BackendFault, type FaultKind } from '../core/backend-fault.ts'
 import { breakOff } from './connections.ts'
 import { faultOfError } from './network-errors.ts'
@@ -37,7 +37,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   receivedAtMs = 0
 
   #timeouts: Timeouts
-  #patience: Patience
+  #patience: TimeoutPolicy
   #budgetEndsAtMs: number
   #timer: NodeJS.Timeout | undefined
   #timerDueAtMs = Infinity
@@ -58,9 +58,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #discarding = false
   #reader: PromiseWithResolvers<Buffer | null> | null = null
 
-  constructor(timeouts: Timeouts, budgetMs: number, patience: Patience) {
+  constructor(timeouts: Timeouts, budgetMs: number, timeoutPolicy: TimeoutPolicy) {
     this.#timeouts = timeouts
-    this.#patience = patience
+    this.#patience = timeoutPolicy
     this.#budgetEndsAtMs = performance.now() + budgetMs
     this.response = this.#answered.promise
     this.response.catch(() => {})

@@ -108,7 +108,7 @@ function rendezvousScore(affinityKey: string, candidate: Candidate): number {
  * silence ends an attempt only while another target would take the request: where there is none, giving up can only
  * lose, and the request's time alone bounds it. A stream that has begun has no other target; there silence is the end.
  */
-export interface Patience {
+export interface TimeoutPolicy {
   /** A stream begins with its first content, a plain answer with its first byte. */
   stream: boolean
   /** This attempt's part of the request's time, where that is shorter than `firstByteMs`. */
@@ -118,13 +118,13 @@ export interface Patience {
 }
 
 /** Of calls that no client waits for. */
-export const NO_PATIENCE: Patience = { stream: false, shareMs: Infinity, othersLeft: () => true }
+export const NO_TIMEOUTS: TimeoutPolicy = { stream: false, shareMs: Infinity, othersLeft: () => true }
 
 export function endsAttempt(
   silence: 'first_byte_timeout' | 'idle_timeout',
-  patience: Pick<Patience, 'stream' | 'othersLeft'>,
+  timeoutPolicy: Pick<TimeoutPolicy, 'stream' | 'othersLeft'>,
 ): boolean {
-  return (patience.stream && silence === 'idle_timeout') || patience.othersLeft()
+  return (timeoutPolicy.stream && silence === 'idle_timeout') || timeoutPolicy.othersLeft()
 }
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   BackendFault,
-  blameFor,
+  attributeFailure,
   isContextOverflow,
   isRequestsOwnFault,
   isWorthRepeating,
@@ -21,14 +21,14 @@ const kind = (name: FaultKind) => new BackendFault(name, '')
 describe('what follows from a fault', () => {
   test.each([400, 413, 414, 415, 422, 451])('%i is the request’s own fault and nobody’s blame', (code) => {
     expect(isRequestsOwnFault(status(code))).toBe(true)
-    expect(blameFor(status(code)).on).toBe('nobody')
+    expect(attributeFailure(status(code)).on).toBe('nobody')
   })
 
   test.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 501, 502, 503, 504, 529, 301])(
     '%i is the backend’s fault',
     (code) => {
       expect(isRequestsOwnFault(status(code))).toBe(false)
-      expect(blameFor(status(code)).on).not.toBe('nobody')
+      expect(attributeFailure(status(code)).on).not.toBe('nobody')
     },
   )
 
@@ -41,8 +41,8 @@ describe('what follows from a fault', () => {
     ['a rate limit without a time cools a second', status(429), { on: 'target', weight: 'soft', coolMs: 1_000 }],
     ['no rate limit cools for ever', status(429, 1e12), { on: 'target', weight: 'soft', coolMs: 300_000 }],
     ['running out of the request’s own time is nobody’s fault', kind('out_of_time'), { on: 'nobody', weight: 'soft' }],
-  ])('%s', (_, fault, blame) => {
-    expect(blameFor(fault)).toEqual(blame)
+  ])('%s', (_, fault, attribution) => {
+    expect(attributeFailure(fault)).toEqual(attribution)
   })
 
   test('passing troubles are worth a repeat, and so is who was not waited for; misconfiguration is not', () => {
@@ -60,7 +60,7 @@ describe('what follows from a fault', () => {
   ])('%i with %j is of the request, so it takes the target from nobody', (code, body) => {
     const fault = asked(code, body)
     expect(isRequestsOwnFault(fault)).toBe(true)
-    expect(blameFor(fault).on).toBe('nobody')
+    expect(attributeFailure(fault).on).toBe('nobody')
   })
 
   test.each([
@@ -70,13 +70,13 @@ describe('what follows from a fault', () => {
   ])('%i with %j is of the %s', (code, body, on) => {
     const fault = asked(code, body)
     expect(isRequestsOwnFault(fault)).toBe(false)
-    expect(blameFor(fault)).toMatchObject({ on: on.replace(/.* /, ''), weight: 'hard' })
+    expect(attributeFailure(fault)).toMatchObject({ on: on.replace(/.* /, ''), weight: 'hard' })
   })
 
   test('a 404 that names a thing of the client takes the target from nobody, and another one is asked', () => {
     const fault = asked(404, { error: { type: 'not_found_error', message: 'no such document: file_011CNha8iCJc' } })
     expect(isRequestsOwnFault(fault)).toBe(false)
-    expect(blameFor(fault).on).toBe('nobody')
+    expect(attributeFailure(fault).on).toBe('nobody')
   })
 
   test.each([

@@ -128,7 +128,7 @@ export function isContextOverflow(fault: BackendFault): boolean {
   return TOO_LONG.test(fault.body)
 }
 
-export interface Blame {
+export interface FailureAttribution {
   /** Whose health suffers: the whole backend, this model on it, or nobody's. */
   on: 'backend' | 'target' | 'nobody'
   /** A hard fault ejects at once, a soft one only in a row. */
@@ -140,10 +140,10 @@ export interface Blame {
 const DEFAULT_COOL_MS = 1_000
 const MAX_COOL_MS = 300_000
 
-export function blameFor(fault: BackendFault): Blame {
+export function attributeFailure(fault: BackendFault): FailureAttribution {
   if (isRequestsOwnFault(fault) || fault.kind === 'out_of_time' || fault.kind === 'shortage')
     return { on: 'nobody', weight: 'soft' }
-  if (fault.account !== undefined) return blameForAccount(fault.account)
+  if (fault.account !== undefined) return attributeToAccount(fault.account)
   switch (fault.kind) {
     case 'connect':
     case 'connect_timeout':
@@ -151,7 +151,7 @@ export function blameFor(fault: BackendFault): Blame {
     case 'tls':
       return { on: 'backend', weight: 'hard' }
     case 'status':
-      return blameForStatus(fault)
+      return attributeByStatus(fault)
     case 'invalid_answer':
       return { on: 'target', weight: 'soft' }
     default:
@@ -159,7 +159,7 @@ export function blameFor(fault: BackendFault): Blame {
   }
 }
 
-function blameForAccount(account: AccountTrouble): Blame {
+function attributeToAccount(account: AccountTrouble): FailureAttribution {
   if (account === 'quoted') return { on: 'nobody', weight: 'soft' }
   if (account === 'no_model') return { on: 'target', weight: 'hard' }
   return { on: 'backend', weight: account === 'credential' ? 'hard' : 'soft' }
@@ -168,7 +168,7 @@ function blameForAccount(account: AccountTrouble): Blame {
 /** Anthropic is overloaded by a status of its own. */
 const OVERLOADED = new Set([503, 529])
 
-function blameForStatus(fault: BackendFault): Blame {
+function attributeByStatus(fault: BackendFault): FailureAttribution {
   if (fault.status === 429 || (OVERLOADED.has(fault.status!) && fault.retryAfterMs !== undefined)) {
     return { on: 'target', weight: 'soft', coolMs: Math.min(fault.retryAfterMs ?? DEFAULT_COOL_MS, MAX_COOL_MS) }
   }

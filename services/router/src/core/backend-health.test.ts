@@ -10,21 +10,21 @@ import {
   isUsable,
   newHealth,
   type Attempt,
-  type BlamedFault,
+  type AttributedFault,
   type Health,
   usableFromMs,
   viewHealth,
 } from './backend-health.ts'
 
 let bodies = 0
-const hard: BlamedFault = { on: 'backend', weight: 'hard', body: '', failsElsewhere: false }
+const hard: AttributedFault = { on: 'backend', weight: 'hard', body: '', failsElsewhere: false }
 /** Each of another request, unless told otherwise. */
-const softOf = (body: string): BlamedFault => ({ on: 'backend', weight: 'soft', body, failsElsewhere: false })
+const softOf = (body: string): AttributedFault => ({ on: 'backend', weight: 'soft', body, failsElsewhere: false })
 const soft = () => softOf(`body ${bodies++}`)
 const at = (startedAtMs: number, account = 'alice'): Attempt => ({ startedAtMs, account })
 /** Of an attempt that has only just begun, unless told otherwise. */
-const fault = (health: Health, blame: BlamedFault, now: number, attempt = at(now)) =>
-  afterFault(health, attempt, blame, now, 0)
+const fault = (health: Health, attribution: AttributedFault, now: number, attempt = at(now)) =>
+  afterFault(health, attempt, attribution, now, 0)
 
 describe('the health of a backend', () => {
   test('one refused connection ejects it, for a second', () => {
@@ -92,10 +92,10 @@ describe('the health of a backend', () => {
 })
 
 describe('requests that no target survives', () => {
-  const times = (count: number, health: Health, of: (i: number) => [string, BlamedFault]) => {
+  const times = (count: number, health: Health, of: (i: number) => [string, AttributedFault]) => {
     for (let i = 0; i < count; i++) {
-      const [account, blamed] = of(i)
-      health = afterFault(health, at(i, account), blamed, i, 0)
+      const [account, attributed] = of(i)
+      health = afterFault(health, at(i, account), attributed, i, 0)
     }
     return health
   }
@@ -144,8 +144,8 @@ describe('requests that no target survives', () => {
 
   test('fail a trial for their account alone: the others try, one at a time', () => {
     const dead = afterFault(newHealth(), at(0), hard, 0, 0)
-    const trial = at(1_000, 'alice')
-    let health = afterFault(afterStart(dead, trial), trial, soft(), 1_001, 0)
+    const halfOpenAttempt = at(1_000, 'alice')
+    let health = afterFault(afterStart(dead, halfOpenAttempt), halfOpenAttempt, soft(), 1_001, 0)
     expect(isUsable(health, 1_002, 'alice')).toBe(false)
     expect(isUsable(health, 1_002, 'bob')).toBe(true)
     const second = at(1_002, 'bob')
@@ -172,31 +172,31 @@ describe('requests that no target survives', () => {
 
 describe('a trial', () => {
   const ejected = fault(newHealth(), hard, 0)
-  const trial = at(1_000)
-  const onTrial = afterStart(ejected, trial)
+  const halfOpenAttempt = at(1_000)
+  const halfOpen = afterStart(ejected, halfOpenAttempt)
 
   test('is one request at a time, and its first content ends it', () => {
-    expect(isUsable(onTrial, 2_000)).toBe(false)
-    const well = afterContent(onTrial, trial, 2_000)
+    expect(isUsable(halfOpen, 2_000)).toBe(false)
+    const well = afterContent(halfOpen, halfOpenAttempt, 2_000)
     expect(isUsable(afterStart(well, at(2_000)), 2_000)).toBe(true)
   })
 
   test('that stays silent keeps others away for five seconds, not for as long as a plain answer may last', () => {
-    expect(isUsable(onTrial, 5_999)).toBe(false)
-    expect(isUsable(onTrial, 6_000)).toBe(true)
+    expect(isUsable(halfOpen, 5_999)).toBe(false)
+    expect(isUsable(halfOpen, 6_000)).toBe(true)
     const next = at(6_000)
-    const both = afterStart(onTrial, next)
+    const both = afterStart(halfOpen, next)
     expect(isUsable(both, 6_001)).toBe(false)
-    expect(afterContent(both, trial, 7_000).onTrial).toBe(false)
-    expect(afterContent(both, next, 7_000).onTrial).toBe(false)
+    expect(afterContent(both, halfOpenAttempt, 7_000).halfOpen).toBe(false)
+    expect(afterContent(both, next, 7_000).halfOpen).toBe(false)
   })
 
   test('that proves nothing leaves the next request to be one', () => {
-    expect(isUsable(afterEnd(onTrial, trial), 2_000)).toBe(true)
+    expect(isUsable(afterEnd(halfOpen, halfOpenAttempt), 2_000)).toBe(true)
   })
 
   test('is not ended by another attempt', () => {
-    expect(afterEnd(onTrial, at(1_000))).toBe(onTrial)
+    expect(afterEnd(halfOpen, at(1_000))).toBe(halfOpen)
   })
 
   test('is no attempt of the last resort that began while it was out', () => {
@@ -204,12 +204,12 @@ describe('a trial', () => {
   })
 
   test('that fails ejects at once, though its fault is a soft one; that of another does not', () => {
-    expect(fault(onTrial, soft(), 1_000, trial).ejectedUntilMs).toBe(3_000)
-    expect(fault(onTrial, soft(), 1_000, at(900)).trial).toBe(trial)
+    expect(fault(halfOpen, soft(), 1_000, halfOpenAttempt).ejectedUntilMs).toBe(3_000)
+    expect(fault(halfOpen, soft(), 1_000, at(900)).halfOpenAttempt).toBe(halfOpenAttempt)
   })
 
   test('outweighs a probe that began before it', () => {
-    expect(afterProbe(onTrial, at(900), 'dead', 5_000, 0)).toBe(onTrial)
+    expect(afterProbe(halfOpen, at(900), 'dead', 5_000, 0)).toBe(halfOpen)
   })
 })
 
@@ -279,7 +279,7 @@ test('no sequence keeps a target out once nothing runs there and its time is ove
       expect(usableFromMs(health)).toBeLessThanOrEqual(now + 60_000)
       const last = at(now + 60_000)
       health = afterEnd(afterContent(afterStart(health, last), last, last.startedAtMs), last)
-      expect(health).toMatchObject({ onTrial: false, trial: null, ejectedUntilMs: expect.any(Number) })
+      expect(health).toMatchObject({ halfOpen: false, halfOpenAttempt: null, ejectedUntilMs: expect.any(Number) })
     }),
     { numRuns: 2_000 },
   )

@@ -16,7 +16,7 @@
  */
 
 import type { HealthView } from '@gateway/contracts/routers-api'
-import type { Blame } from './backend-fault.ts'
+import type { FailureAttribution } from './backend-fault.ts'
 
 /** One attempt; a trial knows its own by identity. */
 export interface Attempt {
@@ -32,7 +32,7 @@ export interface SoftFault {
 }
 
 /** A fault as its target's health sees it. */
-export interface BlamedFault extends Blame {
+export interface AttributedFault extends FailureAttribution {
   /** A digest of the request's body. */
   body: string
   /** This body has failed at another backend, too: it counts once, whoever sends it. */
@@ -58,9 +58,9 @@ export interface Health {
   ejectedUntilMs: number
   coolingUntilMs: number
   /** Back on trial since its last ejection, until a request has content. */
-  onTrial: boolean
+  halfOpen: boolean
   /** The newest attempt that holds the trial. */
-  trial: Attempt | null
+  halfOpenAttempt: Attempt | null
   recoveredAtMs: number
   /** Of the last ejection, or the start of the attempt that proved the last recovery. Older attempts are old news. */
   turnedAtMs: number
@@ -71,7 +71,7 @@ export interface Health {
 const SOFT_FAULTS_IN_A_ROW = 3
 const FIRST_EJECTION_MS = 1_000
 const LONGEST_EJECTION_MS = 60_000
-const TRIAL_ALONE_MS = 5_000
+const HALF_OPEN_ALONE_MS = 5_000
 /** This long without a fault forgets earlier ejections. */
 const FORGIVEN_AFTER_MS = 60_000
 
@@ -86,8 +86,8 @@ export function newHealth(): Health {
     othersTryToo: false,
     ejectedUntilMs: 0,
     coolingUntilMs: 0,
-    onTrial: false,
-    trial: null,
+    halfOpen: false,
+    halfOpenAttempt: null,
     recoveredAtMs: 0,
     turnedAtMs: -Infinity,
     turnedForAllAtMs: -Infinity,
@@ -101,9 +101,10 @@ export function isUsable(health: Health, nowMs: number, account?: string): boole
 
 /** When time alone makes it usable. */
 export function usableFromMs(health: Health, account?: string): number {
-  const { trial, ejectedUntilMs, coolingUntilMs } = health
+  const { halfOpenAttempt, ejectedUntilMs, coolingUntilMs } = health
   const outUntilMs = isOutFor(health, account) ? ejectedUntilMs : 0
-  const aloneUntilMs = trial === null || !isOnTrialFor(health, account) ? 0 : trial.startedAtMs + TRIAL_ALONE_MS
+  const aloneUntilMs =
+    halfOpenAttempt === null || !isHalfOpenFor(health, account) ? 0 : halfOpenAttempt.startedAtMs + HALF_OPEN_ALONE_MS
   return Math.max(outUntilMs, coolingUntilMs, aloneUntilMs)
 }
 
@@ -113,20 +114,20 @@ function isOutFor({ outFor }: Health, account: string | undefined): boolean {
 }
 
 /** Whether a request of the account would be a trial. */
-export function isOnTrialFor(health: Health, account: string | undefined): boolean {
-  return health.onTrial && (isOutFor(health, account) || health.othersTryToo)
+export function isHalfOpenFor(health: Health, account: string | undefined): boolean {
+  return health.halfOpen && (isOutFor(health, account) || health.othersTryToo)
 }
 
 /** An attempt starts. On trial it goes first; one that comes as the last resort, earlier, is no trial. */
 export function afterStart(health: Health, attempt: Attempt): Health {
   const { startedAtMs, account } = attempt
-  if (!isOnTrialFor(health, account) || !isUsable(health, startedAtMs, account)) return health
-  return { ...health, trial: attempt }
+  if (!isHalfOpenFor(health, account) || !isUsable(health, startedAtMs, account)) return health
+  return { ...health, halfOpenAttempt: attempt }
 }
 
 /** The first content of an attempt proves that the target is back. */
 export function afterContent(health: Health, attempt: Attempt, nowMs: number): Health {
-  if (!health.onTrial || isOldNews(health, attempt)) return health
+  if (!health.halfOpen || isOldNews(health, attempt)) return health
   return {
     ...health,
     softFaults: [],
@@ -134,8 +135,8 @@ export function afterContent(health: Health, attempt: Attempt, nowMs: number): H
     outFor: null,
     othersTryToo: false,
     ejectedUntilMs: 0,
-    onTrial: false,
-    trial: null,
+    halfOpen: false,
+    halfOpenAttempt: null,
     recoveredAtMs: nowMs,
     turnedAtMs: attempt.startedAtMs,
     turnedForAllAtMs: attempt.startedAtMs,
@@ -144,7 +145,7 @@ export function afterContent(health: Health, attempt: Attempt, nowMs: number): H
 
 /** An attempt has ended well. */
 export function afterSuccess(health: Health, attempt: Attempt, nowMs: number): Health {
-  if (!health.onTrial && health.faultsInARow === 0 && !hasEjections(health)) return health
+  if (!health.halfOpen && health.faultsInARow === 0 && !hasEjections(health)) return health
   if (isOldNews(health, attempt)) return health
   const back = afterContent(health, attempt, nowMs)
   const forgiven = nowMs - back.recoveredAtMs > FORGIVEN_AFTER_MS
@@ -160,7 +161,7 @@ function hasEjections({ ejections, ejectionsForOne }: Health): boolean {
 export function afterFault(
   health: Health,
   attempt: Attempt,
-  fault: BlamedFault,
+  fault: AttributedFault,
   nowMs: number,
   jitter: number,
 ): Health {
@@ -172,9 +173,9 @@ export function afterFault(
   if (isOldFault(health, attempt) || (isOutFor(health, account) && nowMs < health.ejectedUntilMs)) return health
   if (fault.weight === 'hard') return ejected(health, nowMs, jitter)
   const softFaults = withFault(health.softFaults, account, fault)
-  const isSecondAccount = health.onTrial && !isOutFor(health, account)
+  const isSecondAccount = health.halfOpen && !isOutFor(health, account)
   const isEnough =
-    health.trial === attempt ||
+    health.halfOpenAttempt === attempt ||
     softFaults.length >= SOFT_FAULTS_IN_A_ROW ||
     (isSecondAccount && softFaults !== health.softFaults)
   if (!isEnough) {
@@ -187,14 +188,14 @@ export function afterFault(
 }
 
 /** A request's repeats change nothing. */
-function withFault(faults: Health['softFaults'], account: string, { body, failsElsewhere }: BlamedFault) {
+function withFault(faults: Health['softFaults'], account: string, { body, failsElsewhere }: AttributedFault) {
   const isRepeat = faults.some((one) => one.body === body && (failsElsewhere || one.account === account))
   return isRepeat ? faults : [...faults, { account, body }].slice(-SOFT_FAULTS_IN_A_ROW)
 }
 
 /** An attempt is over, however it ended: a trial of its own is, too. */
 export function afterEnd(health: Health, attempt: Attempt): Health {
-  return health.trial === attempt ? { ...health, trial: null } : health
+  return health.halfOpenAttempt === attempt ? { ...health, halfOpenAttempt: null } : health
 }
 
 export type Change = 'ejected' | 'cooled' | 'none'
@@ -210,7 +211,7 @@ export type Probed = 'alive' | 'failing' | 'dead' | 'unasked'
 
 /** Repeats of one request are the faults: a probe finds out whether the target fails without it, too. */
 export function isDoubted(health: Health, sinceMs: number): boolean {
-  return !health.onTrial && health.faultsInARow >= SOFT_FAULTS_IN_A_ROW && health.doubtedAtMs > sinceMs
+  return !health.halfOpen && health.faultsInARow >= SOFT_FAULTS_IN_A_ROW && health.doubtedAtMs > sinceMs
 }
 
 /**
@@ -218,8 +219,9 @@ export function isDoubted(health: Health, sinceMs: number): boolean {
  * its probe fails, so at the longest interval a request decides. Attempts since the probe began outweigh it.
  */
 export function afterProbe(health: Health, probe: Started, found: Probed, nowMs: number, jitter: number): Health {
-  if (found === 'alive' || found === 'unasked' || health.trial !== null || isOldNews(health, probe)) return health
-  if (!health.onTrial && !isDoubted(health, -Infinity)) return health
+  if (found === 'alive' || found === 'unasked' || health.halfOpenAttempt !== null || isOldNews(health, probe))
+    return health
+  if (!health.halfOpen && !isDoubted(health, -Infinity)) return health
   if (found === 'failing' && intervalMs(health.ejections - 1) >= LONGEST_EJECTION_MS) return health
   return ejected(health, nowMs, jitter)
 }
@@ -252,13 +254,13 @@ function ejectedForOne(
     ...out(nowMs, health.ejections + health.ejectionsForOne, jitter),
     ejectionsForOne: health.ejectionsForOne + 1,
     outFor: account,
-    othersTryToo: health.onTrial && (health.outFor === null || health.othersTryToo),
+    othersTryToo: health.halfOpen && (health.outFor === null || health.othersTryToo),
   }
 }
 
 function out(nowMs: number, ejections: number, jitter: number) {
   const ejectedUntilMs = nowMs + intervalMs(ejections) * (1 + jitter * 0.2)
-  return { ejectedUntilMs, onTrial: true, trial: null, turnedAtMs: nowMs, faultsInARow: 0 }
+  return { ejectedUntilMs, halfOpen: true, halfOpenAttempt: null, turnedAtMs: nowMs, faultsInARow: 0 }
 }
 
 function intervalMs(ejections: number): number {
@@ -271,7 +273,7 @@ function isOldNews(health: Health, attempt: Started): boolean {
 
 /** An ejection for one account makes no old news of the faults that others meet. */
 function isOldFault(health: Health, { startedAtMs, account }: Attempt): boolean {
-  const isConcerned = !health.onTrial || isOnTrialFor(health, account)
+  const isConcerned = !health.halfOpen || isHalfOpenFor(health, account)
   return startedAtMs < (isConcerned ? health.turnedAtMs : health.turnedForAllAtMs)
 }
 
@@ -288,5 +290,5 @@ export function viewHealth(health: Health, { nowMs, wallMs }: Clocks): HealthVie
   const until = (atMs: number): number => Math.round(wallMs + atMs - nowMs)
   if (nowMs < health.ejectedUntilMs) return { state: 'ejected', untilMs: until(health.ejectedUntilMs) }
   if (nowMs < health.coolingUntilMs) return { state: 'cooling', untilMs: until(health.coolingUntilMs) }
-  return { state: health.onTrial ? 'on_trial' : 'healthy', untilMs: null }
+  return { state: health.halfOpen ? 'on_trial' : 'healthy', untilMs: null }
 }

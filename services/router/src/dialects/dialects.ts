@@ -23,14 +23,14 @@ const pairs: Record<ClientDialect, Record<TargetDialect, Dialect>> = {
 }
 
 /** A client's way to a backend. */
-export interface Way {
+export interface DialectRoute {
   dialect: Dialect
   /** What the backend is asked in. */
   target: TargetDialect
 }
 
 /** The client's own dialect goes before a translation, and chat before a translation of two steps. */
-export function wayTo(client: ClientDialect, spoken: readonly TargetDialect[]): Way {
+export function wayTo(client: ClientDialect, spoken: readonly TargetDialect[]): DialectRoute {
   const target = [client, 'chat' as const].find((one) => spoken.includes(one)) ?? spoken[0]
   if (target === undefined) throw new Error('a backend speaks no dialect')
   return { dialect: pairs[client][target], target }

@@ -25,34 +25,34 @@ import { allowedAt, type HostedWish } from '../core/hosted-tools.ts'
 import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { versionHeaders } from '../dialects/messages/version-headers.ts'
-import { clientDialect, isNative, isOnTrial, isUsable, wayOf, type Target } from '../fleet.ts'
-import type { Seat } from '../places.ts'
+import { clientDialect, isNative, isHalfOpen, isUsable, wayOf, type Target } from '../fleet.ts'
+import type { Slot } from '../places.ts'
 import { tellRecovery, tellTrouble } from '../tell-operator.ts'
-import type { Router } from '../router.ts'
-import type { Course, Suspect, Trial } from './next-attempt.ts'
+import type { RouterContext } from '../router.ts'
+import type { FailoverState, PendingFailure, HalfOpenAttempt } from './next-attempt.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
-import { endWaiting, identityOf, remainingMs, workOf, type AskedRun, type Call, type Run } from './run.ts'
+import { endWaiting, identityOf, remainingMs, workOf, type BoundJob, type Call, type JobContext } from './run.ts'
 
 const LARGEST_ERROR_BYTES = 64 * 1024
 
 /** The caller has taken the place at the target's backend; it is free again when the connection is. */
-export async function attempt(course: Course, trial: Trial): Promise<TokenUsage> {
-  const { run, router } = course
-  const { seat } = trial
-  const { target, startedAtMs } = seat
+export async function attempt(failoverState: FailoverState, halfOpenAttempt: HalfOpenAttempt): Promise<TokenUsage> {
+  const { run, router } = failoverState
+  const { slot } = halfOpenAttempt
+  const { target, startedAtMs } = slot
   let outcome = 'aborted'
   const span = beginSpan(run, target, router)
   let call: Call | null = null
   try {
-    call = callTarget(run, trial, span)
+    call = callTarget(run, halfOpenAttempt, span)
     run.call = call
     failpoint('router.backend-asked')
     if (run.job.aborted) throw run.job.aborted
     const response = await call.exchange.response
     if (response.status >= 300) throw await readRefusal(response, call.exchange, wayOf(target, run.header).dialect)
-    const usage = await relayAnswer(course, call, seat, response)
-    router.places.noteSuccess(seat)
+    const usage = await relayAnswer(failoverState, call, slot, response)
+    router.places.noteSuccess(slot)
     if (target.state.trouble) tellRecovery(target, router.logger)
     outcome = 'served'
     if (span.isRecorded) span.set(usageAttributes(usage))
@@ -62,10 +62,10 @@ export async function attempt(course: Course, trial: Trial): Promise<TokenUsage>
     const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
     const isCutOff = error instanceof BackendFault && error.kind === 'out_of_time'
     if (isCutOff && call?.exchange.wasAtWork) run.cutOff = workOf(run, call)
-    outcome = judgeHealth(course, seat, error, call !== null)
+    outcome = judgeHealth(failoverState, slot, error, call !== null)
     throw error
   } finally {
-    router.places.noteEnd(seat)
+    router.places.noteEnd(slot)
     if (call) endWaiting(run, call)
     run.call = null
     if (outcome !== 'served') span.fail(outcome)
@@ -78,7 +78,7 @@ export async function attempt(course: Course, trial: Trial): Promise<TokenUsage>
 }
 
 /** A backend's call, by the conventions for generative AI. */
-function beginSpan(run: Run, target: Target, router: Router): Span {
+function beginSpan(run: JobContext, target: Target, router: RouterContext): Span {
   if (!run.span.isRecorded) return run.span
   const { config } = target.backend
   const { hostname, port, protocol } = new URL(config.url)
@@ -97,7 +97,7 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
   })
 }
 
-function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft }: Trial, span: Span): Call {
+function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft }: HalfOpenAttempt, span: Span): Call {
   const { kind, stream } = run.header
   const waitingSinceMs = performance.now()
   const { dialect, headers, target: asked } = wayOf(target, run.header)
@@ -121,7 +121,7 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     requestId: run.header.requestId,
     traceparent: span.traceparent ?? run.header.traceparent,
     budgetMs: remainingMs(run),
-    patience: { stream, shareMs, othersLeft },
+    timeoutPolicy: { stream, shareMs, othersLeft },
   })
   return { target, exchange, span, dropped, echo, waitingSinceMs, usage: null }
 }
@@ -135,17 +135,22 @@ function hostedWish(header: JobHeader, target: Target): HostedWish | undefined {
 }
 
 /** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */
-function maxTokensFor(run: Run, target: Target): number | undefined {
+function maxTokensFor(run: JobContext, target: Target): number | undefined {
   const { defaultMaxTokens, promptTokensEstimate } = run.header
   if (defaultMaxTokens === undefined || target.contextWindow === undefined) return defaultMaxTokens
   return Math.max(1, Math.min(defaultMaxTokens, target.contextWindow - promptTokensEstimate))
 }
 
-async function relayAnswer(course: Course, call: Call, seat: Seat, response: ExchangeResponse): Promise<TokenUsage> {
-  const { run, router } = course
+async function relayAnswer(
+  failoverState: FailoverState,
+  call: Call,
+  slot: Slot,
+  response: ExchangeResponse,
+): Promise<TokenUsage> {
+  const { run, router } = failoverState
   const begun = () => {
-    router.places.noteContent(seat)
-    judgeSuspects(course, seat)
+    router.places.noteContent(slot)
+    judgePendingFailures(failoverState, slot)
   }
   if (!run.header.stream) return relayPlain(run, call, router, begun)
   const contentType = String(response.headers['content-type'] ?? '')
@@ -159,7 +164,7 @@ const noStream = (contentType: string) =>
 
 /** An error under a 200 says more than that it is no stream. */
 async function readInstead(
-  run: AskedRun,
+  run: BoundJob,
   { exchange, target, echo }: Call,
   contentType: string,
 ): Promise<BackendFault> {
@@ -203,33 +208,33 @@ function tooDeep(thrown: unknown): unknown {
   return new BackendFault('invalid_answer', 'the answer is nested too deeply', { cause: thrown })
 }
 
-function circumstances(run: AskedRun, { backend }: Target): Circumstances {
+function circumstances(run: BoundJob, { backend }: Target): Circumstances {
   return { asked: run.body, secrets: backend.secrets() }
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function judgeHealth(course: Course, seat: Seat, error: unknown, wasCalled: boolean): string {
-  const { run, router } = course
+function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, wasCalled: boolean): string {
+  const { run, router } = failoverState
   const nowMs = performance.now()
-  const { firstByteMs, idleMs } = seat.target.backend.config.timeouts
+  const { firstByteMs, idleMs } = slot.target.backend.config.timeouts
   const fault = error instanceof BackendFault ? error : null
   // Its dialect could not express the request, so the target was never called.
   if (!wasCalled) return fault?.outcome ?? 'aborted'
   if (fault) {
-    tellTrouble(seat.target, fault, router.logger)
+    tellTrouble(slot.target, fault, router.logger)
     router.shortages.tell(fault)
   }
   if (fault === null || fault.kind === 'out_of_time') {
-    const isOverdue = run.header.stream && !run.shown && nowMs - seat.startedAtMs >= firstByteMs
-    if (isOverdue) judgeSilence(course, seat, seat.startedAtMs)
+    const isOverdue = run.header.stream && !run.shown && nowMs - slot.startedAtMs >= firstByteMs
+    if (isOverdue) judgeSilence(failoverState, slot, slot.startedAtMs)
   } else if (isRequestsOwnFault(fault)) {
-    router.places.noteSuccess(seat)
+    router.places.noteSuccess(slot)
   } else if (run.shown && fault.kind === 'idle_timeout') {
-    judgeSilence(course, seat, nowMs - idleMs)
-  } else if (isLeftWaiting(fault) || (mayBeTheRequests(fault) && !isOnTrial(seat.target, seat.account))) {
-    course.suspects.push({ seat, fault, afterMs: nowMs - seat.startedAtMs })
+    judgeSilence(failoverState, slot, nowMs - idleMs)
+  } else if (isLeftWaiting(fault) || (mayBeTheRequests(fault) && !isHalfOpen(slot.target, slot.account))) {
+    failoverState.pendingFailures.push({ slot, fault, afterMs: nowMs - slot.startedAtMs })
   } else {
-    blame(seat, fault, router)
+    attribution(slot, fault, router)
   }
   return fault?.outcome ?? 'aborted'
 }
@@ -238,34 +243,35 @@ function judgeHealth(course: Course, seat: Seat, error: unknown, wasCalled: bool
  * A stream has ended in a silence that no next target could judge: it was the last one, its client left, or it had begun.
  * Silence alone may be a whole pool's load, so it is a fault only if another target has answered meanwhile.
  */
-function judgeSilence({ capable, router }: Course, seat: Seat, silentSinceMs: number): void {
+function judgeSilence({ capable, router }: FailoverState, slot: Slot, silentSinceMs: number): void {
   const nowMs = performance.now()
   const haveOthersAnswered = capable.some(
     (other) =>
-      other.backend !== seat.target.backend &&
+      other.backend !== slot.target.backend &&
       other.backend.answeredFromMs >= silentSinceMs &&
-      isUsable(other, nowMs, seat.account),
+      isUsable(other, nowMs, slot.account),
   )
-  if (haveOthersAnswered) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
+  if (haveOthersAnswered) attribution(slot, new BackendFault('idle_timeout', 'silent'), router)
 }
 
 /** A later attempt has content: the request was not wrong, and those that had been given longer than it took were slow. */
-function judgeSuspects(course: Course, answering: Seat): void {
-  for (const suspect of course.suspects.splice(0)) {
-    const { seat, fault } = suspect
-    if (!isLeftWaiting(fault) || isTooSlow(suspect, answering, course)) blame(seat, fault, course.router)
+function judgePendingFailures(failoverState: FailoverState, answering: Slot): void {
+  for (const pendingFailure of failoverState.pendingFailures.splice(0)) {
+    const { slot, fault } = pendingFailure
+    if (!isLeftWaiting(fault) || isTooSlow(pendingFailure, answering, failoverState))
+      attribution(slot, fault, failoverState.router)
   }
 }
 
 /** The last usable target stays, however slow: there is nobody to go to instead. */
-function isTooSlow({ seat, afterMs }: Suspect, answering: Seat, { capable }: Course): boolean {
-  const { account } = seat
-  const { backend } = seat.target
+function isTooSlow({ slot, afterMs }: PendingFailure, answering: Slot, { capable }: FailoverState): boolean {
+  const { account } = slot
+  const { backend } = slot.target
   const nowMs = performance.now()
   if (backend === answering.target.backend || !wasFaster(nowMs - answering.startedAtMs, afterMs)) return false
   return capable.some((other) => other.backend !== backend && isUsable(other, nowMs, account))
 }
 
-export function blame(seat: Seat, fault: BackendFault, router: Router): void {
-  router.metrics.health(seat.target.backend.config.id, router.places.noteFault(seat, fault))
+export function attribution(slot: Slot, fault: BackendFault, router: RouterContext): void {
+  router.metrics.health(slot.target.backend.config.id, router.places.recordFailure(slot, fault))
 }

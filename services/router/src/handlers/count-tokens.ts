@@ -8,13 +8,13 @@
 
 import type { CountTokensQuestion, CountTokensReply } from '@gateway/contracts/count-tokens-api'
 import { isObject } from '@gateway/contracts/json'
-import { NO_PATIENCE } from '../core/attempts.ts'
+import { NO_TIMEOUTS } from '../core/attempts.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { withoutUnsigned } from '../dialects/messages/unsigned.ts'
 import { versionHeaders } from '../dialects/messages/version-headers.ts'
 import { prependMembers } from '../dialects/openai.ts'
-import { isUsable, type Fleet, type Target } from '../fleet.ts'
+import { isUsable, type BackendRegistry, type Target } from '../fleet.ts'
 
 const WITHIN_MS = 2_000
 const MOST_AT_ONCE = 8
@@ -24,13 +24,13 @@ const FAILED_FOR_MS = 30_000
 /** The endpoint is not there: the server, or the proxy before it, does not know the path. */
 const ABSENT = new Set([404, 405, 501])
 
-export function openTokenCounts(fleet: Pick<Fleet, 'pool'>, withinMs = WITHIN_MS) {
+export function openTokenCounts(backendRegistry: Pick<BackendRegistry, 'pool'>, withinMs = WITHIN_MS) {
   /** By target, until when nobody asks it. */
   const resting = new Map<string, number>()
   let running = 0
 
   async function count(question: CountTokensQuestion): Promise<CountTokensReply> {
-    const target = bestTarget(fleet.pool(question.pool)?.targets ?? [])
+    const target = bestTarget(backendRegistry.pool(question.pool)?.targets ?? [])
     if (!target || !hasEndpoint(target) || isResting(target) || running >= MOST_AT_ONCE) return NOT_COUNTED
     running++
     try {
@@ -73,8 +73,8 @@ async function ask(target: Target, question: CountTokensQuestion, withinMs: numb
   const { backend, model, policies } = target
   const signed = withoutUnsigned(Buffer.from(question.body)).body
   const { body } = stripParameters(signed, policies.messages)
-  const way = backend.ways.messages
-  const headers = way?.headers ?? backend.config.headers
+  const route = backend.ways.messages
+  const headers = route?.headers ?? backend.config.headers
   const exchange = backend.client.call({
     path: '/messages/count_tokens',
     headers: { ...headers, ...versionHeaders(headers, question) },
@@ -82,7 +82,7 @@ async function ask(target: Target, question: CountTokensQuestion, withinMs: numb
     accept: 'application/json',
     requestId: question.requestId,
     budgetMs: withinMs,
-    patience: NO_PATIENCE,
+    timeoutPolicy: NO_TIMEOUTS,
   })
   try {
     const { status } = await exchange.response

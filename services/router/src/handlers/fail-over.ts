@@ -12,44 +12,55 @@ import { BackendFault, isContextOverflow, isLeftWaiting, isRequestsOwnFault } fr
 import { refusalOf } from '../core/refusal.ts'
 import { kindOf } from '../core/target-kind.ts'
 import { capableTargets, clientDialect, coolsForMs, isFull, isUsable, type Target, type TargetPool } from '../fleet.ts'
-import type { Router } from '../router.ts'
-import { attempt, blame } from './attempt.ts'
-import { learnRejections, nextRepeat, nextUntried, type Course, type Next } from './next-attempt.ts'
-import { failureOf, hasClientTimedOut, type AskedRun, type Run } from './run.ts'
+import type { RouterContext } from '../router.ts'
+import { attempt, attribution } from './attempt.ts'
+import { learnRejections, nextRepeat, nextUntried, type FailoverState, type Next } from './next-attempt.ts'
+import { failureOf, hasClientTimedOut, type BoundJob, type JobContext } from './run.ts'
 
 export type Outcome = AnswerEnd | AnswerFailure
 
-export async function failOver(run: AskedRun, pool: TargetPool, router: Router): Promise<Outcome> {
-  const course: Course = { run, pool, router, capable: [], again: null, faults: new Map(), repeats: 0, suspects: [] }
+export async function failOver(run: BoundJob, pool: TargetPool, router: RouterContext): Promise<Outcome> {
+  const failoverState: FailoverState = {
+    run,
+    pool,
+    router,
+    capable: [],
+    again: null,
+    faults: new Map(),
+    repeats: 0,
+    pendingFailures: [],
+  }
   let outcome: Outcome | null = null
   try {
-    return (outcome = await tryTargets(course))
+    return (outcome = await tryTargets(failoverState))
   } finally {
     const isRefused = outcome !== null && 'code' in outcome && outcome.code === 'BACKEND_REFUSED'
-    if (!isRefused) for (const { seat, fault } of course.suspects) if (!isLeftWaiting(fault)) blame(seat, fault, router)
+    if (!isRefused)
+      for (const { slot, fault } of failoverState.pendingFailures)
+        if (!isLeftWaiting(fault)) attribution(slot, fault, router)
   }
 }
 
-async function tryTargets(course: Course): Promise<Outcome> {
-  const { run, pool, router, faults } = course
+async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
+  const { run, pool, router, faults } = failoverState
   pool.retryBudget = earn(pool.retryBudget)
   let refused: Refused | null = null
   for (;;) {
-    const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header)
+    const capable = capableTargets(router.backendRegistry.pool(pool.id) ?? pool, run.header)
     if (capable.length === 0) return incapable(run)
-    course.capable = refused ? targetsOfOtherKind(refused.by, capable, run) : capable
-    let next: Next | undefined = await nextUntried(course)
+    failoverState.capable = refused ? targetsOfOtherKind(refused.by, capable, run) : capable
+    let next: Next | undefined = await nextUntried(failoverState)
     if (refused && next?.kind !== 'attempt') return refusal(run, refused.fault)
-    next ??= await nextRepeat(course)
+    next ??= await nextRepeat(failoverState)
     // Others may have taken the place that an attempt was given up for.
-    if (next.kind === 'give_up' && next.reason === 'busy' && faults.size > 0) next = await nextRepeat(course)
+    if (next.kind === 'give_up' && next.reason === 'busy' && faults.size > 0) next = await nextRepeat(failoverState)
     if (next.kind === 'choose_again') continue
-    if (next.kind === 'give_up') return giveUp(course, next.reason)
-    const { target } = next.seat
-    if (target !== course.again) noteFailover(run, pool, router)
-    course.again = null
+    if (next.kind === 'give_up') return giveUp(failoverState, next.reason)
+    const { target } = next.slot
+    if (target !== failoverState.again) noteFailover(run, pool, router)
+    failoverState.again = null
     try {
-      return { usage: await attempt(course, next), attempts: run.attempts }
+      return { usage: await attempt(failoverState, next), attempts: run.attempts }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
       router.logger.debug(
@@ -67,12 +78,13 @@ async function tryTargets(course: Course): Promise<Outcome> {
       }
       if (learnRejections(run, target, next.form, fault, performance.now())) {
         faults.delete(target.key)
-        course.again = target
+        failoverState.again = target
         continue
       }
       faults.set(target.key, fault)
       if (refused) return refusal(run, refused.fault)
-      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, course)) refused = { fault, by: target }
+      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, failoverState))
+        refused = { fault, by: target }
     }
   }
 }
@@ -84,7 +96,7 @@ interface Refused {
 }
 
 /** Only one that could serve it at once: its client has its answer already. */
-function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[], { header }: Run): Target[] {
+function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[], { header }: JobContext): Target[] {
   const kind = kindOf(refusing.config)
   const nowMs = performance.now()
   return capable.filter(
@@ -94,18 +106,21 @@ function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[], { 
 }
 
 /** Another attempt after one that failed. */
-function noteFailover(run: Run, pool: TargetPool, router: Router): void {
+function noteFailover(run: JobContext, pool: TargetPool, router: RouterContext): void {
   const failed = run.attempts.at(-1)
   if (failed) router.metrics.failover(pool.id, failed.backend)
 }
 
-function canLargerTargetHelp(fault: BackendFault, refused: Target, { capable, faults }: Course): boolean {
+function canLargerTargetHelp(fault: BackendFault, refused: Target, { capable, faults }: FailoverState): boolean {
   if (!isContextOverflow(fault)) return false
   const window = refused.contextWindow ?? Infinity
   return capable.some((target) => !faults.has(target.key) && (target.contextWindow ?? Infinity) > window)
 }
 
-async function giveUp({ run, capable }: Course, reason: 'exhausted' | 'busy' | 'stopping'): Promise<AnswerFailure> {
+async function giveUp(
+  { run, capable }: FailoverState,
+  reason: 'exhausted' | 'busy' | 'stopping',
+): Promise<AnswerFailure> {
   if (reason === 'stopping') return failureOf(run, 'SERVICE_UNAVAILABLE', 'This part of the service is stopping')
   if (hasClientTimedOut(run)) {
     const usage = await run.cutOff?.usage()
@@ -119,12 +134,12 @@ async function giveUp({ run, capable }: Course, reason: 'exhausted' | 'busy' | '
   return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable', advice)
 }
 
-function incapable(run: Run): AnswerFailure {
+function incapable(run: JobContext): AnswerFailure {
   const needs = run.header.needs.join(', ')
   return failureOf(run, 'BACKEND_REFUSED', `No backend of this model can do what is asked: ${needs}`)
 }
 
-function refusal(run: Run, fault: BackendFault): AnswerFailure {
+function refusal(run: JobContext, fault: BackendFault): AnswerFailure {
   return failureOf(run, 'BACKEND_REFUSED', 'The backend refused the request', {
     ...(fault.status === undefined ? {} : { backendStatus: fault.status }),
     ...(fault.body === undefined ? {} : { backendBody: fault.body }),

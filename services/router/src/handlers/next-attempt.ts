@@ -18,20 +18,20 @@ import {
 } from '../core/attempts.ts'
 import { isLeftWaiting, isRequestsOwnFault, isWorthRepeating, type BackendFault } from '../core/backend-fault.ts'
 import {
-  hasPlaceAt,
+  hasFreeSlotAt,
   isFull,
   isFullEvenSo,
   isNative,
-  isOnTrial,
+  isHalfOpen,
   isUsable,
   usableFromMs,
   wayOf,
   type Target,
   type TargetPool,
 } from '../fleet.ts'
-import type { Seat } from '../places.ts'
-import type { Router } from '../router.ts'
-import { remainingMs, type Run, type AskedRun } from './run.ts'
+import type { Slot } from '../places.ts'
+import type { RouterContext } from '../router.ts'
+import { remainingMs, type JobContext, type BoundJob } from './run.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
 import { readRejections } from '../core/refused-parameters.ts'
@@ -47,10 +47,10 @@ import {
 const MOST_OF_TIME_WAITING = 0.5
 
 /** A job's way from target to target. */
-export interface Course {
-  readonly run: AskedRun
+export interface FailoverState {
+  readonly run: BoundJob
   readonly pool: TargetPool
-  readonly router: Router
+  readonly router: RouterContext
   /** To choose from: in the pool, with every capability that is needed. */
   capable: Target[]
   /** It has refused a form of the request, and gets another form of it. */
@@ -58,19 +58,19 @@ export interface Course {
   /** By the target's key: a target is the same one when a new config has replaced its backend. */
   readonly faults: Map<string, BackendFault>
   repeats: number
-  readonly suspects: Suspect[]
+  readonly pendingFailures: PendingFailure[]
 }
 
 /** A failed attempt that a later one judges: its target was slow, or the request may be wrong. */
-export interface Suspect {
-  seat: Seat
+export interface PendingFailure {
+  slot: Slot
   fault: BackendFault
   afterMs: number
 }
 
 /** A target whose place is taken. */
-export interface Trial {
-  seat: Seat
+export interface HalfOpenAttempt {
+  slot: Slot
   /** In which the target takes the request. */
   form: ParameterSupport
   /** The time after which another target gets its turn, if one would take the request. */
@@ -81,22 +81,23 @@ export interface Trial {
 
 export type Next =
   /** The place at the target's backend is taken. */
-  | ({ kind: 'attempt' } & Trial)
+  | ({ kind: 'attempt' } & HalfOpenAttempt)
   /** The config has changed meanwhile. */
   | { kind: 'choose_again' }
   | { kind: 'give_up'; reason: 'exhausted' | 'busy' | 'stopping' }
 
 /** The next target without an attempt so far; undefined when each has had one. */
-export function nextUntried(course: Course): Next | Promise<Next> | undefined {
-  const { run, again, router } = course
+export function nextUntried(failoverState: FailoverState): Next | Promise<Next> | undefined {
+  const { run, again, router } = failoverState
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
-  const untried = untriedOf(course)
-  if (again && untried.includes(again) && !isFull(again.backend)) return take(course, untried, again, untried.length)
-  return untried.length === 0 ? undefined : haveNext(course, untried)
+  const untried = untriedOf(failoverState)
+  if (again && untried.includes(again) && !isFull(again.backend))
+    return take(failoverState, untried, again, untried.length)
+  return untried.length === 0 ? undefined : haveNext(failoverState, untried)
 }
 
-function untriedOf({ capable, faults }: Course): Target[] {
+function untriedOf({ capable, faults }: FailoverState): Target[] {
   return capable.filter((target) => !faults.has(target.key))
 }
 
@@ -104,10 +105,10 @@ function untriedOf({ capable, faults }: Course): Target[] {
  * Everyone failed once, or has no place: the one whose trouble may have passed is asked again, when the budget has a
  * repeat to give. A target without an attempt goes first once it has a place.
  */
-export async function nextRepeat(course: Course): Promise<Next> {
-  const { run, pool, capable, faults, router } = course
+export async function nextRepeat(failoverState: FailoverState): Promise<Next> {
+  const { run, pool, capable, faults, router } = failoverState
   const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
-  const repeats = course.repeats++
+  const repeats = failoverState.repeats++
   if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
   const promising = capable.filter(({ key }) => faults.has(key) && isWorthRepeating(faults.get(key)!))
   if (promising.length === 0) return exhausted
@@ -125,48 +126,48 @@ export async function nextRepeat(course: Course): Promise<Next> {
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
-  const proven = ready.filter((target) => !isOnTrial(target, run.header.account))
-  const untried = untriedOf(course)
+  const proven = ready.filter((target) => !isHalfOpen(target, run.header.account))
+  const untried = untriedOf(failoverState)
   const again = proven.length > 0 ? proven : ready
-  const next = takeBest(course, untried) ?? (await haveNext(course, [...untried, ...again]))
+  const next = takeBest(failoverState, untried) ?? (await haveNext(failoverState, [...untried, ...again]))
   if (next.kind !== 'attempt') return next
-  return { ...next, othersLeft: () => isAnyReady(untried, next.seat.target, run) }
+  return { ...next, othersLeft: () => isAnyReady(untried, next.slot.target, run) }
 }
 
 /** One of the targets with a place at it, at once or when one is to be had. */
-function haveNext(course: Course, targets: Target[]): Next | Promise<Next> {
-  return takeBest(course, targets) ?? waitForPlace(course, targets)
+function haveNext(failoverState: FailoverState, targets: Target[]): Next | Promise<Next> {
+  return takeBest(failoverState, targets) ?? waitForSlot(failoverState, targets)
 }
 
 /** Takes a place at the best target; null while those of the best rank are all full. */
-function takeBest(course: Course, targets: Target[]): Next | null {
-  const { run } = course
-  const candidates = targets.map((target) => candidateOf(target, course))
+function takeBest(failoverState: FailoverState, targets: Target[]): Next | null {
+  const { run } = failoverState
+  const candidates = targets.map((target) => candidateOf(target, failoverState))
   let choice = chooseTarget(candidates, choiceOptions(run))
   // Where this router has no place at any of them, one request that nobody else can serve goes even so.
-  if (choice.kind === 'wait' && !choice.targets.some(({ target }) => hasPlaceAt(target.backend))) {
+  if (choice.kind === 'wait' && !choice.targets.some(({ target }) => hasFreeSlotAt(target.backend))) {
     const even = choice.targets.map((candidate) => ({ ...candidate, full: isFullEvenSo(candidate.target.backend) }))
     choice = chooseTarget(even, choiceOptions(run))
   }
-  return choice.kind === 'target' ? take(course, targets, choice.target.target, choice.untried) : null
+  return choice.kind === 'target' ? take(failoverState, targets, choice.target.target, choice.untried) : null
 }
 
-function take(course: Course, targets: Target[], target: Target, untried: number): Next {
-  const { run, router } = course
+function take(failoverState: FailoverState, targets: Target[], target: Target, untried: number): Next {
+  const { run, router } = failoverState
   const { account } = run.header
-  const isTrial = isOnTrial(target, account)
-  const seat = router.places.take(target, { account, body: run.asked })
+  const isHalfOpenAttempt = isHalfOpen(target, account)
+  const slot = router.places.take(target, { account, body: run.asked })
   return {
     kind: 'attempt',
-    seat,
+    slot,
     form: formOf(target, wayOf(target, run.header).target, run.header.kind, performance.now()),
     shareMs: attemptBudgetMs(remainingMs(run), untried),
-    othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(course)),
+    othersLeft: () => isAnyReady(targets, target, run) || (isHalfOpenAttempt && canGoBack(failoverState)),
   }
 }
 
 /** Whether another of the targets would take the request now, and can hold its prompt as well as this one. */
-function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
+function isAnyReady(targets: Target[], target: Target, run: JobContext): boolean {
   const nowMs = performance.now()
   return targets.some((other) => {
     if (other === target || isFull(other.backend) || !isUsable(other, nowMs, run.header.account)) return false
@@ -175,7 +176,7 @@ function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
 }
 
 /** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
-function canGoBack({ run, capable, faults, repeats, pool }: Course): boolean {
+function canGoBack({ run, capable, faults, repeats, pool }: FailoverState): boolean {
   if (repeats >= MAX_REPEATS_PER_REQUEST || spend(pool.retryBudget) === null) return false
   const nowMs = performance.now()
   const wasLeft = ({ key }: Target) => isLeftWaiting(faults.get(key))
@@ -183,29 +184,29 @@ function canGoBack({ run, capable, faults, repeats, pool }: Course): boolean {
   return capable.some((other) => wasLeft(other) && isUsable(other, nowMs, account) && !isFull(other.backend))
 }
 
-async function waitForPlace(course: Course, targets: Target[]): Promise<Next> {
-  const { run, router } = course
+async function waitForSlot(failoverState: FailoverState, targets: Target[]): Promise<Next> {
+  const { run, router } = failoverState
   const waitingSinceMs = performance.now()
   const waited = await router.places.wait<Next>({
     account: run.header.account,
     wants: (backend) => targets.some((target) => target.backend === backend),
-    choose: () => takeBest(course, targets),
+    choose: () => takeBest(failoverState, targets),
     choiceAtMs: () => nextChoiceAtMs(targets, run.header.account),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
   })
   router.metrics.waited(run.header.pool, performance.now() - waitingSinceMs)
   if (run.job.signal.aborted) {
-    if (typeof waited === 'object' && waited.kind === 'attempt') giveBack(waited.seat, router)
+    if (typeof waited === 'object' && waited.kind === 'attempt') giveBack(waited.slot, router)
     throw run.job.signal.reason
   }
-  if (waited === 'in_vain') return giveUpWaiting(course, targets)
+  if (waited === 'in_vain') return giveUpWaiting(failoverState, targets)
   return waited === 'choose_again' ? { kind: waited } : waited
 }
 
-function giveBack(seat: Seat, router: Router): void {
-  router.places.noteEnd(seat)
-  router.places.free(seat.target.backend)
+function giveBack(slot: Slot, router: RouterContext): void {
+  router.places.noteEnd(slot)
+  router.places.free(slot.target.backend)
 }
 
 /** When the next of those that are out is usable. */
@@ -220,12 +221,12 @@ function nextChoiceAtMs(targets: Target[], account: string): number {
 }
 
 /** Waited in vain for those that are usable: the others come last, but they come. */
-function giveUpWaiting(course: Course, targets: Target[]): Next {
+function giveUpWaiting(failoverState: FailoverState, targets: Target[]): Next {
   const free = targets.filter(({ backend }) => !isFull(backend))
-  return takeBest(course, free) ?? { kind: 'give_up', reason: 'busy' }
+  return takeBest(failoverState, free) ?? { kind: 'give_up', reason: 'busy' }
 }
 
-function candidateOf(target: Target, { run, router }: Course): Candidate & { target: Target } {
+function candidateOf(target: Target, { run, router }: FailoverState): Candidate & { target: Target } {
   const { key, priority, weight, backend } = target
   return {
     target,
@@ -241,11 +242,11 @@ function candidateOf(target: Target, { run, router }: Course): Candidate & { tar
   }
 }
 
-function fitsPrompt({ contextWindow }: Target, run: Run): boolean {
+function fitsPrompt({ contextWindow }: Target, run: JobContext): boolean {
   return contextWindow === undefined || run.header.promptTokensEstimate < contextWindow
 }
 
-function choiceOptions(run: Run): { affinityKey: string | undefined; random: () => number } {
+function choiceOptions(run: JobContext): { affinityKey: string | undefined; random: () => number } {
   return { affinityKey: run.affinityKey, random: Math.random }
 }
 
@@ -268,7 +269,7 @@ function knownSupport({ backend, model }: Target, kind: JobKind): ParameterSuppo
  * Every lesson is of a parameter that the request will not carry again, so a request's retries come to an end.
  */
 export function learnRejections(
-  run: AskedRun,
+  run: BoundJob,
   target: Target,
   form: ParameterSupport,
   fault: BackendFault,

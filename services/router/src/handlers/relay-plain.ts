@@ -11,7 +11,7 @@ import { countsOneChoice, generatedText } from '../core/chat-chunk.ts'
 import { checkEmbeddings, imageSources } from '../core/plain-answer.ts'
 import type { Dialect, PlainAnswer } from '../dialects/dialect.ts'
 import { wayOf, type Target } from '../fleet.ts'
-import type { Router } from '../router.ts'
+import type { RouterContext } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import {
   endWaiting,
@@ -22,24 +22,24 @@ import {
   telling,
   withCalls,
   withSound,
-  type AskedRun,
+  type BoundJob,
   type Call,
-  type Run,
+  type JobContext,
 } from './run.ts'
 
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024
 
 export async function relayPlain(
-  run: AskedRun,
+  run: BoundJob,
   call: Call,
-  { tokens, answerMemory }: Pick<Router, 'tokens' | 'answerMemory'>,
+  { tokens, answerMemory }: Pick<RouterContext, 'tokens' | 'answerMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
   const { target, exchange } = call
   using held = answerMemory.open()
-  const patience = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
-  const hold = (bytes: number) => held.add(bytes, patience)
+  const timeoutPolicy = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
+  const hold = (bytes: number) => held.add(bytes, timeoutPolicy)
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES, hold)
   endWaiting(run, call)
   const { dialect } = wayOf(target, run.header)
@@ -60,13 +60,13 @@ export async function relayPlain(
 }
 
 /** What the contract asks beyond the backend's own JSON. */
-async function fulfil(run: AskedRun, target: Target, answer: PlainAnswer, hold: Hold): Promise<PlainAnswer> {
+async function fulfil(run: BoundJob, target: Target, answer: PlainAnswer, hold: Hold): Promise<PlainAnswer> {
   const changed = await changedForm(run, target, answer, hold)
   return changed ? { ...answer, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : answer
 }
 
 async function changedForm(
-  run: AskedRun,
+  run: BoundJob,
   target: Target,
   { json }: PlainAnswer,
   hold: Hold,
@@ -86,12 +86,12 @@ async function changedForm(
   }
 }
 
-function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, encodingFormat = 'float' } }: AskedRun) {
+function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, encodingFormat = 'float' } }: BoundJob) {
   return { inputs, dimensions, encodingFormat }
 }
 
 /** The backend's own figures; those that count nothing of a prompt, a text or a picture are none. */
-function usageTold({ header }: Run, { usage, json }: PlainAnswer, dialect: Dialect): TokenUsage | null {
+function usageTold({ header }: JobContext, { usage, json }: PlainAnswer, dialect: Dialect): TokenUsage | null {
   if (usage === null || header.kind === 'embeddings') return usage
   if (header.kind === 'chat' && usage.promptTokens === 0) return null
   if (usage.completionTokens > 0) return usage
@@ -111,7 +111,7 @@ async function ofAllChoices(told: TokenUsage, { json }: PlainAnswer, tokens: Tok
 
 /** The backend's own figure, or ours. */
 async function completionTokens(
-  { header, body }: AskedRun,
+  { header, body }: BoundJob,
   { usage, json }: PlainAnswer,
   dialect: Dialect,
   tokens: TokenCounter,

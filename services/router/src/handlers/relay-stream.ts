@@ -20,7 +20,7 @@ import {
   type Written,
 } from '../dialects/dialect.ts'
 import { clientDialect, wayOf } from '../fleet.ts'
-import type { Router } from '../router.ts'
+import type { RouterContext } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import {
   endWaiting,
@@ -31,9 +31,9 @@ import {
   telling,
   withCalls,
   withSound,
-  type AskedRun,
+  type BoundJob,
   type Call,
-  type Run,
+  type JobContext,
 } from './run.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
@@ -42,9 +42,9 @@ const MOST_KEPT_BYTES = 64 * 1024
 const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 
 export async function relayStream(
-  run: AskedRun,
+  run: BoundJob,
   call: Call,
-  { tokens, metrics, answerMemory }: Pick<Router, 'tokens' | 'metrics' | 'answerMemory'>,
+  { tokens, metrics, answerMemory }: Pick<RouterContext, 'tokens' | 'metrics' | 'answerMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
   const { target, exchange } = call
@@ -161,14 +161,14 @@ function joined(pieces: readonly Buffer[]): Buffer {
 }
 
 /** Undefined where the edge reads no quotes. */
-function quotableOf({ header: { quotable }, body }: AskedRun): Quotable | undefined {
+function quotableOf({ header: { quotable }, body }: BoundJob): Quotable | undefined {
   if (quotable === undefined) return undefined
   const members = Object.entries(quotable)
   return Object.fromEntries(members.map(([name, { at, length }]) => [name, body.subarray(at, at + length)]))
 }
 
 /** Resolves when there is room for more. The edge has the bytes of the request's body, so they are quoted. */
-function sendOn({ job, body, header }: AskedRun, pieces: readonly Buffer[]): Promise<unknown> {
+function sendOn({ job, body, header }: BoundJob, pieces: readonly Buffer[]): Promise<unknown> {
   if (header.quotable === undefined) return job.data(joined(pieces))
   const sent: Promise<void>[] = []
   let unquoted: Buffer[] = []
@@ -177,7 +177,7 @@ function sendOn({ job, body, header }: AskedRun, pieces: readonly Buffer[]): Pro
     unquoted = []
   }
   for (const piece of pieces) {
-    const at = placeIn(body, piece)
+    const at = slotIn(body, piece)
     if (at === null) {
       unquoted.push(piece)
       continue
@@ -190,16 +190,16 @@ function sendOn({ job, body, header }: AskedRun, pieces: readonly Buffer[]): Pro
 }
 
 /** Null where the piece is no part of it. */
-function placeIn(body: Buffer, piece: Buffer): number | null {
+function slotIn(body: Buffer, piece: Buffer): number | null {
   const at = piece.byteOffset - body.byteOffset
   return piece.buffer === body.buffer && at >= 0 && at + piece.length <= body.length ? at : null
 }
 
 /** A large event takes its bytes from the memory for answers until it is whole. */
-function roomForLargeEvents(run: Run, memory: AnswerMemory) {
+function roomForLargeEvents(run: JobContext, memory: AnswerMemory) {
   let held: HeldAnswer | null = null
   let heldBytes = 0
-  const patience = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
+  const timeoutPolicy = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
 
   function leave(): void {
     held?.[Symbol.dispose]()
@@ -214,7 +214,7 @@ function roomForLargeEvents(run: Run, memory: AnswerMemory) {
       held ??= memory.open()
       const more = bytes - heldBytes
       heldBytes = bytes
-      return held.add(more, patience)
+      return held.add(more, timeoutPolicy)
     },
     leave,
   }
@@ -230,7 +230,7 @@ function split(push: () => SseEvent[]): SseEvent[] {
 }
 
 /** The backend's own figures, as far as they count the prompt and the text: some servers write them before the answer. */
-async function usageOf({ progress }: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
+async function usageOf({ progress }: StreamReading, run: JobContext, tokens: TokenCounter): Promise<TokenUsage> {
   const { usage, usageAt, prompt, text, toolCalls } = progress
   const counted = usage !== null && usage.completionTokens > 0 ? usageAt : 0
   const uncounted = text.length - counted

@@ -17,7 +17,7 @@ import type { Identity } from '../core/whole-record.ts'
 import { clientDialect, type Target } from '../fleet.ts'
 
 /** From its acceptance on. */
-export interface Run {
+export interface JobContext {
   readonly job: IncomingJob
   readonly header: JobHeader
   /** Set where the pool keeps conversations on their backend. */
@@ -33,17 +33,17 @@ export interface Run {
   /** The call under way. */
   call: Call | null
   /** Set with the head: from then on the client has seen something, and what was generated is billed. */
-  shown: Shown | null
+  shown: DeliveredResponse | null
   /** Set when the caller goes before the head, while a backend is at work. */
-  abandoned: Shown | null
+  abandoned: DeliveredResponse | null
   /** The last call that was cut off when its time was over, while the backend was at work. */
-  cutOff: Shown | null
+  cutOff: DeliveredResponse | null
   /** Resolves when its last word has been sent. */
   done: Promise<void>
 }
 
 /** From the moment its body is there. */
-export interface AskedRun extends Run {
+export interface BoundJob extends JobContext {
   /** The question as backends get it, bar the members that each dialect writes itself. */
   readonly body: Buffer
   readonly asked: Body
@@ -67,7 +67,7 @@ export interface Call {
 }
 
 /** An answer that the client pays for: it saw some of it, or a backend was at work on it when the client left. */
-export interface Shown {
+export interface DeliveredResponse {
   target: Target
   /** Tokens until now: the backend's own figures, or counted. */
   usage(): Promise<TokenUsage>
@@ -77,12 +77,12 @@ export interface Shown {
  * Holds the figures alone. A function that closes over the attempt would keep the attempt as long as the run, and small
  * collections would then leave one job after another.
  */
-export function telling(usage: TokenUsage): Shown['usage'] {
+export function telling(usage: TokenUsage): DeliveredResponse['usage'] {
   return () => Promise.resolve(usage)
 }
 
 /** Sends the head: from here on there is no other target. */
-export function show(run: Run, call: Call, contentType: string, usage: Shown['usage']): void {
+export function show(run: JobContext, call: Call, contentType: string, usage: DeliveredResponse['usage']): void {
   const { target, span, dropped } = call
   const head: AnswerHead = {
     contentType,
@@ -121,30 +121,33 @@ export function toldNames(names: readonly string[]): string[] {
  * The caller has gone: the router stops the backend. A backend is at work from the moment it has the request until it
  * refuses or fails. Its work costs the usage that its answer has told so far, or else the prompt.
  */
-export function abandon(run: Run, reason: unknown): void {
+export function abandon(run: JobContext, reason: unknown): void {
   const { call } = run
   if (!run.shown && call?.exchange.isAtWork) run.abandoned = workOf(run, call)
   call?.exchange.abort(reason)
 }
 
 /** The work of a backend that has the request. */
-export function workOf(run: Run, { target, usage }: Call): Shown {
+export function workOf(run: JobContext, { target, usage }: Call): DeliveredResponse {
   return { target, usage: usage ?? telling(withSound(estimatedUsage(run, null, 0), run)) }
 }
 
 /** The answer that the client pays for if the job ends now. Null: it pays nothing. */
-export function owed(run: Run): Shown | null {
+export function owed(run: JobContext): DeliveredResponse | null {
   return run.shown ?? run.abandoned
 }
 
 /** Where the backend did not count all: its own figures as far as they go, the edge's of the prompt, ours of the answer. */
-export function estimatedUsage({ header }: Run, told: TokenUsage | null, completionTokens: number): TokenUsage {
+export function estimatedUsage({ header }: JobContext, told: TokenUsage | null, completionTokens: number): TokenUsage {
   const promptTokens = told?.promptTokens || header.promptTokensEstimate
   return { ...NO_TOKENS, ...told, promptTokens, completionTokens, estimated: true }
 }
 
 /** Some vendors count sound among other tokens and bill it apart. Then all that the request's text does not explain is sound. */
-export function withSound(usage: TokenUsage, { header: { tokensBesideSound } }: Pick<Run, 'header'>): TokenUsage {
+export function withSound(
+  usage: TokenUsage,
+  { header: { tokensBesideSound } }: Pick<JobContext, 'header'>,
+): TokenUsage {
   if (tokensBesideSound === undefined || usage.audioPromptTokens !== undefined) return usage
   const audioPromptTokens = Math.max(0, usage.promptTokens - tokensBesideSound)
   return { ...usage, audioPromptTokens, estimated: true }
@@ -156,7 +159,7 @@ export function withCalls(usage: TokenUsage, { toolCalls }: { toolCalls?: ToolCa
 }
 
 export function failureOf(
-  { attempts }: Run,
+  { attempts }: JobContext,
   code: AnswerFailure['code'],
   message: string,
   more: Partial<AnswerFailure> = {},
@@ -165,20 +168,20 @@ export function failureOf(
 }
 
 /** For an answer whose backend leaves these out. */
-export function identityOf({ header }: Run, { model, backend }: Target): Identity {
+export function identityOf({ header }: JobContext, { model, backend }: Target): Identity {
   const id = answerId(clientDialect(header), header.requestId)
   return { id, created: Math.floor(Date.now() / 1_000), model, usageRules: backend.profile.usage }
 }
 
 /** The answer, or its first content, is there; or the call has failed. */
-export function endWaiting(run: Run, call: Call): void {
+export function endWaiting(run: JobContext, call: Call): void {
   if (call.waitingSinceMs === null) return
   run.backendMs += performance.now() - call.waitingSinceMs
   call.waitingSinceMs = null
 }
 
 /** No time is left, and it was the client that set it. */
-export function hasClientTimedOut(run: Run): boolean {
+export function hasClientTimedOut(run: JobContext): boolean {
   return run.headDueAtMs < run.deadlineAtMs && remainingMs(run) <= LAST_MOMENT_MS
 }
 
@@ -186,6 +189,6 @@ export function hasClientTimedOut(run: Run): boolean {
 const LAST_MOMENT_MS = 2
 
 /** Until the head is sent, the time in which it is awaited; from then on the whole request's. */
-export function remainingMs(run: Run): number {
+export function remainingMs(run: JobContext): number {
   return (run.shown ? run.deadlineAtMs : run.headDueAtMs) - performance.now()
 }

@@ -16,20 +16,20 @@ import { failpoint } from '@gateway/service/failpoint'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Body } from '../core/failed-bodies.ts'
 import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-question.ts'
-import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
-import type { Router } from '../router.ts'
+import { capableTargets, hasFreeSlotAt, type TargetPool } from '../fleet.ts'
+import type { RouterContext } from '../router.ts'
 import { failOver } from './fail-over.ts'
-import { abandon, failureOf, owed, type AskedRun, type Run } from './run.ts'
+import { abandon, failureOf, owed, type BoundJob, type JobContext } from './run.ts'
 
-export function serveJob(router: Router, job: IncomingJob): void {
+export function serveJob(router: RouterContext, job: IncomingJob): void {
   const receivedAtMs = performance.now()
   const header = readHeader(job, router)
   if (!header) return
-  const pool = router.fleet.pool(header.pool)
+  const pool = router.backendRegistry.pool(header.pool)
   if (router.draining) return job.reject('draining')
   if (!pool) return job.reject('no_pool')
   if (isForOthers(pool, header)) return job.reject('no_place')
-  if (!router.intake.takes()) return job.reject('busy')
+  if (!router.subscriptions.takes()) return job.reject('busy')
 
   job.accept(isToBeKnown(job, header))
   failpoint('router.job-accepted')
@@ -53,7 +53,7 @@ function isToBeKnown({ bodyBytes }: IncomingJob, { attempt }: JobHeader): boolea
   return attempt > 1 || bodyBytes >= LONG_BODY_BYTES
 }
 
-async function answer(run: Run, pool: TargetPool, router: Router): Promise<void> {
+async function answer(run: JobContext, pool: TargetPool, router: RouterContext): Promise<void> {
   const { job, header } = run
   try {
     const outcome = await failOver(await readBody(run, router), pool, router)
@@ -76,10 +76,10 @@ async function answer(run: Run, pool: TargetPool, router: Router): Promise<void>
 /** Backends could do it, but this router has no place at any of them: another one has. */
 function isForOthers(pool: TargetPool, header: JobHeader): boolean {
   const capable = capableTargets(pool, header)
-  return capable.length > 0 && !capable.some(({ backend }) => hasPlaceAt(backend))
+  return capable.length > 0 && !capable.some(({ backend }) => hasFreeSlotAt(backend))
 }
 
-function readHeader(job: IncomingJob, router: Router): JobHeader | null {
+function readHeader(job: IncomingJob, router: RouterContext): JobHeader | null {
   try {
     return jobHeader.parse(decodeJson(job.header))
   } catch (error) {
@@ -99,13 +99,13 @@ function readHeader(job: IncomingJob, router: Router): JobHeader | null {
   }
 }
 
-function beginSpan({ tracer }: Router, { requestId, pool, attempt, traceparent }: JobHeader): Span {
+function beginSpan({ tracer }: RouterContext, { requestId, pool, attempt, traceparent }: JobHeader): Span {
   if (!tracer.isOn) return NO_SPAN
   const attributes = { 'gateway.request_id': requestId, 'gateway.pool': pool, 'gateway.dispatch': attempt }
   return tracer.start(`serve ${pool}`, { kind: 'consumer', parent: traceparent, attributes })
 }
 
-function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, receivedAtMs: number, span: Span): Run {
+function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, receivedAtMs: number, span: Span): JobContext {
   return {
     job,
     header,
@@ -123,7 +123,7 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
   }
 }
 
-async function readBody(run: Run, { tokens }: Router): Promise<AskedRun> {
+async function readBody(run: JobContext, { tokens }: RouterContext): Promise<BoundJob> {
   const bytes = await run.job.body()
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (run.header.kind !== 'embeddings') return Object.assign(run, { body, asked: bodyOf(body), inputs: 0 })
@@ -137,19 +137,19 @@ function bodyOf(bytes: Buffer): Body {
   return { bytes: bytes.length, digest: () => (digest ??= hash('sha256', bytes, 'base64')) }
 }
 
-function onAbort(run: Run, aborted: JobAborted, { metrics }: Router): void {
+function onAbort(run: JobContext, aborted: JobAborted, { metrics }: RouterContext): void {
   abandon(run, aborted)
   metrics.job(run.header.pool, aborted.abortCause === 'stopped' ? 'client_gone' : 'edge_lost')
 }
 
 /** An edge that lives settles the request, even if it has forgotten the stream. */
-function onOver(run: Run, how: JobOver, { reports }: Router): void {
+function onOver(run: JobContext, how: JobOver, { reports }: RouterContext): void {
   const lost = how === 'caller_lost' ? owed(run) : null
   if (lost) reports.report(run, lost)
 }
 
 /** A failure, with the usage that the client pays for all the same. */
-async function lastWord(run: Run, code: AnswerFailure['code'], message: string): Promise<AnswerFailure> {
+async function lastWord(run: JobContext, code: AnswerFailure['code'], message: string): Promise<AnswerFailure> {
   const usage = await owed(run)?.usage()
   return failureOf(run, code, message, usage ? { usage } : {})
 }
@@ -160,11 +160,11 @@ const FAREWELL_MS = 2_000
 const COUNTED_WITHIN_MS = 1_000
 
 /** Lets the jobs under way finish, and ends those that take longer. */
-export async function finishJobs(router: Router, drainMs: number): Promise<void> {
+export async function finishJobs(router: RouterContext, drainMs: number): Promise<void> {
   const allDone = () => Promise.all([...router.runs].map(({ done }) => done))
   const timer = new AbortController()
-  const patience = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
-  const end = await Promise.race([allDone(), patience])
+  const timeoutPolicy = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
+  const end = await Promise.race([allDone(), timeoutPolicy])
   timer.abort()
   if (end !== 'expired') return
   router.expired = true

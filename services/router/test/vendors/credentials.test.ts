@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { openBackend } from '../../src/clients/backend.ts'
 import { openConnections } from '../../src/clients/connections.ts'
-import { NO_PATIENCE } from '../../src/core/attempts.ts'
+import { NO_TIMEOUTS } from '../../src/core/attempts.ts'
 import { bearerTokens, type Credential, type Token } from '../../src/credentials/credential.ts'
 import { openCredential } from '../../src/credentials/credentials.ts'
 import { goodChat, sendJson, type Answer } from '../http-backend.ts'
@@ -120,7 +120,7 @@ describe('a token that the vendor refuses before its end', () => {
 
   test('is asked for anew at once, and the same call is made with the new one', async () => {
     const { ask, client, seen } = await vendorOf(['token-2'])
-    const calls = [1, 2, 3].map(() => client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE }))
+    const calls = [1, 2, 3].map(() => client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS }))
     for (const call of calls) {
       expect(await call.response).toMatchObject({ status: 200 })
       expect(JSON.parse((await call.readAll(1_000_000)).toString())).toHaveProperty('choices')
@@ -134,7 +134,7 @@ describe('a token that the vendor refuses before its end', () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { ask, client } = await vendorOf([])
     const call = async () => {
-      const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+      const exchange = client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS })
       const { status } = await exchange.response
       const words = (await exchange.readAll(1_000)).toString()
       return `${status} ${words}`
@@ -150,7 +150,7 @@ describe('a token that the vendor refuses before its end', () => {
     const { ask, client } = await vendorOf([])
     ask.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
     ask.mockRejectedValueOnce(new Error('away'))
-    const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+    const exchange = client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS })
     await expect(exchange.response).rejects.toMatchObject({ kind: 'connect', account: 'credential' })
     await exchange.closed
   })
@@ -160,7 +160,7 @@ describe('a token that the vendor refuses before its end', () => {
     const coming = Promise.withResolvers<Token>()
     ask.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
     ask.mockReturnValueOnce(coming.promise)
-    const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+    const exchange = client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS })
     await expect.poll(() => ask).toHaveBeenCalledTimes(2)
     exchange.abort(new Error('gone'))
     await expect(exchange.response).rejects.toThrow('gone')
@@ -396,7 +396,7 @@ describe('a call that waits for its credential', () => {
     const never: Credential = { authorize: () => new Promise(() => {}), renew: () => false, secrets: () => [] }
     const settings = config('http://127.0.0.1:1/v1')
     const client = openBackend(settings, {}, openConnections(settings), never)
-    const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+    const exchange = client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS })
     await expect(exchange.response).rejects.toMatchObject({ kind: 'connect_timeout' })
     await exchange.closed
     await client.close()
@@ -408,7 +408,7 @@ describe('a call that waits for its credential', () => {
     const settings = { ...config(a.url), timeouts: { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 } }
     const credential: Credential = { authorize: () => coming.promise, renew: () => false, secrets: () => [] }
     const client = openBackend(settings, {}, openConnections(settings), credential)
-    const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+    const exchange = client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS })
     const closed = client.close()
     coming.resolve({ authorization: 'Bearer late' })
     expect(await exchange.response).toMatchObject({ status: 200 })

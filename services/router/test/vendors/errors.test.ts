@@ -6,7 +6,7 @@
 import { clientDialects, VENDORS, type Vendor } from '@gateway/contracts/vendors'
 import { createLogger } from '@gateway/telemetry/logger'
 import { describe, expect, test } from 'vitest'
-import { BackendFault, blameFor, understood } from '../../src/core/backend-fault.ts'
+import { BackendFault, attributeFailure, understood } from '../../src/core/backend-fault.ts'
 import { goodChat, sendJson } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
@@ -188,11 +188,13 @@ describe("a vendor's words that the client wrote itself", () => {
 
   test.each(WORDS)('take no target from the others: %s', (words) => {
     const body = JSON.stringify({ error: { message: words, type: words, code: words } })
-    const blameAfter = (asked: string, status: number) =>
-      blameFor(understood(new BackendFault('status', '', { status, body }), { asked: Buffer.from(asked), secrets: [] }))
-    expect(blameAfter('{"messages":[]}', 400).on).not.toBe('nobody')
-    expect(blameAfter(JSON.stringify({ messages: [words] }), 400).on).toBe('nobody')
-    expect(blameAfter(JSON.stringify({ messages: [words] }), 429)).toEqual(blameFor(RATE_LIMIT))
+    const attributeAfter = (asked: string, status: number) =>
+      attributeFailure(
+        understood(new BackendFault('status', '', { status, body }), { asked: Buffer.from(asked), secrets: [] }),
+      )
+    expect(attributeAfter('{"messages":[]}', 400).on).not.toBe('nobody')
+    expect(attributeAfter(JSON.stringify({ messages: [words] }), 400).on).toBe('nobody')
+    expect(attributeAfter(JSON.stringify({ messages: [words] }), 429)).toEqual(attributeFailure(RATE_LIMIT))
   })
   const RATE_LIMIT = new BackendFault('status', '', { status: 429 })
 })
