@@ -84,11 +84,11 @@ async function run(): Promise<void> {
   const { signal } = stopping
   const say = (line: string) => void process.stderr.write(`${minutesAndSeconds(performance.now())}  ${line}\n`)
   const [part = 'all', ...names] = values.help ? ['help'] : positionals
-  const rounds = wholeNumber('rounds', values.rounds)
-  const minutes = wholeNumber('minutes', values.minutes)
-  const mostKeys = wholeNumber('most-keys', values['most-keys'])
-  const mostRows = wholeNumber('most-rows', values['most-rows'])
-  const deadlineMs = Date.now() + wholeNumber('max-minutes', values['max-minutes']) * 60_000
+  const rounds = integer('rounds', values.rounds)
+  const minutes = integer('minutes', values.minutes)
+  const mostKeys = integer('most-keys', values['most-keys'])
+  const mostRows = integer('most-rows', values['most-rows'])
+  const deadlineMs = Date.now() + integer('max-minutes', values['max-minutes']) * 60_000
   const subjects = values.subjects === undefined ? SUBJECTS : values.subjects.split(',').map(subjectNamed)
   const comparing = (steps: Step[]) =>
     compare({
@@ -125,8 +125,8 @@ async function run(): Promise<void> {
       return profile({ only: names, signal, say })
     case 'month-turn':
       return monthTurn({
-        accounts: wholeNumber('accounts', values.accounts),
-        rate: wholeNumber('rate', values.rate),
+        accounts: integer('accounts', values.accounts),
+        rate: integer('rate', values.rate),
         signal,
         say,
       })
@@ -148,7 +148,7 @@ async function run(): Promise<void> {
   }
 }
 
-function wholeNumber(option: string, text: string): number {
+function integer(option: string, text: string): number {
   if (/^[1-9]\d*$/.test(text)) return Number(text)
   throw new UsageError(`--${option} must be a whole number of at least 1, not ${text}\n\n${HELP}`)
 }

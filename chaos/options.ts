@@ -58,9 +58,9 @@ export function readOptions(args: string[]): ChaosOptions {
   if (values.network && values.only !== undefined)
     throw new UsageError('--network has faults of its own: leave --only out')
   return {
-    requests: wholeNumber('requests', values.requests, 1),
-    kills: wholeNumber('kills', values.kills, 0),
-    seed: values.seed === undefined ? randomInt(MAX_SEED) : wholeNumber('seed', values.seed, 0),
+    requests: integer('requests', values.requests, 1),
+    kills: integer('kills', values.kills, 0),
+    seed: values.seed === undefined ? randomInt(MAX_SEED) : integer('seed', values.seed, 0),
     json: values.json,
     network: values.network,
     replicated: values.replicated ? redisForm(values.redis ?? 'copies') : undefined,
@@ -69,7 +69,7 @@ export function readOptions(args: string[]): ChaosOptions {
   }
 }
 
-function wholeNumber(option: string, text: string, least: number): number {
+function integer(option: string, text: string, least: number): number {
   const number = Number(text)
   if (Number.isInteger(number) && number >= least) return number
   throw new UsageError(`--${option} must be a whole number of at least ${least}, not ${text}\n${USAGE}`)

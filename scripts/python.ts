@@ -23,7 +23,7 @@ export interface Wanted {
 }
 
 /** Written last: the next run must not take half an environment for a whole one. */
-const WHOLE = 'whole'
+const COMPLETE = 'whole'
 const PYTHON = { name: 'Python with venv', package: 'python3-venv', variable: 'PATH' }
 const MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 
@@ -31,7 +31,7 @@ const MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 export async function pythonWith({ folder, packages, notice, environment = {} }: Wanted): Promise<string> {
   const path = join(CACHE, folder)
   const programs = join(path, 'bin')
-  if (existsSync(join(path, WHOLE))) return programs
+  if (existsSync(join(path, COMPLETE))) return programs
   if (process.env['GATEWAY_NO_INSTALL']) {
     throw new Error(`${packages.join(', ')} of PyPI is missing and GATEWAY_NO_INSTALL forbids to install it`)
   }
@@ -44,7 +44,7 @@ export async function pythonWith({ folder, packages, notice, environment = {} }:
     env: { ...process.env, ...environment },
     maxBuffer: MOST_OUTPUT_BYTES,
   })
-  await writeFile(join(path, WHOLE), '')
+  await writeFile(join(path, COMPLETE), '')
   return programs
 }
 

@@ -9,7 +9,7 @@ import { claimKey } from '../services/edge/src/credentials/authenticate.ts'
 import type { Route, Routes } from '../services/edge/src/listen/route.ts'
 import { routes } from '../services/edge/src/routes.ts'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
-import { collectBearers, findWrongAnswers, promiseCredentials } from './promises/credentials.ts'
+import { collectBearers, findWrongResponses, promiseCredentials } from './promises/credentials.ts'
 
 describe('the table as it is', () => {
   let gateway: GatewayInProcess
@@ -37,7 +37,7 @@ test.each([
 ] as const)('a row of %s that admits a key which nobody proved is found', async (path, method) => {
   const sabotaged: Routes = { ...routes, [path]: { [method]: proofForgotten } }
   await using gateway = await startGatewayInProcess({ routes: sabotaged })
-  const wrong = await findWrongAnswers(gateway.url, await collectBearers(gateway))
+  const wrong = await findWrongResponses(gateway.url, await collectBearers(gateway))
   expect(wrong.filter((answer) => !answer.startsWith(`${method} ${path},`))).toEqual([])
   expect(wrong).toContainEqual(expect.stringContaining('with a revoked key: 200'))
   expect(wrong).toContainEqual(expect.stringContaining('with a forged key of a live account: 200'))

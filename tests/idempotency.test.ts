@@ -101,7 +101,7 @@ const code = ({ text }: Given): unknown => {
   const { code: flat, error } = JSON.parse(text) as { code?: unknown; error?: { code?: unknown } }
   return flat ?? error?.code
 }
-const isWhole = ({ text }: Given): boolean => text.endsWith('data: [DONE]\n\n')
+const isComplete = ({ text }: Given): boolean => text.endsWith('data: [DONE]\n\n')
 const isReplayed = ({ headers }: Given): boolean => headers.get('idempotent-replayed') === 'true'
 
 /** How often the backend was asked this. */
@@ -430,7 +430,7 @@ describe('when someone goes', () => {
     leaving.abort()
     await sleep(200)
     const again = await post(developer, { url: gateway.urls[1]!, ...asked })
-    expect(isWhole(again)).toBe(true)
+    expect(isComplete(again)).toBe(true)
     expect(again.text.startsWith(Buffer.from(seen.value).toString())).toBe(true)
     expect(again.headers.get('x-request-id')).toBe(first.headers.get('x-request-id'))
     expect(callsFor(question)).toBe(1)
@@ -463,7 +463,7 @@ describe('when someone goes', () => {
     expect((await broken).isBroken).toBe(true)
 
     const again = await post(developer, { url: gateway.urls[0], ...asked })
-    expect(isWhole(again)).toBe(true)
+    expect(isComplete(again)).toBe(true)
     expect(isReplayed(again)).toBe(false)
     expect(Date.now() - killedAtMs).toBeLessThan(60_000)
     const followed = await following
@@ -488,7 +488,7 @@ describe('when someone goes', () => {
     expect((await broken).isBroken).toBe(true)
     await commandRedis(cluster.servers.redis.url, 'FLUSHALL')
     gateway.backends.steadyA.setSpeed({ tokensPerSecond: Infinity })
-    expect(isWhole(await post(developer, { url: gateway.urls[0], ...asked }))).toBe(true)
+    expect(isComplete(await post(developer, { url: gateway.urls[0], ...asked }))).toBe(true)
     await expectOnePaid(developer)
     await cluster.process('edge-2').ready()
   })
@@ -519,9 +519,15 @@ describe('when someone goes', () => {
       const asked = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
       await writeFile(join(failpoints, point), '')
       const broken = await post(developer, { url: gateway.urls[1]!, ...asked })
-      expect({ isBroken: broken.isBroken, isWhole: isWhole(broken) }).toEqual({ isBroken: true, isWhole: false })
+      expect({ isBroken: broken.isBroken, isComplete: isComplete(broken) }).toEqual({
+        isBroken: true,
+        isComplete: false,
+      })
       const again = await post(developer, { url: gateway.urls[0], ...asked })
-      expect({ isWhole: isWhole(again), isReplayed: isReplayed(again) }).toEqual({ isWhole: true, isReplayed: true })
+      expect({ isComplete: isComplete(again), isReplayed: isReplayed(again) }).toEqual({
+        isComplete: true,
+        isReplayed: true,
+      })
       expect(again.text.startsWith(broken.text)).toBe(true)
       const expected = { request_id: broken.headers.get('x-request-id'), outcome: 'completed', delivered: true }
       await expect.poll(() => rowsOf(developer), SETTLED).toMatchObject([expected])
@@ -542,8 +548,11 @@ describe('when someone goes', () => {
     gateway.backends.steadyA.setSpeed({ tokensPerSecond: Infinity })
     const again = await post(developer, { url: gateway.urls[0], ...asked })
     cluster.process('edge-2').kill('SIGCONT')
-    expect({ isWhole: isWhole(again), isReplayed: isReplayed(again) }).toEqual({ isWhole: true, isReplayed: false })
-    expect(isWhole(await frozen)).toBe(false)
+    expect({ isComplete: isComplete(again), isReplayed: isReplayed(again) }).toEqual({
+      isComplete: true,
+      isReplayed: false,
+    })
+    expect(isComplete(await frozen)).toBe(false)
     expect(callsFor(question)).toBe(2)
     await expectOnePaid(developer)
   })
@@ -558,7 +567,7 @@ describe('when someone goes', () => {
     const refused = await post(developer, { idempotencyKey: randomUUID(), body: chat('Say: hi') })
     expect({ status: refused.status, code: code(refused) }).toEqual({ status: 503, code: 'SERVICE_UNAVAILABLE' })
     expect(refused.headers.get('x-should-retry')).toBeNull()
-    expect(isWhole(await running)).toBe(true)
+    expect(isComplete(await running)).toBe(true)
     // Long enough for the claim to lapse.
     await sleep(6_000)
     await cluster.servers.redis.kill('SIGCONT')

@@ -55,7 +55,7 @@ test.concurrent(
   { timeout: WITH_AN_ANSWER_WITHIN_MS },
   async () => {
     const stage = stages[cases.length]!
-    const answer = await openAnswer(stage.cluster)
+    const answer = await openResponse(stage.cluster)
     await stage.lose(['nats'], 'gone with its name')
     await stage.stopServices()
     expect(await answer.text()).toContain('The answer was interrupted')
@@ -63,7 +63,7 @@ test.concurrent(
 )
 
 /** One that has begun, and would last for minutes. */
-async function openAnswer({ edges: [url], issuer }: Cluster): Promise<Response> {
+async function openResponse({ edges: [url], issuer }: Cluster): Promise<Response> {
   const { key } = await newDeveloper({ urls: [url!], issuer })
   const messages = [{ role: 'user', content: '100000 words' }]
   return sendRaw(url!, '/v1/chat/completions', { key, body: { model: 'svc-core', messages, stream: true } })

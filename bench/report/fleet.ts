@@ -39,7 +39,7 @@ const PARTS: Part[] = [
 ]
 
 const LOADS = [100, 1_000, 10_000, 100_000]
-const CHUNKS_PER_ANSWER = 200
+const CHUNKS_PER_RESPONSE = 200
 /** How full a process is planned to be. */
 const UTILISATION = 0.6
 
@@ -56,7 +56,7 @@ export function limitsOfOne(costs: UnitCosts): Limit[] {
   const byCpu = singles.map(({ name, process, coresEach }) => {
     const ms =
       sumOf(costs.perRequestMs, process) +
-      (process === 'nats' ? CHUNKS_PER_ANSWER * sumOf(costs.perChunkMs, process) : 0)
+      (process === 'nats' ? CHUNKS_PER_RESPONSE * sumOf(costs.perChunkMs, process) : 0)
     const cores = coresEach === 1 ? 'one core' : `${coresEach} cores`
     return {
       name,
@@ -81,7 +81,7 @@ export function describeBackends(costs: UnitCosts): string {
     first &&
       `**The first bottleneck is ${first.name}**: at ${figure(first.perSecond)} streamed requests a second it is ${UTILISATION * 100} % full (${first.why}).` +
         (second ? ` Next is ${second.name}, at ${figure(second.perSecond)} (${second.why}).` : ''),
-    `Processes needed, each planned to be ${UTILISATION * 100} % full, when every answer is a stream of ${CHUNKS_PER_ANSWER} chunks:`,
+    `Processes needed, each planned to be ${UTILISATION * 100} % full, when every answer is a stream of ${CHUNKS_PER_RESPONSE} chunks:`,
     table(
       [
         'requests per second',
@@ -99,7 +99,7 @@ export function describeBackends(costs: UnitCosts): string {
 
 function rowOf({ name, process, coresEach, growsBy }: Part, costs: UnitCosts): string[] {
   const [request, chunk] = [sumOf(costs.perRequestMs, process), sumOf(costs.perChunkMs, process)]
-  const ms = request + CHUNKS_PER_ANSWER * chunk
+  const ms = request + CHUNKS_PER_RESPONSE * chunk
   const instances = (load: number) => Math.ceil((load * ms) / 1_000 / UTILISATION / coresEach)
   const each = coresEach === 1 ? '' : ` × ${coresEach} cores`
   return [

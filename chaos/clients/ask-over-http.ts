@@ -5,7 +5,7 @@
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { LeavesAt } from '../plan/requests.ts'
 import type { Question } from './question.ts'
-import { answerReader, type AnswerReader } from './read-answer.ts'
+import { responseReader, type ResponseReader } from './read-answer.ts'
 import type { Seen } from './seen.ts'
 
 export interface Asking {
@@ -57,7 +57,7 @@ export function askOverHttp(asking: Asking, seen: Seen): Promise<void> {
       over()
     })
     sent.once('response', (response) => {
-      const goes = (reader: AnswerReader | null) => {
+      const goes = (reader: ResponseReader | null) => {
         if (leavesNow(asking, seen, reader)) leave(sent, seen)
       }
       void readResponse(response, asking, seen, goes).then(over)
@@ -76,7 +76,7 @@ function waitsBeforeLeaving({ leave }: Asking): number | null {
 }
 
 /** Asked when the headers have come (`reader` is null then) and after each piece of the answer. */
-function leavesNow({ leave, question, sipBytes }: Asking, seen: Seen, reader: AnswerReader | null): boolean {
+function leavesNow({ leave, question, sipBytes }: Asking, seen: Seen, reader: ResponseReader | null): boolean {
   if (!leave || seen.left) return false
   switch (leave.at) {
     case 'head':
@@ -106,14 +106,14 @@ async function readResponse(
   response: IncomingMessage,
   asking: Asking,
   seen: Seen,
-  onProgress: (reader: AnswerReader | null) => void,
+  onProgress: (reader: ResponseReader | null) => void,
 ): Promise<void> {
   seen.headAtMs = Date.now()
   asking.onHead?.()
   seen.status = response.statusCode ?? null
   seen.requestId = response.headers['x-request-id']?.toString() ?? null
   if (seen.status !== 200) return readRefusal(response, seen)
-  const reader = answerReader(seen, asking.question)
+  const reader = responseReader(seen, asking.question)
   response.setEncoding('utf8')
   if (asking.sipBytes !== undefined) sip(response, asking.sipBytes)
   onProgress(null)
@@ -125,9 +125,9 @@ async function readResponse(
     }
     onProgress(reader)
   })
-  const isWhole = await ended(response)
+  const isComplete = await ended(response)
   try {
-    reader.end(isWhole)
+    reader.end(isComplete)
   } catch (error) {
     seen.problem ??= `not readable: ${String(error)}`
   }
@@ -137,8 +137,8 @@ async function readResponse(
 async function readRefusal(response: IncomingMessage, seen: Seen): Promise<void> {
   let body = ''
   response.setEncoding('utf8').on('data', (piece: string) => (body += piece))
-  const isWhole = await ended(response)
-  noteRefusal(seen, isWhole ? body : '')
+  const isComplete = await ended(response)
+  noteRefusal(seen, isComplete ? body : '')
 }
 
 /** The shapes of an error body, told by what a client acts on: the limit that was met, or the code. */

@@ -5,13 +5,13 @@
 import OpenAI from 'openai'
 import type { Asking } from './ask-over-http.ts'
 import { noteRefusal } from './ask-over-http.ts'
-import { answerReader, type AnswerReader } from './read-answer.ts'
+import { responseReader, type ResponseReader } from './read-answer.ts'
 import type { Seen } from './seen.ts'
 
 const GIVE_UP_MS = 60_000
 
 export async function askWithSdk(asking: Asking, seen: Seen): Promise<void> {
-  const reader = answerReader(seen, asking.question)
+  const reader = responseReader(seen, asking.question)
   const client = new OpenAI({
     baseURL: `${asking.url}/v1`,
     apiKey: asking.key,
@@ -20,17 +20,17 @@ export async function askWithSdk(asking: Asking, seen: Seen): Promise<void> {
     fetch: watching(seen, reader),
   })
   const body = asking.question.body as OpenAI.ChatCompletionCreateParams
-  let isWhole = false
+  let isComplete = false
   try {
     const answer = await client.chat.completions.create(body)
     if ('controller' in answer) for await (const _ of answer);
-    isWhole = true
+    isComplete = true
   } catch (error) {
     noteError(seen, error)
   }
-  if (seen.status === 200) reader.end(isWhole)
+  if (seen.status === 200) reader.end(isComplete)
   // The client's own verdict: to its user, what it threw on is no answer.
-  seen.whole &&= isWhole
+  seen.whole &&= isComplete
   seen.endedAtMs = Date.now()
 }
 
@@ -40,7 +40,7 @@ function noteError(seen: Seen, error: unknown): void {
 }
 
 /** A fetch that notes what is on the wire and passes it on unchanged. */
-function watching(seen: Seen, reader: AnswerReader): typeof fetch {
+function watching(seen: Seen, reader: ResponseReader): typeof fetch {
   return async (...args) => {
     const response = await fetch(...args)
     seen.headAtMs = Date.now()

@@ -6,19 +6,19 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Question } from './question.ts'
 import type { Seen } from './seen.ts'
 
-export interface AnswerReader {
+export interface ResponseReader {
   /** Characters of the text that have come so far; of a plain answer none before its end. */
   readonly textLength: number
   push(text: string): void
-  /** No more will come; `isWhole`: the response ended in good order. */
-  end(isWhole: boolean): void
+  /** No more will come; `isComplete`: the response ended in good order. */
+  end(isComplete: boolean): void
 }
 
-export function answerReader(seen: Seen, question: Question): AnswerReader {
+export function responseReader(seen: Seen, question: Question): ResponseReader {
   return question.isStream ? streamReader(seen, question) : plainReader(seen, question)
 }
 
-function streamReader(seen: Seen, { answer, way }: Question): AnswerReader {
+function streamReader(seen: Seen, { answer, way }: Question): ResponseReader {
   const form = FORMS[way]
   let rest = ''
   let text = ''
@@ -41,24 +41,24 @@ function streamReader(seen: Seen, { answer, way }: Question): AnswerReader {
       rest = events.pop() ?? ''
       for (const event of events) readEvent(event)
     },
-    end(isWhole) {
+    end(isComplete) {
       noteText(seen, text, answer ?? '')
-      seen.whole = isWhole && seen.done
+      seen.whole = isComplete && seen.done
       if (seen.errorEvent !== null) seen.problem ??= 'error event'
       else if (!seen.done) seen.problem ??= 'cut'
     },
   }
 }
 
-function plainReader(seen: Seen, { answer, way }: Question): AnswerReader {
+function plainReader(seen: Seen, { answer, way }: Question): ResponseReader {
   let body = ''
   return {
     textLength: 0,
     push(piece) {
       body += piece
     },
-    end(isWhole) {
-      if (!isWhole) return void (seen.problem ??= 'cut')
+    end(isComplete) {
+      if (!isComplete) return void (seen.problem ??= 'cut')
       const json: Json = JSON.parse(body)
       seen.whole = true
       if (answer !== null) return noteText(seen, FORMS[way].readPlain(json, seen), answer)
@@ -159,7 +159,7 @@ function hasVectors({ data = [] }: { data?: { embedding: number[] }[] }): boolea
 function noteId(seen: Seen, id: string | undefined): void {
   // The Messages API has a prefix of its own; the rest is the backend's.
   const given = id?.replace(/^msg_/, 'chatcmpl-')
-  if (given !== undefined && !seen.answerIds.includes(given)) seen.answerIds.push(given)
+  if (given !== undefined && !seen.responseIds.includes(given)) seen.responseIds.push(given)
 }
 
 function noteText(seen: Seen, text: string, answer: string): void {

@@ -32,7 +32,7 @@ export interface Seen {
   /** Whole words of the text that came: a token each, and the first one more. */
   words: number
   /** Every `id` that the answer's parts bear and its backend gave. The Responses API has none: there the gateway names the answer. */
-  answerIds: string[]
+  responseIds: string[]
   usage: { promptTokens: number; completionTokens: number } | null
   /** Code of the error event in the stream. */
   errorEvent: string | null

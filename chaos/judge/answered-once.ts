@@ -45,7 +45,7 @@ function faultsIn(facts: Facts, attempts: Seen[], calls: Call[], rows: Map<strin
       row,
       calls.filter(({ requestId }) => requestId === row.requestId),
     )
-  if (!call) return [`the answer ${last.answerIds.join(', ')} has no row, among ${completed.length}`]
+  if (!call) return [`the answer ${last.responseIds.join(', ')} has no row, among ${completed.length}`]
   const isSame = row.promptTokens === call.usage?.promptTokens && row.completionTokens === call.usage.completionTokens
   return isSame ? [] : ['its row has other tokens than its backend counted']
 }

@@ -8,7 +8,7 @@ import type { Facts, Verdict } from './facts.ts'
 
 export function judgeAnswers({ seen, calls }: Facts): Verdict[] {
   const answers = seen.filter(({ status, kind }) => status === 200 && kind !== 'rotate' && kind !== 'revoke')
-  const known = new Set(calls.map(({ answerId }) => answerId))
+  const known = new Set(calls.map(({ responseId }) => responseId))
   return [
     {
       promise: 'content is exactly the backend’s, and [DONE] never lies',
@@ -21,11 +21,11 @@ export function judgeAnswers({ seen, calls }: Facts): Verdict[] {
 }
 
 function faultsIn(answer: Seen, known: ReadonlySet<string | null>): string[] {
-  const { text, whole, done, errorEvent, finishReason, answerIds, model } = answer
+  const { text, whole, done, errorEvent, finishReason, responseIds, model } = answer
   const faults: string[] = []
   if (text === 'other') faults.push(answer.detail)
-  if (answerIds.length > 1) faults.push(`parts of several answers: ${answerIds.join(', ')}`)
-  if (answerIds.some((id) => !known.has(id))) faults.push(`no backend gave the answer ${answerIds.join(', ')}`)
+  if (responseIds.length > 1) faults.push(`parts of several answers: ${responseIds.join(', ')}`)
+  if (responseIds.some((id) => !known.has(id))) faults.push(`no backend gave the answer ${responseIds.join(', ')}`)
   if ((whole || done) && text !== 'all') faults.push('it looks complete and is not')
   if ((whole || done) && finishReason === null && model !== 'embed')
     faults.push('it looks complete, without a finish reason')

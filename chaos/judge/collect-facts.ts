@@ -123,11 +123,11 @@ async function readRows({ database }: Stage): Promise<LedgerRow[]> {
 }
 
 function readCalls(stage: Stage): Call[] {
-  return stage.calls().map(({ backend, requestId, body, answerId, outcome, usage, startedAtMs, ...call }) => ({
+  return stage.calls().map(({ backend, requestId, body, responseId, outcome, usage, startedAtMs, ...call }) => ({
     backend: backend ?? '?',
     requestId: requestId ?? '?',
     id: requestIn(body) ?? NAMELESS,
-    answerId,
+    responseId,
     outcome,
     usage: usage && {
       promptTokens: usage.prompt_tokens ?? 0,

@@ -49,7 +49,7 @@ export interface Call {
   requestId: string
   /** The client's own name of it, found in the text. */
   id: string
-  answerId: string | null
+  responseId: string | null
   outcome: 'running' | 'completed' | 'aborted'
   usage: { promptTokens: number; completionTokens: number } | null
   startedAtMs: number

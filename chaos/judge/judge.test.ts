@@ -23,7 +23,7 @@ const SEEN: Seen = {
   text: 'all',
   textLength: 10,
   words: 3,
-  answerIds: ['answer-1'],
+  responseIds: ['answer-1'],
   usage: { promptTokens: 10, completionTokens: 5 },
   errorEvent: null,
   left: false,
@@ -55,7 +55,7 @@ const CALL: Facts['calls'][number] = {
   backend: 'north',
   requestId: 'request-1',
   id: 'r1',
-  answerId: 'answer-1',
+  responseId: 'answer-1',
   outcome: 'completed',
   usage: { promptTokens: 10, completionTokens: 5 },
   startedAtMs: 1_005,
@@ -129,7 +129,7 @@ describe('it is found out when', () => {
     ['a row is only its router’s', { rows: [{ ...ROW, reporter: 'router', outcome: 'edge_lost' }] }, 'edge_lost'],
     ['a row has other tokens', { rows: [{ ...ROW, completionTokens: 4, charge: 14_000 }] }, "the backend's log"],
     ['a row names another target', { rows: [{ ...ROW, backend: 'south' }] }, 'south'],
-    ['a row is of another attempt', { calls: [{ ...CALL, answerId: 'answer-2' }] }, 'knows nothing of the answer'],
+    ['a row is of another attempt', { calls: [{ ...CALL, responseId: 'answer-2' }] }, 'knows nothing of the answer'],
     ['a row charges too much', { rows: [{ ...ROW, charge: 16_000 }] }, 'which cost 15000'],
     ['a row has no work behind it', { rows: [ROW, { ...ROW, requestId: 'x' }] }, 'never asked'],
     ['a window is not its sum', { windows: [{ account: 'tag-1', total: 15_000, sum: 30_000 }] }, 'rows come to'],
@@ -138,7 +138,7 @@ describe('it is found out when', () => {
     ['something stays in the stream', { backlog: { events: 3, owedTotals: 0, rejected: 0 } }, 'events: 3'],
     ['a text is another', { seen: [{ ...SEEN, text: 'other', detail: 'instead of' }] }, 'instead of'],
     ['[DONE] comes too early', { seen: [{ ...SEEN, text: 'beginning' }] }, 'it looks complete and is not'],
-    ['two attempts are mixed', { seen: [{ ...SEEN, answerIds: ['answer-1', 'answer-2'] }] }, 'several answers'],
+    ['two attempts are mixed', { seen: [{ ...SEEN, responseIds: ['answer-1', 'answer-2'] }] }, 'several answers'],
     ['a dead key is admitted', { seen: [{ ...SEEN, keyState: 'dead' }] }, 'dead key was answered 200'],
     ['a client fails for no reason', { seen: [{ ...SEEN, whole: false, problem: '503 X' }], rows: [] }, '503 X'],
   ])('%s', (_name, facts, what) => {
@@ -362,7 +362,7 @@ describe('a client that left', () => {
 
   test('is charged although it was shown nothing, once a backend had accepted its request', () => {
     const early = { ...left, words: 0, requestId: null, headAtMs: null, status: null }
-    const silent = { ...aborted, hasAnswered: false, answerId: null }
+    const silent = { ...aborted, hasAnswered: false, responseId: null }
     const facts = { ...totals, seen: [early], rows: [] }
     expect(broken({ ...facts, calls: [] })).toEqual([])
     expect(broken({ ...facts, calls: [silent] })).toEqual([])
@@ -395,8 +395,8 @@ test('tokens beyond the bucket are found out, whoever hung up', () => {
 })
 
 test('a response does not name its backend’s answer: the call that came to its end has to agree with its row', () => {
-  const seen = [{ ...SEEN, way: 'responses' as const, answerIds: [] }]
-  const lost = { ...CALL, answerId: 'answer-0', outcome: 'aborted' as const, usage: null }
+  const seen = [{ ...SEEN, way: 'responses' as const, responseIds: [] }]
+  const lost = { ...CALL, responseId: 'answer-0', outcome: 'aborted' as const, usage: null }
   expect(broken({ seen, calls: [lost, CALL] })).toEqual([])
   const other = { ...CALL, usage: { promptTokens: 10, completionTokens: 6 } }
   expect(broken({ seen, calls: [lost, other] }).join()).toContain("the backend's log 10 + 6 tokens")
@@ -406,7 +406,7 @@ describe('a request that is repeated under one Idempotency-Key', () => {
   const repeating = { ...SEEN, kind: 'repeating' as const }
   const failed = { ...repeating, requestId: 'request-0', whole: false, done: false, problem: 'cut' }
   const again = { ...ROW, requestId: 'request-0' }
-  const callAgain = { ...CALL, requestId: 'request-0', answerId: 'answer-0' }
+  const callAgain = { ...CALL, requestId: 'request-0', responseId: 'answer-0' }
   const totals = { windows: [], store: [] }
 
   const facts = (row: Facts['rows'][number]) => {

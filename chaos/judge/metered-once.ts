@@ -16,14 +16,14 @@ const ESTIMATE_SLACK_TOKENS = 8
 export function judgeMetering(facts: Facts): Verdict[] {
   const rows = Map.groupBy(facts.rows, ({ requestId }) => requestId)
   const calls = Map.groupBy(facts.calls, ({ requestId }) => requestId)
-  const whole = facts.seen.filter(isWholeAnswer)
+  const whole = facts.seen.filter(isCompleteResponse)
   return [
     {
       promise: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
       checked: whole.length,
       breaches: whole
         .filter(({ requestId }) => !wasDestroyed(facts, requestId!, rows.get(requestId!)))
-        .flatMap((seen) => judgeWhole(facts, seen, rows.get(seen.requestId!) ?? [], calls)),
+        .flatMap((seen) => checkComplete(facts, seen, rows.get(seen.requestId!) ?? [], calls)),
     },
     {
       promise: 'no row without a backend that did its work; none charges more than was made, nor at another rate',
@@ -41,11 +41,11 @@ export function wasDestroyed({ struck }: Facts, requestId: string, rows: LedgerR
 }
 
 /** An answer of an inference endpoint; for those that are repeated see `answered-once.ts`. */
-function isWholeAnswer(seen: Seen): boolean {
+function isCompleteResponse(seen: Seen): boolean {
   return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke' && seen.kind !== 'repeating'
 }
 
-function judgeWhole({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Breach[] {
+function checkComplete({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Breach[] {
   const breach = (what: string): Breach[] => [{ requests: [`${seen.id} ${seen.requestId}`], what }]
   const [row] = rows
   if (!row) return breach('lost: it has no row')
@@ -54,7 +54,7 @@ function judgeWhole({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map
     return breach(`its row says ${row.outcome}, by the ${row.reporter}${row.delivered ? '' : ', not delivered'}`)
   }
   const call = callOf(seen, row, calls.get(row.requestId) ?? [])
-  if (!call) return breach(`${row.backend} knows nothing of the answer ${seen.answerIds.join(', ')}`)
+  if (!call) return breach(`${row.backend} knows nothing of the answer ${seen.responseIds.join(', ')}`)
   const counted = call.usage
   if (!counted) return breach(`${row.backend} told no usage`)
   // A backend that was cut off after its last content, or not heard any more, never told: then the router counts.
@@ -83,7 +83,7 @@ function silences(fault: FaultAction, backend: string): boolean {
 export function callOf(seen: Seen, row: LedgerRow, calls: Call[]): Call | undefined {
   const asked = calls.filter(({ backend, id }) => backend === row.backend && id === seen.id)
   if (seen.way === 'responses') return asked.find(isCompleted) ?? asked.at(-1)
-  return asked.find((call) => (call.answerId === null ? isCompleted(call) : call.answerId === seen.answerIds[0]))
+  return asked.find((call) => (call.responseId === null ? isCompleted(call) : call.responseId === seen.responseIds[0]))
 }
 
 const isCompleted = ({ outcome }: Call) => outcome === 'completed'

@@ -134,7 +134,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     return { lane, seen }
   }
 
-  async function expectWhole(seen: Seen, mode: Mode): Promise<void> {
+  async function expectComplete(seen: Seen, mode: Mode): Promise<void> {
     expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
     expect(seen.done).toBe(mode === 'stream')
   }
@@ -163,7 +163,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const observed = observeAll(cases)
     test.each(cases)('$name ($mode)', async (row) => {
       const { lane, seen } = await observed(row)
-      await expectWhole(seen, row.mode)
+      await expectComplete(seen, row.mode)
       const calls = stage().calls(lane)
       expect(distinct(calls)).toEqual(row.fault ? [lane.first, lane.second] : [lane.second])
       const failed = calls.find(({ backend }) => backend === lane.first)
@@ -215,7 +215,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const observed = observeAll(cases)
     test.each(cases)('$name ($mode)', async (row) => {
       const { lane, seen } = await observed(row)
-      await expectWhole(seen, row.mode)
+      await expectComplete(seen, row.mode)
       const calls = stage().calls(lane)
       expect(distinct(calls)).toEqual([lane.first])
       const ledger = await expectMetered(seen.requestId!, lane, calls[0]!)

@@ -30,7 +30,7 @@ export function partition(all: Seen[]): { broken: Seen[]; whole: Seen[] } {
   return { broken, whole }
 }
 
-export async function expectAllWhole(all: Seen[], text = ANSWER): Promise<void> {
+export async function expectAllComplete(all: Seen[], text = ANSWER): Promise<void> {
   for (const seen of all) expect(seen).toMatchObject({ error: null, text, whole: true, errorEvent: false })
 }
 

@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { askChat } from './ask.ts'
 import {
   callsThat,
-  expectAllWhole,
+  expectAllComplete,
   expectBilledAsGenerated,
   furthest,
   over,
@@ -51,7 +51,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       await expect.poll(() => requests(callsThat(stage(), lane, 'aborted')).size, SOON).toBe(8)
       for (const call of stage().calls(lane)) expect(call.endedAtMs! - killedAtMs).toBeLessThan(8_000)
       for (const call of furthest(stage(), lane)) await expectBilledAsGenerated(stage(), call, 'edge_lost')
-      await expectAllWhole([await atOther.over], 'a b c d e f g h i j k l')
+      await expectAllComplete([await atOther.over], 'a b c d e f g h i j k l')
       await cluster.process('edge-2').ready()
       page.row(
         'an edge is killed mid-stream',

@@ -10,7 +10,7 @@ import {
   askBatch,
   BATCH,
   callsThat,
-  expectAllWhole,
+  expectAllComplete,
   expectEachMeteredOnce,
   over,
   partition,
@@ -36,7 +36,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       const asked = askBatch(stage(), lane, 'both')
       if (how === 'killed') victim().kill('SIGKILL')
       const all = await over(asked)
-      await expectAllWhole(all)
+      await expectAllComplete(all)
       victim().kill('SIGCONT')
       await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
       await expectEachMeteredOnce(stage(), lane, all, 3)
@@ -57,7 +57,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       victim().kill(how === 'killed' ? 'SIGKILL' : 'SIGSTOP')
       const all = await over(asked)
       victim().kill('SIGCONT')
-      await expectAllWhole(all)
+      await expectAllComplete(all)
       await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
       const repeated = stage().calls(lane).length - BATCH
       expect(repeated).toBeGreaterThan(0)
@@ -79,7 +79,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       victim().kill('SIGKILL')
       const { broken, whole } = partition(await over(asked))
-      await expectAllWhole(whole, 'one two three four five six')
+      await expectAllComplete(whole, 'one two three four five six')
       for (const seen of broken)
         expect(seen).toMatchObject({ status: 200, done: false, errorEvent: true, finishReason: null })
       const idsOf = (all: Seen[]) => all.map(({ requestId }) => requestId)
@@ -111,7 +111,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       victim().kill('SIGCONT')
       const all = await over(asked)
-      await expectAllWhole(all, 'one two three four five six')
+      await expectAllComplete(all, 'one two three four five six')
       await expectEachMeteredOnce(stage(), lane, all, 6)
       page.row(
         'a router stands still for a second mid-stream',
@@ -131,7 +131,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       await expect.poll(() => asked.some(({ seen }) => seen.errorEvent), SOON).toBe(true)
       victim().kill('SIGCONT')
       const { broken, whole } = partition(await over(asked))
-      await expectAllWhole(whole, 'one two three four five six seven eight')
+      await expectAllComplete(whole, 'one two three four five six seven eight')
       for (const seen of broken) expect(seen).toMatchObject({ done: false, errorEvent: true })
       await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
       // What the woken router reports of them is outranked by what the edge saw.

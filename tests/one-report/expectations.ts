@@ -26,7 +26,7 @@ export function expectOneRow(gateway: SimulatedGateway, story: Story): void {
   if (accepted.length === 0) expect(row, 'a charge though no backend had accepted').toBeNull()
   if (row) expectGenerated(row, calls, gateway.wordsSeen)
 
-  if (isWhole(gateway, story)) {
+  if (isComplete(gateway, story)) {
     expect(row, 'a whole answer without its row').not.toBeNull()
     expect(row).toMatchObject({ outcome: 'completed', delivered: true, reporter: 'edge' })
     const served = calls.filter(({ state }) => state === 'ended')
@@ -53,7 +53,7 @@ export function expectUnnoticed(gateway: SimulatedGateway, story: Story): void {
   const isRoutersLoss = dead.size === 1 && !dead.has('edge')
   const hasFailed = calls.some(({ state }) => state === 'refused' || state === 'broken')
   if (!isRoutersLoss || client.hasLeft || hasFailed || gateway.isCut || gateway.wordsSeen > 0) return
-  expect(isWhole(gateway, story), 'a router was lost, and its client has noticed').toBe(true)
+  expect(isComplete(gateway, story), 'a router was lost, and its client has noticed').toBe(true)
 }
 
 function rowOf(events: readonly UsageEvent[]): UsageEvent | null {
@@ -70,7 +70,7 @@ function hasAccepted({ state, wasWorking }: DrivenCall): boolean {
   return state === 'ended' || state === 'broken' || (state === 'aborted' && wasWorking)
 }
 
-function isWhole({ client, outcome }: SimulatedGateway, { stream }: Story): boolean {
+function isComplete({ client, outcome }: SimulatedGateway, { stream }: Story): boolean {
   if (!client.isEnded || outcome?.error !== null) return false
   return stream ? client.text.endsWith('data: [DONE]\n\n') : client.text.includes('chat.completion')
 }

@@ -20,11 +20,11 @@ import { httpClient } from '../../services/edge/src/relay/http-client.ts'
 import type { EdgeContext, Reported } from '../../services/edge/src/edge.ts'
 import { openIntake } from '../../services/edge/src/listen/intake.ts'
 import { edgeMetrics } from '../../services/edge/src/metrics.ts'
-import { relayAnswer } from '../../services/edge/src/relay/relay-answer.ts'
+import { relayResponse } from '../../services/edge/src/relay/relay-answer.ts'
 import { trackRunningRequests } from '../../services/edge/src/relay/running-requests.ts'
 import { plannedJob } from '../../services/edge/test/planned-job.ts'
 import { unused } from '../../services/edge/test/unused.ts'
-import { AnswerMemory } from '../../services/router/src/answer-memory.ts'
+import { ResponseMemory } from '../../services/router/src/answer-memory.ts'
 import { openBackendRegistry } from '../../services/router/src/fleet.ts'
 import { serveJob } from '../../services/router/src/handlers/serve-job.ts'
 import { routerMetrics } from '../../services/router/src/metrics.ts'
@@ -167,7 +167,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
         close: async () => {},
       },
       reports: openUsageReports(publisher, logger, () => {}),
-      answerMemory: new AnswerMemory(64 * 1024 * 1024),
+      responseMemory: new ResponseMemory(64 * 1024 * 1024),
       intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       draining: false,
       expired: false,
@@ -243,7 +243,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     measured,
   }
   const response = Object.assign(client.response, { locals: { measured } })
-  relayAnswer(edge, relay, httpClient(response, job)).then(
+  relayResponse(edge, relay, httpClient(response, job)).then(
     () => (outcome = { error: null }),
     (error: unknown) => (outcome = { error }),
   )

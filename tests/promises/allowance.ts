@@ -35,7 +35,7 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
   }
 
   test('an allowance is passed by less than one worst case, however many ask at once on all edges', async () => {
-    const { slug, limit } = NARROW_PLANS.tenAnswers
+    const { slug, limit } = NARROW_PLANS.tenResponses
     const developer = await newDeveloperOn(gateway(), slug)
     const worstCase = MOST_PROMPT_TOKENS + MOST_OUTPUT_TOKENS
     const dear = costing(worstCase, { firstByteDelayMs: 200 })

@@ -61,7 +61,7 @@ export function promiseCredentials(gateway: () => Address): void {
     test('every route refuses each wrong credential, whatever is asked and on whichever path', async () => {
       const [url] = gateway().urls
       const bearers = await collectBearers(gateway())
-      expect(await findWrongAnswers(url, bearers)).toEqual([])
+      expect(await findWrongResponses(url, bearers)).toEqual([])
     })
 
     test('and lets in the right one, by either header', async () => {
@@ -113,7 +113,7 @@ export async function collectBearers(gateway: Address): Promise<Bearers> {
 }
 
 /** Each route that answers a wrong credential with anything but its refusal. */
-export async function findWrongAnswers(url: string, bearers: Bearers): Promise<string[]> {
+export async function findWrongResponses(url: string, bearers: Bearers): Promise<string[]> {
   const wrong: string[] = []
   for (const operation of reference) {
     for (const [kind, code] of Object.entries(REFUSALS[operation.credential]) as [Kind, string][]) {

@@ -65,7 +65,7 @@ export const NARROW_PLANS = {
   threeAMinute: { slug: 'three-a-minute', limit: 1e9, rpm: 3, tpm: 1e9, paid: true },
   tokenAMillisecond: { slug: 'token-a-millisecond', limit: 1e9, rpm: 100_000, tpm: 60_000, paid: true },
   hundredTokensASecond: { slug: 'hundred-tokens-a-second', limit: 1e9, rpm: 100_000, tpm: 6_000, paid: true },
-  tenAnswers: { slug: 'ten-answers', limit: 15_500, rpm: 100_000, tpm: 1e9, paid: true },
+  tenResponses: { slug: 'ten-answers', limit: 15_500, rpm: 100_000, tpm: 1e9, paid: true },
   thousandTokens: { slug: 'thousand-tokens', limit: 1_000, rpm: 100_000, tpm: 1e9, paid: true },
   /** Of US dollars, which is 3 for a million tokens: a thousand tokens. */
   threeThousandths: {

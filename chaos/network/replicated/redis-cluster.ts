@@ -10,7 +10,7 @@ import type { Disks } from './host-disk.ts'
 import { openRedisNodes, type ReplicatedRedis, until } from './redis-nodes.ts'
 
 const PRIMARIES = 3
-const WHOLE_WITHIN_MS = 60_000
+const COMPLETE_WITHIN_MS = 60_000
 
 /** Of `CLUSTER SLOTS`. */
 type Node = [host: string, port: number, ...unknown[]]
@@ -56,13 +56,13 @@ export async function openRedisCluster(hosts: Hosts, folder: string, disks: Disk
     }
   }
 
-  async function isWhole(): Promise<boolean> {
+  async function isComplete(): Promise<boolean> {
     const states = await Promise.all(nodes.hosts.map((_, index) => nodes.command(index, 'CLUSTER', 'INFO')))
     return states.every((state) => /cluster_state:ok[^]*cluster_slots_pfail:0/.test(String(state)))
   }
   async function caughtUp(): Promise<void> {
     await nodes.caughtUp(PRIMARIES)
-    await until('every node finds the cluster whole', WHOLE_WITHIN_MS, () => isWhole().catch(() => false))
+    await until('every node finds the cluster whole', COMPLETE_WITHIN_MS, () => isComplete().catch(() => false))
   }
 
   const opened = opening.move()

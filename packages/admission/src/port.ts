@@ -16,7 +16,7 @@ export interface PlanLimits {
   allowance: number
 }
 
-export interface AdmitAsk {
+export interface AdmitRequest {
   /** Asking again with the same id while it is held gives ALLOW again and takes nothing more. */
   requestId: string
   account: string
@@ -85,7 +85,7 @@ export type DenyReason = 'key' | 'plan' | 'requests' | 'tokens' | 'day' | 'allow
  * may refuse its next request. `plan`: the hint was wrong; choose again with this one, once. `miss`: the store does not
  * know the key or account; have keys fill it. `cold`: the store does not know the window's total; have metering warm it.
  */
-export type AdmitAnswer =
+export type AdmitDecision =
   | { kind: 'allow'; standing: Standing; isTight: boolean }
   | { kind: 'deny'; reason: 'key' }
   | { kind: 'deny'; reason: Exclude<DenyReason, 'key'>; retryAfterMs: number; standing: Standing }
@@ -109,7 +109,7 @@ export class AdmissionUnavailableError extends Error {
 
 /** Every call rejects with {@link AdmissionUnavailableError} when the store does not answer in time; none hangs. */
 export interface EdgeAdmission {
-  admit(ask: AdmitAsk): Promise<AdmitAnswer>
+  admit(ask: AdmitRequest): Promise<AdmitDecision>
   /**
    * The request ended: its reservation becomes its actual charge, which stays pending until the ledger has it, and its
    * tokens correct the bucket. Where its lease had lapsed, its tokens still do, and its charge is the ledger's to tell.

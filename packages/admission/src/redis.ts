@@ -22,7 +22,7 @@ import {
   accountKeys,
   admitArguments,
   endOf,
-  readAdmitAnswer,
+  readAdmitDecision,
   readHeldAccount,
   type ScriptName,
   scripts,
@@ -87,7 +87,7 @@ function edgeFace({ ask, change, partOf }: Store): EdgeAdmission {
 
     admit: async (request) => {
       const answer = await change('admit', request.account, admitArguments(request))
-      return readAdmitAnswer(answer as Parameters<typeof readAdmitAnswer>[0], request.limits)
+      return readAdmitDecision(answer as Parameters<typeof readAdmitDecision>[0], request.limits)
     },
 
     finish: async ({ account, ...end }) => {

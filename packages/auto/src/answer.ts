@@ -18,9 +18,9 @@ const TRAITS: Record<string, (text: string) => boolean> = {
   'answer-notation': (text) => /\\[a-zA-Z([]|\$[^$\n]+\$|[=≡≤≥∈√∑]/.test(text) && !text.includes('```'),
   'answer-lists': (text) => /^[ \t]*(?:[-*•#]|\d+[.)])\s/m.test(text),
 }
-export const ANSWER_NAMES = Object.keys(TRAITS)
+export const RESPONSE_NAMES = Object.keys(TRAITS)
 
-/** One of 0 and 1 per name of `ANSWER_NAMES`. */
+/** One of 0 and 1 per name of `RESPONSE_NAMES`. */
 export function answerTraits(answer: string): number[] {
   const text = answer.length > READ_CHARS ? answer.slice(0, READ_CHARS / 2) + answer.slice(-READ_CHARS / 2) : answer
   return Object.values(TRAITS).map((isSo) => (isSo(text) ? 1 : 0))

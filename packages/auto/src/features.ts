@@ -5,7 +5,7 @@
  */
 
 import { CellList } from './cell-list.ts'
-import { ANSWER_NAMES, answerTraits } from './answer.ts'
+import { RESPONSE_NAMES, answerTraits } from './answer.ts'
 import { countCues, type Cue, CUES, LEXICON_TRIE } from './find-cues.ts'
 import { ALPHABETIC, charClass, foldText, HANGUL, wordEnd } from './fold-text.ts'
 import { LANES } from './lanes.ts'
@@ -24,9 +24,9 @@ const SHORT_CHARS = 220
 export const CELL_LISTS = ['words', 'pieces', 'senses'] as const
 export const CELLS = 65_536
 /** Of the answer before a message, the last sentence counts, up to this length. */
-const ANSWER_CHARS = 160
+const RESPONSE_CHARS = 160
 /** Sets the words of an answer apart from those of the message. */
-const ANSWER_SALT = 0x85ebca6b
+const RESPONSE_SALT = 0x85ebca6b
 /** Letters of a piece of a word, its boundaries included. */
 const PIECE_LETTERS = 4
 const HANGUL_PIECE_LETTERS = 2
@@ -64,7 +64,7 @@ const THINGS: Cue[] = [
 const THING_OF_CUE = CUES.map((cue) => THINGS.indexOf(cue))
 const THING_ZONES = ['head-first', 'head-last', 'tail-first', 'tail-last']
 /** The context of the last message: the lane that the user asked for before, and the form of the answer. */
-const CONTEXT_NAMES = [...LANES.map((lane) => `after-${lane}`), ...ANSWER_NAMES]
+const CONTEXT_NAMES = [...LANES.map((lane) => `after-${lane}`), ...RESPONSE_NAMES]
 /** How much a message needs its context; a brief one is near as well. */
 const REACHES = ['near', 'brief', 'far'] as const
 const FOLLOW_NAMES = REACHES.flatMap((reach) => CONTEXT_NAMES.map((name) => `${name}@${reach}`))
@@ -115,14 +115,14 @@ export function follow(features: Features, { last, answer }: Turns, before: Floa
 }
 
 function answerCells(answer: string): number[] {
-  const text = foldText(answer.slice(-ANSWER_CHARS))
+  const text = foldText(answer.slice(-RESPONSE_CHARS))
   const { start, end } = sentences(text).at(-1) ?? { start: 0, end: 0 }
   const { words } = FOUND
   words.start()
   for (let at = start; at < end;) {
     const from = at
     at = wordEnd(text, from, end)
-    if (at > from) words.add(Math.imul(hash(text, from, at), ANSWER_SALT) >>> 0)
+    if (at > from) words.add(Math.imul(hash(text, from, at), RESPONSE_SALT) >>> 0)
     else at++
   }
   return words.cells

@@ -4,14 +4,14 @@
  */
 
 import { ALPHABETIC, charClass, endsWord, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
-import { ANSWER_WORDS } from './lexicon/answer.ts'
+import { RESPONSE_WORDS } from './lexicon/answer.ts'
 import { CHAT_WORDS } from './lexicon/chat.ts'
 import { EXACT_WORDS } from './lexicon/exact.ts'
 import { LIVE_WORDS } from './lexicon/live.ts'
 import { MANY_WORDS } from './lexicon/many.ts'
 import { buildTrie, descend, type Phrase, type PhraseTrie } from './phrase-trie.ts'
 
-const LEXICON = { ...CHAT_WORDS, ...LIVE_WORDS, ...EXACT_WORDS, ...ANSWER_WORDS }
+const LEXICON = { ...CHAT_WORDS, ...LIVE_WORDS, ...EXACT_WORDS, ...RESPONSE_WORDS }
 
 export type Cue = keyof typeof LEXICON
 export const CUES = Object.keys(LEXICON) as Cue[]

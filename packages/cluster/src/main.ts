@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { tryIt } from '@gateway/service/own-command'
-import { readWholeNumber } from '@gateway/service/plain-number'
+import { readInteger } from '@gateway/service/plain-number'
 import { UsageError, reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
 import { startCluster } from './start.ts'
@@ -31,10 +31,10 @@ try {
   const dataDir = resolve(process.env['DATA_DIR'] || './data')
   const say = (line: string) => void process.stderr.write(`${line}\n`)
   await using cluster = await startCluster({
-    edges: wholeNumber('--edges', values.edges, 1, MAX_OF_A_KIND),
-    routers: wholeNumber('--routers', values.routers, 1, MAX_OF_A_KIND),
+    edges: integer('--edges', values.edges, 1, MAX_OF_A_KIND),
+    routers: integer('--routers', values.routers, 1, MAX_OF_A_KIND),
     dataDir,
-    port: wholeNumber('PORT', process.env['PORT'] || '8080', 0, 65_535),
+    port: integer('PORT', process.env['PORT'] || '8080', 0, 65_535),
     ...(process.env['HOST'] && { host: process.env['HOST'] }),
     log: say,
   })
@@ -45,8 +45,8 @@ try {
   reportFatal(error)
 }
 
-function wholeNumber(name: string, text: string, least: number, most: number): number {
-  const number = readWholeNumber(text)
+function integer(name: string, text: string, least: number, most: number): number {
+  const number = readInteger(text)
   if (number !== null && number >= least && number <= most) return number
   throw new UsageError(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`)
 }

@@ -41,7 +41,7 @@ import {
   followedHead,
   followRequest,
 } from './idempotency.ts'
-import { answerEnd, answerFailure, answerHead, jobHeader } from './job.ts'
+import { responseEnd, responseFailure, responseHead, jobHeader } from './job.ts'
 import { fillReply, fillRequest, lookUpReply, lookUpRequest, mintGuestReply, mintGuestRequest } from './keys-api.ts'
 import {
   accountUsageReply,
@@ -114,7 +114,7 @@ export const procedures = {
     from: ['edge'],
     to: ['router'],
     subject: (pool: string) => `job.${pool}`,
-    messages: { header: jobHeader, head: answerHead, end: answerEnd, failure: answerFailure },
+    messages: { header: jobHeader, head: responseHead, end: responseEnd, failure: responseFailure },
     about: 'a job for the routers that own the pool; large bodies follow in parts',
   },
   answers: {

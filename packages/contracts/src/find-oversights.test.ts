@@ -5,7 +5,7 @@ import { findOversights } from './find-oversights.ts'
 
 const GUESTS = { slug: 'guest-device', limit: 1, rpm: 1, tpm: 1, perDay: 1, guest: true }
 const FREE = { slug: 'free', limit: 1, rpm: 1, tpm: 1, default: true }
-const WHOLE = {
+const COMPLETE = {
   backends: [{ id: 'gpu-a', url: 'http://gpu-a/v1', dialect: 'openai' }],
   pools: [{ id: 'spark', targets: [{ backend: 'gpu-a', model: 'm' }] }],
   models: [
@@ -16,8 +16,8 @@ const WHOLE = {
 } satisfies ConfigFileInput
 
 function oversights(file: ConfigFileInput): [string, string][] {
-  const { backends = [], pools = [], models = [], plans = [] } = configFile.parse({ ...WHOLE, ...file })
-  const named = new Set(Object.keys({ ...WHOLE, ...file }) as (keyof ConfigSections)[])
+  const { backends = [], pools = [], models = [], plans = [] } = configFile.parse({ ...COMPLETE, ...file })
+  const named = new Set(Object.keys({ ...COMPLETE, ...file }) as (keyof ConfigSections)[])
   return findOversights({ backends, pools, models, plans }, named).map(({ path, message }) => [path.join('.'), message])
 }
 
@@ -29,7 +29,7 @@ test('a configuration in which everything is reached has none', () => {
 test('a backend that no pool calls, a pool that no model uses, and a target that stands twice are named', () => {
   const target = { backend: 'gpu-a', model: 'm' }
   const found = oversights({
-    backends: [...WHOLE.backends, { ...WHOLE.backends[0]!, id: 'gpu-b' }],
+    backends: [...COMPLETE.backends, { ...COMPLETE.backends[0]!, id: 'gpu-b' }],
     pools: [
       { id: 'spark', targets: [target, { ...target, model: 'n' }, { ...target, priority: 2 }] },
       { id: 'lonely', targets: [target] },
@@ -43,22 +43,22 @@ test('a backend that no pool calls, a pool that no model uses, and a target that
 })
 
 test('a model that no plan includes, and Auto where all its lanes are refused, are named', () => {
-  const [chat] = WHOLE.models
+  const [chat] = COMPLETE.models
   const found = oversights({
     models: [
-      ...WHOLE.models,
+      ...COMPLETE.models,
       { ...chat!, id: 'paid', availability: 'paid', guest: false, default: false },
       { id: 'auto', type: 'auto', lanes: ['paid'], availability: 'all' },
     ],
   })
   expect(found).toEqual([
-    [`models.${WHOLE.models.length}.id`, expect.stringContaining('"paid" is refused to everybody')],
+    [`models.${COMPLETE.models.length}.id`, expect.stringContaining('"paid" is refused to everybody')],
     ['plans.1.slug', expect.stringContaining('includes "auto" and none of its lanes')],
   ])
 })
 
 test('requests without a model, and legacy ids, that find nothing are named', () => {
-  const [chat] = WHOLE.models
+  const [chat] = COMPLETE.models
   expect(oversights({ models: [{ ...chat!, default: false }] })).toEqual([
     ['models', expect.stringContaining('lack "svc-chat-md", so requests that name no model')],
     ['models', expect.stringContaining('lack svc-ultra, svc-ultra-pro, ')],
@@ -66,7 +66,7 @@ test('requests without a model, and legacy ids, that find nothing are named', ()
 })
 
 test('what the file does not name is not its fault', () => {
-  const { backends, pools, models, plans } = configFile.parse(WHOLE) as ConfigSections
+  const { backends, pools, models, plans } = configFile.parse(COMPLETE) as ConfigSections
   const unused = { backends: [...backends, { ...backends[0]!, id: 'gpu-b' }], pools, models, plans }
   expect(findOversights(unused, new Set(['models']))).toEqual([])
 })

@@ -81,7 +81,7 @@ export type JobHeader = z.infer<typeof jobHeader>
 export type PlannedJob = Omit<JobHeader, 'attempt' | 'remainingMs' | 'edgeSettles'>
 
 /** Sent when the answer is certain: validated JSON, or the first content of a stream. */
-export const answerHead = z.object({
+export const responseHead = z.object({
   contentType: z.string(),
   /** The pool: the value of `x-svc-upstream`. */
   upstream: z.string(),
@@ -92,14 +92,14 @@ export const answerHead = z.object({
   /** The client's parameters that the backend does not take, left out: the value of `x-svc-dropped-params`. */
   droppedParams: z.array(z.string()).optional(),
 })
-export type AnswerHead = z.infer<typeof answerHead>
+export type ResponseHead = z.infer<typeof responseHead>
 
 /** Sent after the last byte. A stream's `[DONE]` is the edge's to write. */
-export const answerEnd = z.object({
+export const responseEnd = z.object({
   usage: tokenUsage,
   attempts: z.array(attemptRecord),
 })
-export type AnswerEnd = z.infer<typeof answerEnd>
+export type ResponseEnd = z.infer<typeof responseEnd>
 
 /** A target's word on a request that it finds wrong, without the target's secrets. */
 export const targetRefusal = z.object({
@@ -114,7 +114,7 @@ export type TargetRefusal = z.infer<typeof targetRefusal>
  * A request that failed for good, or that its client has left. `usage` is the usage that the request costs all the same:
  * that of the content shown; for a client that has left, also the work of the last attempt's backend.
  */
-export const answerFailure = z.object({
+export const responseFailure = z.object({
   code: openEnum(['UPSTREAMS_EXHAUSTED', 'BACKEND_REFUSED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
   message: z.string(),
   attempted: z.array(z.string()),
@@ -133,4 +133,4 @@ export const answerFailure = z.object({
    */
   retryAfterMs: z.number().optional(),
 })
-export type AnswerFailure = z.infer<typeof answerFailure>
+export type ResponseFailure = z.infer<typeof responseFailure>

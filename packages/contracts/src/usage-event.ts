@@ -57,7 +57,7 @@ export const bill = z.object({
 })
 export type Bill = z.infer<typeof bill>
 /** As the edge writes it: every new field is optional on the wire, and the compiler asks the edge for it all the same. */
-export type WholeBill = { [Field in keyof Required<Bill>]: Bill[Field] }
+export type CompleteBill = { [Field in keyof Required<Bill>]: Bill[Field] }
 
 export const usageEvent = z.object({
   ...bill.shape,

@@ -4,7 +4,7 @@
 
 import { usageQuery, completeUsageQuestion, type UsageTotals, type UsageQuestion } from '@gateway/contracts/usage-api'
 import { toUsageRecord, toUsageTotals } from '@gateway/pricing/usage-record'
-import { readWholeNumber } from '@gateway/service/plain-number'
+import { readInteger } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
 import { findAccount } from './accounts.ts'
 import { renderTable, type Answer, type Column } from './answer.ts'
@@ -36,7 +36,7 @@ async function usageOfAccount(gateway: Gateway, subject: string, question: Usage
 }
 
 async function usageByAccount(gateway: Gateway, { from, to }: UsageQuestion, top: string): Promise<Answer> {
-  const atMost = readWholeNumber(top)
+  const atMost = readInteger(top)
   if (atMost === null || atMost < 1 || atMost > 1_000) throw new UsageError('--top is a whole number from 1 to 1000')
   const { groups, accounts, totals } = await gateway.ask('meteringUsageByAccount', { from, to, atMost })
   const data = await Promise.all(

@@ -2,7 +2,7 @@
  * Idempotency inside one process: for standalone. Forgets everything with it. Never unavailable.
  */
 
-import type { Claim, ClaimAnswer, IdempotencyStore, ClientKey } from './port.ts'
+import type { Claim, ClaimResult, IdempotencyStore, ClientKey } from './port.ts'
 
 /** The store forgets a dead owner's entry this long after its lease, as in Redis. */
 const ABANDONED_MS = 900_000
@@ -89,7 +89,7 @@ function entryOf({ requestId, owner, fingerprint }: Claim): Omit<Claim, keyof Cl
   return { requestId, owner, fingerprint }
 }
 
-function answerFor(entry: Entry, lapsed: boolean): ClaimAnswer {
+function answerFor(entry: Entry, lapsed: boolean): ClaimResult {
   const { fingerprint, requestId, owner } = entry
   if (entry.state === 'running') return { kind: 'running', fingerprint, requestId, owner, lapsed }
   return { kind: 'kept', fingerprint, requestId, answer: entry.answer, settled: entry.settled }

@@ -26,7 +26,7 @@ export interface Claim extends ClientKey {
   fingerprint: string
 }
 
-export type ClaimAnswer =
+export type ClaimResult =
   /** The key is the asker's now. */
   | { kind: 'claimed' }
   /** Another request runs under it; `lapsed`: its owner has not renewed it in time. */
@@ -55,7 +55,7 @@ export interface IdempotencyStore extends AsyncDisposable {
    * Takes the key where nobody has it, or where the request `after` had it and its lease has lapsed; else says what
    * stands there.
    */
-  claim(claim: Claim, options: { leaseMs: number; after?: string }): Promise<ClaimAnswer>
+  claim(claim: Claim, options: { leaseMs: number; after?: string }): Promise<ClaimResult>
   /** Holds them on, again where the store has forgotten them. Answers the ids of those that others have by now. */
   renew(claims: Claim[], leaseMs: number): Promise<string[]>
   /** Keeps the answer of a claim, which ends it. False: another has the key by now, and nothing was kept. */

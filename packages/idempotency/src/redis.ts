@@ -8,7 +8,7 @@
 import { connectTo } from '@gateway/redis/connect'
 import type { ScriptConnection } from '@gateway/redis/connection'
 import { argumentsOf, composeScript, portionsByAccount, type Argument, type Script } from '@gateway/redis/script'
-import { type Claim, type ClaimAnswer, type IdempotencyStore, IdempotencyUnavailableError } from './port.ts'
+import { type Claim, type ClaimResult, type IdempotencyStore, IdempotencyUnavailableError } from './port.ts'
 
 const RENEW_AT_ONCE = 200
 
@@ -52,7 +52,7 @@ export async function openRedisIdempotency({
   return {
     claim: async (claim, { leaseMs, after = '' }) => {
       const args = argumentsOf(SCRIPTS.claim, { ...heldBy(claim), leaseMs, after })
-      return readClaimAnswer(await run(SCRIPTS.claim, claim.account, [claim.name], args))
+      return readClaimResult(await run(SCRIPTS.claim, claim.account, [claim.name], args))
     },
 
     renew: async (claims, leaseMs) => {
@@ -102,7 +102,7 @@ type ClaimReply =
   | [kind: Buffer]
   | [kind: Buffer, fingerprint: Buffer, requestId: Buffer, ownerOrAnswer: Buffer, lapsedOrSettled: number]
 
-function readClaimAnswer(reply: unknown): ClaimAnswer {
+function readClaimResult(reply: unknown): ClaimResult {
   const [kind, ...rest] = reply as ClaimReply
   if (rest.length === 0) return { kind: 'claimed' }
   const [fingerprint, requestId, ownerOrAnswer, flag] = rest

@@ -7,7 +7,7 @@ import { Buffer } from 'node:buffer'
 import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
 import { numberOf, parseJson, type ChatBody } from './dialect.ts'
 import { rootOf, type ServerKind } from './describe-server.ts'
-import type { ChatAnswer, Server } from './server.ts'
+import type { ChatResponse, Server } from './server.ts'
 
 /** A PNG of 32 by 32 red pixels. */
 const RED_SQUARE =
@@ -40,9 +40,9 @@ export interface Probing {
   kind: ServerKind | null
   model: string
   /** Asks with the cap under the name that the server takes. */
-  chat(body: ChatBody, capTokens: number, leave?: AbortSignal): Promise<ChatAnswer>
+  chat(body: ChatBody, capTokens: number, leave?: AbortSignal): Promise<ChatResponse>
   /** Asks with exactly this body. */
-  chatAsWritten(body: ChatBody): Promise<ChatAnswer>
+  chatAsWritten(body: ChatBody): Promise<ChatResponse>
 }
 
 const SHORT_TOKENS = 32
@@ -78,7 +78,7 @@ const TAKEN: Verdict = { result: 'taken', note: '' }
 function question(
   name: string,
   body: ChatBody,
-  judge: (answer: ChatAnswer) => Verdict = () => TAKEN,
+  judge: (answer: ChatResponse) => Verdict = () => TAKEN,
   { atMostTokens = SHORT_TOKENS, asWritten = false } = {},
 ): Check {
   return {
@@ -98,7 +98,7 @@ function question(
 
 function cap(name: 'max_tokens' | 'max_completion_tokens'): Check {
   const body = { ...say('Count from 1 to 12.'), [name]: TINY_TOKENS }
-  const judge = ({ usage, finish }: ChatAnswer): Verdict => {
+  const judge = ({ usage, finish }: ChatResponse): Verdict => {
     const tokens = usage?.completion ?? null
     if (tokens !== null && tokens > TINY_TOKENS) return NO(`ignored: ${tokens} tokens instead of ${TINY_TOKENS}`)
     return finish === 'length' || finish === 'max_tokens' || tokens !== null ? YES() : TAKEN
@@ -107,13 +107,13 @@ function cap(name: 'max_tokens' | 'max_completion_tokens'): Check {
 }
 
 /** `seen` tells whether the answer shows the parameter's effect. */
-function parameter(name: string, members: JsonObject, seen?: (answer: ChatAnswer) => boolean): Check {
-  const judge = seen && ((answer: ChatAnswer) => (seen(answer) ? YES() : NO('ignored')))
+function parameter(name: string, members: JsonObject, seen?: (answer: ChatResponse) => boolean): Check {
+  const judge = seen && ((answer: ChatResponse) => (seen(answer) ? YES() : NO('ignored')))
   return question(name, { ...say('Count from 1 to 9.'), ...members }, judge)
 }
 
 function tool(name: string, body: ChatBody): Check {
-  const judge = ({ tools }: ChatAnswer): Verdict => {
+  const judge = ({ tools }: ChatResponse): Verdict => {
     const [call] = tools
     if (!call) return NO('no tool was called')
     if (call.name === 'get_weather' && isObject(parseJson(call.arguments))) return YES(call.arguments)
@@ -124,15 +124,15 @@ function tool(name: string, body: ChatBody): Check {
 
 function json(name: string, format: JsonObject, fits: (value: unknown) => boolean): Check {
   const body = { ...say('Tell the city Paris and its number of inhabitants as JSON.'), response_format: format }
-  const judge = ({ text }: ChatAnswer) =>
+  const judge = ({ text }: ChatResponse) =>
     fits(parseJson(text)) ? YES() : NO(`taken, but it wrote: ${text.slice(0, 60)}`)
   return question(name, body, judge, { atMostTokens: LONG_TOKENS })
 }
 
-const judgeUsage = ({ usage }: ChatAnswer): Verdict =>
+const judgeUsage = ({ usage }: ChatResponse): Verdict =>
   usage ? YES(`${usage.prompt} + ${usage.completion} tokens`) : NO('it tells none')
 
-function judgeStream({ ended, firstContentMs: ms }: ChatAnswer): Verdict {
+function judgeStream({ ended, firstContentMs: ms }: ChatResponse): Verdict {
   if (!ended) return NO('it ends without its last event')
   return YES(ms === null ? 'no content' : `first content after ${Math.round(ms)} ms`)
 }
@@ -141,7 +141,7 @@ const SQUARE = say([
   { type: 'text', text: 'Which colour is this square? Answer with one word.' },
   { type: 'image_url', image_url: { url: RED_SQUARE } },
 ])
-const judgeColour = ({ text }: ChatAnswer): Verdict =>
+const judgeColour = ({ text }: ChatResponse): Verdict =>
   /red/i.test(text) ? YES('it names the colour') : NO(`taken, but it says: ${text.slice(0, 40)}`)
 
 /** Where each server tells how many answers it generates. */

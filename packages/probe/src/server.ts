@@ -17,7 +17,7 @@ export interface ServerAddress {
   dialect?: DialectName
 }
 
-export interface ChatAnswer extends Heard {
+export interface ChatResponse extends Heard {
   /** 0 where there was no answer. */
   status: number
   /** The server's own words about what it refuses. */
@@ -27,7 +27,7 @@ export interface ChatAnswer extends Heard {
   isLate: boolean
 }
 
-export interface JsonAnswer {
+export interface JsonResponse {
   status: number
   json: unknown
   error: string
@@ -36,9 +36,9 @@ export interface JsonAnswer {
 
 export interface Server {
   readonly address: ServerAddress
-  chat(body: ChatBody, leave?: AbortSignal): Promise<ChatAnswer>
+  chat(body: ChatBody, leave?: AbortSignal): Promise<ChatResponse>
   /** A path below the base address, or an absolute address; asked by GET without a body. */
-  ask(path: string, body?: JsonObject, headers?: Record<string, string>): Promise<JsonAnswer>
+  ask(path: string, body?: JsonObject, headers?: Record<string, string>): Promise<JsonResponse>
 }
 
 const dialects: Record<DialectName, Dialect> = { openai: openAiDialect, anthropic: anthropicDialect }
@@ -64,7 +64,7 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
   return {
     address,
     chat: async (body, leave) => {
-      const heard: ChatAnswer = { ...nothingHeard(), status: 0, error: '', firstContentMs: null, isLate: false }
+      const heard: ChatResponse = { ...nothingHeard(), status: 0, error: '', firstContentMs: null, isLate: false }
       const startedAtMs = performance.now()
       try {
         const response = await call(dialect.path, dialect.write(body), {}, leave)
@@ -90,7 +90,12 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
   }
 }
 
-async function readStream(response: Response, dialect: Dialect, heard: ChatAnswer, startedAtMs: number): Promise<void> {
+async function readStream(
+  response: Response,
+  dialect: Dialect,
+  heard: ChatResponse,
+  startedAtMs: number,
+): Promise<void> {
   let rest = ''
   const decoder = new TextDecoder()
   for await (const bytes of response.body ?? []) {
@@ -104,7 +109,7 @@ async function readStream(response: Response, dialect: Dialect, heard: ChatAnswe
   }
 }
 
-function readEvent(data: string, dialect: Dialect, heard: ChatAnswer): void {
+function readEvent(data: string, dialect: Dialect, heard: ChatResponse): void {
   if (data === dialect.lastEvent) {
     heard.ended = true
     return

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { createAnswerDeadlines } from './answer-deadlines.ts'
+import { createResponseDeadlines } from './answer-deadlines.ts'
 
 afterEach(() => void vi.useRealTimers())
 
 const never = () => new Promise<never>(() => {})
 
 test('an answer in time is the answer, an error in time the error', async () => {
-  const deadlines = createAnswerDeadlines(1_000)
+  const deadlines = createResponseDeadlines(1_000)
   const good = deadlines.wait(Promise.resolve('PONG'))
   const bad = deadlines.wait(Promise.reject(new Error('READONLY')))
   deadlines.sent()
@@ -17,7 +17,7 @@ test('an answer in time is the answer, an error in time the error', async () => 
 
 test('calls that get no answer fail in the order in which they left, each after its own time', async () => {
   vi.useFakeTimers()
-  const deadlines = createAnswerDeadlines(60)
+  const deadlines = createResponseDeadlines(60)
   const failed: string[] = []
   const note = (name: string) =>
     deadlines.wait(never()).catch((error: Error) => void failed.push(`${name}: ${error.message}`))
@@ -35,7 +35,7 @@ test('calls that get no answer fail in the order in which they left, each after 
 })
 
 test('the time of a call begins when it leaves', async () => {
-  const deadlines = createAnswerDeadlines(40)
+  const deadlines = createResponseDeadlines(40)
   const answer = Promise.withResolvers<string>()
   const waiting = deadlines.wait(answer.promise)
   await sleep(60)
@@ -45,7 +45,7 @@ test('the time of a call begins when it leaves', async () => {
 })
 
 test('what is asked again after an error has the rest of the time', async () => {
-  const deadlines = createAnswerDeadlines(60)
+  const deadlines = createResponseDeadlines(60)
   const again = deadlines.wait(Promise.reject<string>(new Error('NOSCRIPT')), () => Promise.resolve('the second'))
   const silent = deadlines.wait(Promise.reject<string>(new Error('NOSCRIPT')), never)
   deadlines.sent()
@@ -54,7 +54,7 @@ test('what is asked again after an error has the rest of the time', async () => 
 })
 
 test('an answer that came while the process stood still counts', async () => {
-  const deadlines = createAnswerDeadlines(20)
+  const deadlines = createResponseDeadlines(20)
   const waiting = deadlines.wait(new Promise((resolve) => setImmediate(resolve, 'was there')))
   deadlines.sent()
   const untilMs = performance.now() + 60
@@ -63,7 +63,7 @@ test('an answer that came while the process stood still counts', async () => {
 })
 
 test('time that the process did not live through is not held against Redis', async () => {
-  const deadlines = createAnswerDeadlines(40)
+  const deadlines = createResponseDeadlines(40)
   const answer = Promise.withResolvers<string>()
   const waiting = deadlines.wait(answer.promise)
   deadlines.sent()
@@ -76,7 +76,7 @@ test('time that the process did not live through is not held against Redis', asy
 })
 
 test('a Redis that is slow is not away: while it answers the calls before, a call waits for its turn', async () => {
-  const deadlines = createAnswerDeadlines(60)
+  const deadlines = createResponseDeadlines(60)
   const before = Array.from({ length: 5 }, () => Promise.withResolvers<string>())
   const answered = before.map(({ promise }) => deadlines.wait(promise))
   const last = deadlines.wait(sleep(200, 'its turn'))
@@ -90,7 +90,7 @@ test('a Redis that is slow is not away: while it answers the calls before, a cal
 })
 
 test('no call waits for more than four times its time, however much is answered meanwhile', async () => {
-  const deadlines = createAnswerDeadlines(40)
+  const deadlines = createResponseDeadlines(40)
   const sentAtMs = performance.now()
   const silent = deadlines.wait(never()).catch((error: Error) => error.message)
   deadlines.sent()
@@ -102,7 +102,7 @@ test('no call waits for more than four times its time, however much is answered 
 
 test('a connection that says nothing for four timeouts is silent, however many calls were given up meanwhile', async () => {
   const silences: number[] = []
-  const deadlines = createAnswerDeadlines(20, (silentMs) => silences.push(silentMs))
+  const deadlines = createResponseDeadlines(20, (silentMs) => silences.push(silentMs))
   const givenUp = deadlines.wait(never()).catch(() => {})
   deadlines.sent()
   await givenUp
@@ -112,7 +112,7 @@ test('a connection that says nothing for four timeouts is silent, however many c
 
 test('a connection that said something is not silent while no answer is due', async () => {
   const silences: number[] = []
-  const deadlines = createAnswerDeadlines(20, (silentMs) => silences.push(silentMs))
+  const deadlines = createResponseDeadlines(20, (silentMs) => silences.push(silentMs))
   deadlines.sent()
   deadlines.heard()
   const givenUp = deadlines.wait(never()).catch(() => {})

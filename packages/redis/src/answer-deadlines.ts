@@ -24,7 +24,7 @@ interface Waiting {
   tooLate(afterMs: number): void
 }
 
-interface AnswerDeadlines {
+interface ResponseDeadlines {
   /**
    * The answer, or a rejection when it takes too long. `again` may ask anew where the first answer was an error, within
    * the same time.
@@ -36,10 +36,10 @@ interface AnswerDeadlines {
   heard(): void
 }
 
-export function createAnswerDeadlines(
+export function createResponseDeadlines(
   timeoutMs: number,
   onSilent: (silentMs: number) => void = () => {},
-): AnswerDeadlines {
+): ResponseDeadlines {
   const leaving: Waiting[] = []
   /** In the order in which they left. */
   const underWay = new InFlightList<Waiting>()

@@ -10,7 +10,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
-import { createAnswerDeadlines, LONGEST_TIMEOUTS } from './answer-deadlines.ts'
+import { createResponseDeadlines, LONGEST_TIMEOUTS } from './answer-deadlines.ts'
 import type { Script } from './script.ts'
 import { isSentinelAddress, readSentinelAddress } from './sentinel-address.ts'
 import { watchFailover } from './watch-failover.ts'
@@ -83,7 +83,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const firstSession = Promise.withResolvers<void>()
   const client = createClient(options, () => pauseMs(attempts++))
   // The client's own `socketTimeout` would end it before it reads what came while this process stood still.
-  const deadlines = createAnswerDeadlines(options.timeoutMs, (silentMs) =>
+  const deadlines = createResponseDeadlines(options.timeoutMs, (silentMs) =>
     giveUp(new Error(`Redis was silent for ${silentMs} ms`)),
   )
   const gather = (): void => gatherWrites(client, deadlines.sent)

@@ -101,10 +101,10 @@ export async function joinCluster(nodes: readonly Server[], replicas: readonly S
       await clients[0]!.call('CLUSTER', 'MEET', '127.0.0.1', port, busPortOf(port))
     }
     for (const client of clients) {
-      const isWhole = (state: string) =>
+      const isComplete = (state: string) =>
         state.includes('cluster_state:ok') && state.includes(`cluster_slots_ok:${SLOTS}`)
       const state = () => client.cluster('INFO')
-      await until('the Redis Cluster comes together', async () => isWhole(await state()), state)
+      await until('the Redis Cluster comes together', async () => isComplete(await state()), state)
     }
     for (const [index, replica] of replicas.entries()) await follow(replica, await clients[index]!.cluster('MYID'))
   } finally {

@@ -12,7 +12,7 @@ import { isSentinelAddress, readSentinelAddress } from '@gateway/redis/sentinel-
 import * as z from 'zod'
 import { logLevels } from '@gateway/telemetry/logger'
 import { samplerNames } from '@gateway/telemetry/tracing'
-import { readDecimalNumber, readWholeNumber } from './plain-number.ts'
+import { readDecimalNumber, readInteger } from './plain-number.ts'
 
 interface VariableProblem {
   variable: string
@@ -56,7 +56,7 @@ function variable<Schema extends z.ZodType>(schema: Schema, description: string)
   return schema.describe(description)
 }
 
-const whole = (min: number, max: number) => numberBy(readWholeNumber, 'must be a whole number', min, max)
+const whole = (min: number, max: number) => numberBy(readInteger, 'must be a whole number', min, max)
 const decimal = (min: number, max: number) => numberBy(readDecimalNumber, 'must be a number', min, max)
 
 function numberBy(read: (text: string) => number | null, form: string, min: number, max: number) {
@@ -234,7 +234,7 @@ export const variables = {
 function parseTrustProxy(text: string): boolean | number | string {
   if (text === 'true') return true
   if (text === 'false') return false
-  return readWholeNumber(text) ?? text
+  return readInteger(text) ?? text
 }
 
 /** `HEALTH_PORT`, or the port after `PORT`. */

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readDecimalNumber, readWholeNumber } from './plain-number.ts'
+import { readDecimalNumber, readInteger } from './plain-number.ts'
 
 const digits = fc.stringMatching(/^[0-9]{1,12}$/)
 
 test('digits are the whole number that they spell', () => {
   fc.assert(
     fc.property(fc.maxSafeNat(), digits, (number, zeros) => {
-      expect(readWholeNumber(String(number))).toBe(number)
-      expect(readWholeNumber(zeros.replaceAll(/./g, '0') + number)).toBe(number)
+      expect(readInteger(String(number))).toBe(number)
+      expect(readInteger(zeros.replaceAll(/./g, '0') + number)).toBe(number)
     }),
   )
 })
@@ -31,7 +31,7 @@ test('any other text is no number', () => {
       const characters = Array.from(text)
       const points = characters.filter((character) => character === '.').length
       const isPlain = (allowed: string) => characters.length > 0 && characters.every((one) => allowed.includes(one))
-      if (!isPlain('0123456789')) expect(readWholeNumber(text)).toBeNull()
+      if (!isPlain('0123456789')) expect(readInteger(text)).toBeNull()
       if (!isPlain('0123456789.') || points > 1) expect(readDecimalNumber(text)).toBeNull()
     }),
     { numRuns: 2_000 },
@@ -56,12 +56,12 @@ test.each([
   '5.',
   '1.2.3',
 ])('%j is neither', (text) => {
-  expect(readWholeNumber(text)).toBeNull()
+  expect(readInteger(text)).toBeNull()
   expect(readDecimalNumber(text)).toBeNull()
 })
 
 test('a number that would lose digits or be infinite is refused', () => {
-  expect(readWholeNumber('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER)
-  expect(readWholeNumber('9007199254740993')).toBeNull()
+  expect(readInteger('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER)
+  expect(readInteger('9007199254740993')).toBeNull()
   expect(readDecimalNumber('9'.repeat(400))).toBeNull()
 })

@@ -4,7 +4,7 @@
  */
 
 /** Null where `text` is no plain whole number of 0 or more, or too large to be exact. */
-export function readWholeNumber(text: string): number | null {
+export function readInteger(text: string): number | null {
   if (!/^[0-9]+$/.test(text)) return null
   const value = Number(text)
   return Number.isSafeInteger(value) ? value : null

@@ -35,7 +35,7 @@ const event = (content: string, finishReason: string | null = null, besideBytes 
   })}\n\n`
 const LARGE = event('x', null, EVENT_BYTES)
 const GOODBYE = `${event('', 'stop')}data: [DONE]\n\n`
-const SHORT_ANSWER = event('hello').repeat(3) + GOODBYE
+const SHORT_RESPONSE = event('hello').repeat(3) + GOODBYE
 
 export async function startEndlessBackend(): Promise<EndlessBackend> {
   let running = 0
@@ -45,7 +45,7 @@ export async function startEndlessBackend(): Promise<EndlessBackend> {
     const { model, messages } = JSON.parse((await text(request)) || '{}') as Question
     let left = Number(/(\d+) events/.exec(String(messages?.at(-1)?.content))?.[1] ?? Infinity)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    if (model === SHORT_MODEL) return void response.end(SHORT_ANSWER)
+    if (model === SHORT_MODEL) return void response.end(SHORT_RESPONSE)
     running++
     const gone = once(response, 'close').then(() => running--)
     while (!response.destroyed) {

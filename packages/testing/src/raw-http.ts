@@ -4,7 +4,7 @@
 
 import { connect, type Socket } from 'node:net'
 
-export interface RawAnswer {
+export interface RawResponse {
   /** In order; a complete one has all of its body. */
   responses: { status: number; headers: Record<string, string>; body: string }[]
   /** The other side has ended the connection. */
@@ -13,7 +13,7 @@ export interface RawAnswer {
 }
 
 /** Sends the bytes and gathers what comes back until the connection ends, or for so long. */
-export function sendBytes(port: number, bytes: string | Buffer, forMs = 1_000): Promise<RawAnswer> {
+export function sendBytes(port: number, bytes: string | Buffer, forMs = 1_000): Promise<RawResponse> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     const socket = connect(port, '127.0.0.1')
@@ -32,8 +32,8 @@ export function sendBytes(port: number, bytes: string | Buffer, forMs = 1_000): 
   })
 }
 
-function parseResponses(text: string): RawAnswer['responses'] {
-  const responses: RawAnswer['responses'] = []
+function parseResponses(text: string): RawResponse['responses'] {
+  const responses: RawResponse['responses'] = []
   let at = 0
   for (;;) {
     const head = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n((?:[^\r\n]+\r\n)*)\r\n/.exec(text.slice(at))

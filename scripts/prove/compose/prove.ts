@@ -10,7 +10,7 @@ import { step, tableOfSteps } from '../engine/steps.ts'
 import { imageSizesMb, inWords, memoryMb, secondsUntilHealthy, writeFigures } from './figures.ts'
 import { makeFormerImage } from './former-image.ts'
 import { FORMER, openProject, PRESENT, PRESENT_TAG, type Project, type Version } from './project.ts'
-import { loseServers, proveAnswers, roll, startClients } from './stay-unnoticed.ts'
+import { loseServers, proveResponses, roll, startClients } from './stay-unnoticed.ts'
 import { tour } from './tour.ts'
 
 try {
@@ -72,7 +72,7 @@ async function prove(project: Project) {
   )
   await loseServers(project, load)
   await roll(project, load, FORMER)
-  await proveAnswers(project, load)
+  await proveResponses(project, load)
   await takeDown(project, FORMER)
   const healthy = await step(
     'docker compose up --wait, this version on empty volumes',

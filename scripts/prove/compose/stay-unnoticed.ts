@@ -72,7 +72,7 @@ export async function loseServers(project: Project, load: Load): Promise<void> {
   )
 }
 
-export async function proveAnswers(project: Project, load: Load): Promise<void> {
+export async function proveResponses(project: Project, load: Load): Promise<void> {
   await step('the ledger', async () => {
     await load.stop()
     const address = await project.addressOf('postgres')

@@ -15,8 +15,8 @@ import type { KeysClient, LedgerFigures, MeteringClient } from './clients.ts'
 import type { EdgeSettings } from './config.ts'
 import type { CountAtBackends } from './count-at-backends.ts'
 import type { MinuteBuckets } from './core/minute-buckets.ts'
-import type { AnswerKeySource } from './idempotency/answer-keys.ts'
-import type { RunningAnswers } from './idempotency/running-answers.ts'
+import type { ResponseKeySource } from './idempotency/answer-keys.ts'
+import type { RunningResponses } from './idempotency/running-answers.ts'
 import type { ClientNetwork } from './listen/client-network.ts'
 import type { Intake } from './listen/intake.ts'
 import type { EdgeMetrics } from './metrics.ts'
@@ -52,7 +52,7 @@ export interface EdgeContext {
   largeBodies: LargeBodies
   clientNetwork: ClientNetwork
   intake: Intake
-  idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }
+  idempotency: { store: IdempotencyStore; keys: ResponseKeySource; running: RunningResponses }
   usage: { report(event: UsageEvent): Reported }
   metrics: EdgeMetrics
   tracer: Tracer

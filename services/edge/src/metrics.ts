@@ -3,7 +3,7 @@
  * before: the labels come from the routes, the config's models and the contract's codes, never from a client.
  */
 
-import type { AdmitAnswer } from '@gateway/admission/port'
+import type { AdmitDecision } from '@gateway/admission/port'
 import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
@@ -17,7 +17,7 @@ export interface EdgeMetrics {
   /** From the request to the beginning of its answer, less what backends took until then. */
   added(endpoint: string, tookMs: number): void
   firstToken(lane: string, tookMs: number): void
-  admission(answer: AdmitAnswer, tookMs: number): void
+  admission(answer: AdmitDecision, tookMs: number): void
   admittedWithoutStore(): void
   tokens(lane: string, usage: TokenUsage): void
   /** A router was lost while it had a request. `isLast`: the edge gives the request up. */
@@ -145,7 +145,7 @@ function countAutoChoices(metrics: Metrics): EdgeMetrics['autoChose'] {
   return (wanted, lane) => (wanted === lane ? heeded : unheeded)(wanted).add()
 }
 
-type DenyReason = Extract<AdmitAnswer, { kind: 'deny' }>['reason']
+type DenyReason = Extract<AdmitDecision, { kind: 'deny' }>['reason']
 const DENY_REASONS: DenyReason[] = ['key', 'plan', 'requests', 'tokens', 'day', 'allowance', 'pending']
 
 function admissionMetrics(metrics: Metrics): Pick<EdgeMetrics, 'admission' | 'admittedWithoutStore'> {

@@ -22,8 +22,8 @@ import { openBackendCounts } from './count-at-backends.ts'
 import type { EdgeSettings } from './config.ts'
 import { createMinuteBuckets } from './core/minute-buckets.ts'
 import type { EdgeContext } from './edge.ts'
-import { rememberAnswerKeys } from './idempotency/answer-keys.ts'
-import { trackRunningAnswers } from './idempotency/running-answers.ts'
+import { cacheResponseKeys } from './idempotency/answer-keys.ts'
+import { trackRunningResponses } from './idempotency/running-answers.ts'
 import { openIntake } from './listen/intake.ts'
 import { listen } from './listen/listen.ts'
 import { refuseUnparsed } from './listen/refuse-unparsed.ts'
@@ -91,7 +91,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const largeBodies = openLargeBodies(metrics.shed)
   const intake = openIntake()
   observeIntake(page, intake)
-  const answers = await trackRunningAnswers(bus, parts.idempotency, logger)
+  const answers = await trackRunningResponses(bus, parts.idempotency, logger)
   const edge: EdgeContext = {
     ...parts,
     admission,
@@ -100,7 +100,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     largeBodies,
     clientNetwork: networkOf,
     intake,
-    idempotency: { store: parts.idempotency, keys: rememberAnswerKeys(keys), running: answers },
+    idempotency: { store: parts.idempotency, keys: cacheResponseKeys(keys), running: answers },
     keys,
     metering,
     verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,

@@ -2,12 +2,12 @@
  * A request as it is dispatched, and answers of routers, for tests.
  */
 
-import type { AnswerHead, JobHeader, PlannedJob } from '@gateway/contracts/job'
+import type { ResponseHead, JobHeader, PlannedJob } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import { v7 as uuidv7 } from 'uuid'
 
-export const HEAD: AnswerHead = {
+export const HEAD: ResponseHead = {
   contentType: 'application/json',
   upstream: 'spark',
   backend: 'a',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AnswerMemory, FREE_BYTES, LARGEST_ANSWER_BYTES, type HeldAnswer } from './answer-memory.ts'
+import { ResponseMemory, FREE_BYTES, LARGEST_RESPONSE_BYTES, type HeldResponse } from './answer-memory.ts'
 
 const MIB = 1024 * 1024
 const timeoutPolicy =
@@ -10,18 +10,18 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the memory for answers', () => {
   test('small answers never wait', () => {
-    const memory = new AnswerMemory(0)
+    const memory = new ResponseMemory(0)
     for (let i = 0; i < 1_000; i++) expect(memory.open().add(FREE_BYTES, timeoutPolicy())).toBeUndefined()
   })
 
   test('an answer that is too large for anyone is refused, not waited for', () => {
-    const answer = new AnswerMemory(4 * LARGEST_ANSWER_BYTES).open()
-    expect(answer.add(LARGEST_ANSWER_BYTES, timeoutPolicy())).toBeUndefined()
+    const answer = new ResponseMemory(4 * LARGEST_RESPONSE_BYTES).open()
+    expect(answer.add(LARGEST_RESPONSE_BYTES, timeoutPolicy())).toBeUndefined()
     expect(() => answer.add(1, timeoutPolicy())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))
   })
 
   test('where there is no room, answers wait in order', async () => {
-    const memory = new AnswerMemory(LARGEST_ANSWER_BYTES)
+    const memory = new ResponseMemory(LARGEST_RESPONSE_BYTES)
     const answers = [1, 2, 3].map(() => memory.open())
     const served: number[] = []
     const waits = answers.map(async (answer, i) => {
@@ -38,7 +38,7 @@ describe('the memory for answers', () => {
   })
 
   test('nobody waits longer than its request has time, or wants it', async () => {
-    const memory = new AnswerMemory(LARGEST_ANSWER_BYTES)
+    const memory = new ResponseMemory(LARGEST_RESPONSE_BYTES)
     await memory.open().add(32 * MIB, timeoutPolicy())
     await expect(memory.open().add(32 * MIB, timeoutPolicy(20))).rejects.toMatchObject({ kind: 'out_of_time' })
     const leaving = new AbortController()
@@ -52,9 +52,9 @@ describe('the memory for answers', () => {
     const step = fc.record({ answer: fc.nat(5), mib: fc.integer({ min: 1, max: 30 }), ends: fc.boolean() })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 0, max: 40 }), async (steps, general) => {
-        const totalBytes = LARGEST_ANSWER_BYTES + general * MIB
-        const memory = new AnswerMemory(totalBytes)
-        const open = new Map<number, { answer: HeldAnswer; held: number; waits: boolean }>()
+        const totalBytes = LARGEST_RESPONSE_BYTES + general * MIB
+        const memory = new ResponseMemory(totalBytes)
+        const open = new Map<number, { answer: HeldResponse; held: number; waits: boolean }>()
         const check = () => {
           const beyond = [...open.values()].map(({ held }) => Math.max(0, held - FREE_BYTES))
           expect(beyond.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(totalBytes)
@@ -70,7 +70,7 @@ describe('the memory for answers', () => {
           const one = open.get(id) ?? { answer: memory.open(), held: 0, waits: false }
           open.set(id, one)
           if (ends && !one.waits) end(id)
-          else if (!one.waits && one.held + mib * MIB <= LARGEST_ANSWER_BYTES) {
+          else if (!one.waits && one.held + mib * MIB <= LARGEST_RESPONSE_BYTES) {
             const wait = one.answer.add(mib * MIB, timeoutPolicy())
             one.waits = wait !== undefined
             const go = () => {

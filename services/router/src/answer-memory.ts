@@ -11,15 +11,15 @@ import { memoryBytes } from '@gateway/service/memory'
 import { BackendFault } from './core/backend-fault.ts'
 
 /** The most that one answer may hold. */
-export const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
+export const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024
 /** Bytes that each answer may hold without asking. */
 export const FREE_BYTES = 256 * 1024
 
 /** An answer takes several times its bytes while it is parsed and written anew. */
 const PART_OF_MEMORY = 1 / 8
 
-export function answerBytesOfThisProcess(): number {
-  return Math.max(LARGEST_ANSWER_BYTES, memoryBytes() * PART_OF_MEMORY)
+export function responseBytesOfThisProcess(): number {
+  return Math.max(LARGEST_RESPONSE_BYTES, memoryBytes() * PART_OF_MEMORY)
 }
 
 export interface TimeoutPolicy {
@@ -28,19 +28,19 @@ export interface TimeoutPolicy {
   signal: AbortSignal
 }
 
-export class AnswerMemory {
+export class ResponseMemory {
   /** Bytes of the budget that nobody holds; the reserve is not among them. */
   #left: number
-  #reservedFor: HeldAnswer | null = null
+  #reservedFor: HeldResponse | null = null
   #waiting: Waiting[] = []
 
   /** Of `totalBytes`, the largest answer's are the reserve. */
   constructor(totalBytes: number) {
-    this.#left = Math.max(0, totalBytes - LARGEST_ANSWER_BYTES)
+    this.#left = Math.max(0, totalBytes - LARGEST_RESPONSE_BYTES)
   }
 
-  open(): HeldAnswer {
-    return new HeldAnswer(this)
+  open(): HeldResponse {
+    return new HeldResponse(this)
   }
 
   get waiting(): number {
@@ -48,7 +48,7 @@ export class AnswerMemory {
   }
 
   /** Undefined where it has the bytes at once. */
-  take(answer: HeldAnswer, bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
+  take(answer: HeldResponse, bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
     if (answer === this.#reservedFor) return undefined
     if (this.#waiting.length === 0 && bytes <= this.#left) {
       this.#left -= bytes
@@ -59,7 +59,7 @@ export class AnswerMemory {
   }
 
   /** The answer holds nothing any more. */
-  leave(answer: HeldAnswer): void {
+  leave(answer: HeldResponse): void {
     if (this.#reservedFor === answer) this.#reservedFor = null
     for (const waiting of this.#waiting.filter((one) => one.answer === answer)) waiting.inVain()
     this.#left += answer.taken
@@ -67,7 +67,7 @@ export class AnswerMemory {
     this.#serve()
   }
 
-  #wait(answer: HeldAnswer, bytes: number, { withinMs, signal }: TimeoutPolicy): Promise<void> {
+  #wait(answer: HeldResponse, bytes: number, { withinMs, signal }: TimeoutPolicy): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (then: () => void) => {
         clearTimeout(timer)
@@ -103,22 +103,22 @@ export class AnswerMemory {
 }
 
 interface Waiting {
-  answer: HeldAnswer
+  answer: HeldResponse
   bytes: number
   served(): void
   inVain(): void
 }
 
 /** The bytes of one answer. */
-export class HeldAnswer implements Disposable {
+export class HeldResponse implements Disposable {
   /** Bytes of the budget; those of the reserve are not counted. */
   taken = 0
   #bytes = 0
   #asked = 0
   #isOver = false
-  #memory: AnswerMemory
+  #memory: ResponseMemory
 
-  constructor(memory: AnswerMemory) {
+  constructor(memory: ResponseMemory) {
     this.#memory = memory
   }
 
@@ -126,8 +126,8 @@ export class HeldAnswer implements Disposable {
   add(bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
     if (this.#isOver) throw new Error('the answer is over')
     this.#bytes += bytes
-    if (this.#bytes > LARGEST_ANSWER_BYTES)
-      throw new BackendFault('invalid_answer', `the answer is larger than ${LARGEST_ANSWER_BYTES} bytes`)
+    if (this.#bytes > LARGEST_RESPONSE_BYTES)
+      throw new BackendFault('invalid_answer', `the answer is larger than ${LARGEST_RESPONSE_BYTES} bytes`)
     const wanted = this.#bytes - FREE_BYTES - this.#asked
     if (wanted <= 0) return undefined
     this.#asked += wanted

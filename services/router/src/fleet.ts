@@ -16,7 +16,7 @@ import { keyHeaders, openCredential } from './credentials/credentials.ts'
 import type { Trouble } from './core/account-trouble.ts'
 import * as health from './core/backend-health.ts'
 import type { LearnedRejection } from './core/parameter-support.ts'
-import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
+import { shareOfLimit, COMPLETE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
 import { wayTo, type DialectRoute } from './dialects/dialects.ts'
 import { profileOf } from './vendors/index.ts'
@@ -94,7 +94,7 @@ export function openBackendRegistry(
   let backends = new Map<string, Backend>()
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
-  let ownShare: Share = WHOLE
+  let ownShare: Share = COMPLETE
 
   function apply(config: GatewayConfig): void {
     const resolved = config.backends.map((entry) => resolveSecrets(entry, environment))

@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Bus } from '@gateway/bus/port'
 import { rpcClient } from '@gateway/service/talk-as'
-import { shareAmong, WHOLE, type Heard, type Share } from './core/share-limit.ts'
+import { shareAmong, COMPLETE, type Heard, type Share } from './core/share-limit.ts'
 
 const ANNOUNCE_EVERY_MS = 1_000
 const LEFT_AFTER_MS = 3_000
@@ -27,7 +27,7 @@ export async function followRouters(
 ): Promise<LiveRouters> {
   const router = rpcClient('router', bus)
   const heard = new Map<string, Heard>()
-  let last = WHOLE
+  let last = COMPLETE
   let isLeaving = false
 
   function judge(): void {

@@ -6,7 +6,7 @@ import type { InFlightList } from '@gateway/in-flight/collections'
 import type { Bus } from '@gateway/bus/port'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Tracer } from '@gateway/telemetry/tracing'
-import type { AnswerMemory } from './answer-memory.ts'
+import type { ResponseMemory } from './answer-memory.ts'
 import type { BackendRegistry } from './fleet.ts'
 import type { PoolSubscriptions } from './intake.ts'
 import type { RouterMetrics } from './metrics.ts'
@@ -23,7 +23,7 @@ export interface RouterContext {
   places: ConcurrencyLimiter
   tokens: TokenCounter
   /** Bounds the bytes that large answers hold at once. */
-  answerMemory: AnswerMemory
+  responseMemory: ResponseMemory
   reports: UsageReports
   metrics: RouterMetrics
   shortages: ShortageNews

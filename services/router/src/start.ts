@@ -14,7 +14,7 @@ import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
-import { AnswerMemory, answerBytesOfThisProcess } from './answer-memory.ts'
+import { ResponseMemory, responseBytesOfThisProcess } from './answer-memory.ts'
 import { readDrainMs } from './config.ts'
 import { hasFreeSlotAt, openBackendRegistry, type BackendRegistry } from './fleet.ts'
 import { openTokenCounts } from './handlers/count-tokens.ts'
@@ -40,7 +40,7 @@ export interface RouterParts {
   metrics?: Metrics
   tracer?: Tracer
   /** Bytes that answers may hold at once; a part of the machine's memory when left out. */
-  answerBytes?: number
+  responseBytes?: number
 }
 
 export async function startRouter({
@@ -50,7 +50,7 @@ export async function startRouter({
   logger,
   metrics = createMetrics({ service: 'router' }),
   tracer = NO_TRACING,
-  answerBytes = answerBytesOfThisProcess(),
+  responseBytes = responseBytesOfThisProcess(),
 }: RouterParts): Promise<RunningService> {
   const drainMs = readDrainMs(environment)
   const backendRegistry = openBackendRegistry(environment)
@@ -65,7 +65,7 @@ export async function startRouter({
     backendRegistry,
     places,
     tokens: openTokenCounter(),
-    answerMemory: new AnswerMemory(answerBytes),
+    responseMemory: new ResponseMemory(responseBytes),
     reports: openUsageReports(bus, logger, counts.tokens),
     draining: false,
     expired: false,

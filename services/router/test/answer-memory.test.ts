@@ -9,7 +9,7 @@ import { sendJson, type Answer } from './http-backend.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 import { PNG } from './well-behaved.ts'
-import { LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
+import { LARGEST_RESPONSE_BYTES } from '../src/answer-memory.ts'
 
 const MIB = 1024 * 1024
 const IMAGES: Partial<JobHeader> = { kind: 'images', needs: ['images'], remainingMs: 120_000 }
@@ -33,7 +33,7 @@ function largeImages(imageBytes: number) {
 test('images are fetched as there is room for them, in order, and all of them come', async () => {
   const { taken, answer } = largeImages(20 * MIB)
   const a = await backend(answer)
-  const under = await router(poolOver([a.url]), {}, { answerBytes: LARGEST_ANSWER_BYTES + 24 * MIB })
+  const under = await router(poolOver([a.url]), {}, { responseBytes: LARGEST_RESPONSE_BYTES + 24 * MIB })
   const jobs = Array.from({ length: 8 }, () => under.send(IMAGES, { prompt: 'a cat' }))
   // Their readers take nothing, so the router keeps the images that it has fetched.
   for (const job of jobs) job.hold()
@@ -58,7 +58,11 @@ test('an answer that finds no room in its time fails, and blames nobody', async 
   })
   a.answer = imagesBehind(a.answer)
   const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000 }
-  const under = await router(poolOver([a.url], { backend: { timeouts } }), {}, { answerBytes: LARGEST_ANSWER_BYTES })
+  const under = await router(
+    poolOver([a.url], { backend: { timeouts } }),
+    {},
+    { responseBytes: LARGEST_RESPONSE_BYTES },
+  )
   const slow = under.send(IMAGES, { prompt: 'slow' })
   await expect.poll(() => a.seen.length).toBe(2)
   await new Promise((resolve) => setTimeout(resolve, 200))

@@ -5,7 +5,7 @@
 import type { JobHeader } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { FakeJob } from './fake-job.ts'
-import { chunk, completion, event, openStream, ROLE, sendJson, wholeStream, type Answer } from './http-backend.ts'
+import { chunk, completion, event, openStream, ROLE, sendJson, completeStream, type Answer } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
@@ -100,7 +100,7 @@ export const WRITTEN: Record<ClientDialect, Written> = {
     plain: completion(),
     role: ROLE,
     content: ROLE + chunk({ content: 'Hello' }),
-    whole: wholeStream(),
+    whole: completeStream(),
     failed: ROLE + event(OVERLOADED),
   },
   responses: writtenBy(RESPONSE, RESPONSE_EVENTS, { type: 'response.failed', response: FAILED }),

@@ -3,21 +3,21 @@
  */
 
 import { JobAborted, type IncomingJob, type JobOver } from '@gateway/bus/port'
-import type { AnswerEnd, AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
+import type { ResponseEnd, ResponseFailure, ResponseHead, JobHeader } from '@gateway/contracts/job'
 import { randomBytes } from 'node:crypto'
 
 export interface FakeJob {
   job: IncomingJob
   accepted: boolean
   rejected: string | null
-  head: AnswerHead | null
+  head: ResponseHead | null
   /** All data so far, as text. */
   text(): string
   bytes(): Buffer
   /** Bytes of the data that are quotes of the body. */
   quotedBytes: number
-  end: AnswerEnd | null
-  failure: AnswerFailure | null
+  end: ResponseEnd | null
+  failure: ResponseFailure | null
   /** Resolves at end, failure or rejection. */
   over: Promise<void>
   /** Resolves at the first data. */
@@ -109,7 +109,7 @@ export function fakeJob(
       },
       head(head) {
         if (state.head) throw new Error('a second head')
-        state.head = JSON.parse(Buffer.from(head).toString()) as AnswerHead
+        state.head = JSON.parse(Buffer.from(head).toString()) as ResponseHead
       },
       async data(bytes) {
         abort.signal.throwIfAborted()
@@ -127,12 +127,12 @@ export function fakeJob(
       },
       end(end) {
         if (isOver) return
-        state.end = JSON.parse(Buffer.from(end).toString()) as AnswerEnd
+        state.end = JSON.parse(Buffer.from(end).toString()) as ResponseEnd
         over.resolve()
       },
       failure(failure) {
         if (isOver) return
-        state.failure = JSON.parse(Buffer.from(failure).toString()) as AnswerFailure
+        state.failure = JSON.parse(Buffer.from(failure).toString()) as ResponseFailure
         over.resolve()
       },
     },

@@ -20,7 +20,7 @@ import {
   STOP,
   USAGE,
   USAGE_CHUNK,
-  wholeStream,
+  completeStream,
   WORDS,
   type Answer,
 } from './http-backend.ts'
@@ -43,7 +43,7 @@ async function portWithoutListener(): Promise<number> {
 }
 
 const GOOD_PLAIN = JSON.stringify(completion())
-const GOOD_STREAM = wholeStream().replace(USAGE_CHUNK, '').replace(DONE, '')
+const GOOD_STREAM = completeStream().replace(USAGE_CHUNK, '').replace(DONE, '')
 const GOOD_USAGE = { promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false }
 
 const status = (code: number, headers: Record<string, string> = {}): Answer => {
@@ -277,7 +277,7 @@ describe('after content, a client is told of it, and what it was shown is metere
   })
 })
 
-const bytes = Buffer.from(wholeStream())
+const bytes = Buffer.from(completeStream())
 const everyByte = [...bytes].map((byte) => Buffer.from([byte]))
 
 const HARMLESS: { shape: string; answer: Answer; text?: string }[] = [
@@ -287,23 +287,26 @@ const HARMLESS: { shape: string; answer: Answer; text?: string }[] = [
   },
   {
     shape: 'CRLF line ends',
-    answer: streamThenEnd(wholeStream().replaceAll('\n', '\r\n')),
+    answer: streamThenEnd(completeStream().replaceAll('\n', '\r\n')),
     text: GOOD_STREAM.replaceAll('\n', '\r\n'),
   },
   {
     shape: 'comments between events',
-    answer: streamThenEnd(`: hello\n\n${wholeStream().replace(STOP, `: ping\n\n${STOP}`)}`),
+    answer: streamThenEnd(`: hello\n\n${completeStream().replace(STOP, `: ping\n\n${STOP}`)}`),
   },
-  { shape: 'a line that is no field', answer: streamThenEnd(wholeStream().replace(STOP, `garbage\n${STOP}`)) },
-  { shape: 'a block that is no event', answer: streamThenEnd(wholeStream().replace(STOP, `garbage here\n\n${STOP}`)) },
-  { shape: 'no [DONE] after the finish reason', answer: streamThenEnd(wholeStream().replace(DONE, '')) },
-  { shape: 'a [DONE] without its blank line', answer: streamThenEnd(wholeStream().trimEnd()) },
+  { shape: 'a line that is no field', answer: streamThenEnd(completeStream().replace(STOP, `garbage\n${STOP}`)) },
+  {
+    shape: 'a block that is no event',
+    answer: streamThenEnd(completeStream().replace(STOP, `garbage here\n\n${STOP}`)),
+  },
+  { shape: 'no [DONE] after the finish reason', answer: streamThenEnd(completeStream().replace(DONE, '')) },
+  { shape: 'a [DONE] without its blank line', answer: streamThenEnd(completeStream().trimEnd()) },
   {
     shape: 'empty data between events',
-    answer: streamThenEnd(`data:\n\n${wholeStream().replace(STOP, `data: \n\nevent: ping\ndata: 3 s\n\n${STOP}`)}`),
+    answer: streamThenEnd(`data:\n\n${completeStream().replace(STOP, `data: \n\nevent: ping\ndata: 3 s\n\n${STOP}`)}`),
   },
-  { shape: 'a byte order mark', answer: streamThenEnd(`\uFEFF${wholeStream()}`) },
-  { shape: 'bytes after [DONE]', answer: streamThenEnd(`${wholeStream()}data: garbage\n\n`) },
+  { shape: 'a byte order mark', answer: streamThenEnd(`\uFEFF${completeStream()}`) },
+  { shape: 'bytes after [DONE]', answer: streamThenEnd(`${completeStream()}data: garbage\n\n`) },
 ]
 
 /** Some pieces of two bytes, to keep the test short where nothing is to be cut. */

@@ -7,7 +7,7 @@ import {
   openStream,
   ROLE,
   sendJson,
-  wholeStream,
+  completeStream,
   WORDS,
   type Answer,
 } from './http-backend.ts'
@@ -114,7 +114,7 @@ describe('backends that are back', () => {
     a.answer = (response) => {
       openStream(response)
       response.write(ROLE + chunk({ content: 'Once upon a time' }))
-      ends.push(() => response.end(wholeStream().slice(ROLE.length)))
+      ends.push(() => response.end(completeStream().slice(ROLE.length)))
     }
     const halfOpenAttempt = await beginsAt('a', () => under.send({ stream: true, remainingMs: 30_000 }))
 
@@ -223,7 +223,7 @@ describe('time', () => {
     (forMs: number): Answer =>
     (response) => {
       openStream(response)
-      setTimeout(() => response.end(wholeStream()), forMs).unref()
+      setTimeout(() => response.end(completeStream()), forMs).unref()
     }
   const streamed = { stream: true }
   const words = (count: number) => WORDS.slice(0, count).map((word) => chunk({ content: word }))
@@ -270,7 +270,7 @@ describe('time', () => {
         await sleep(75)
         response.write(text)
       }
-      response.end(wholeStream().slice(ROLE.length))
+      response.end(completeStream().slice(ROLE.length))
     })
     expect(
       outcomes(await (await router(poolOver([a.url], { backend: { timeouts: { idleMs: 600 } } }))).ask(streamed)),

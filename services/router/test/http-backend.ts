@@ -102,7 +102,7 @@ export const USAGE_CHUNK = event({
 export const DONE = 'data: [DONE]\n\n'
 export const WORDS = ['Hel', 'lo ', 'thére', ' 🙂']
 
-export function wholeStream(): string {
+export function completeStream(): string {
   return ROLE + WORDS.map((word) => chunk({ content: word })).join('') + STOP + USAGE_CHUNK + DONE
 }
 
@@ -125,5 +125,5 @@ export function openStream(response: ServerResponse): void {
 export const goodChat: Answer = (response, request) => {
   if (request.body.stream !== true) return sendJson(response, 200, completion())
   openStream(response)
-  response.end(wholeStream())
+  response.end(completeStream())
 }

@@ -248,7 +248,7 @@ describe.each(ways)('$target to $client', ({ target, client, dialect }) => {
       const bytes = Buffer.from(JSON.stringify(make(count)))
       return () =>
         orRefused(() => {
-          const answer = dialect.readAnswer('chat', bytes, identity, echo)
+          const answer = dialect.readBackendResponse('chat', bytes, identity, echo)
           dialect.textOf(answer.json)
           dialect.withUsage(answer, NO_TOKENS, 'chat')
         })

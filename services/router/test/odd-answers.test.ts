@@ -13,7 +13,7 @@ import type { FakeJob } from './fake-job.ts'
 import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP, type Answer } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
-import { askOf, goodAnswer, PNG, type Asking } from './well-behaved.ts'
+import { askOf, goodResponse, PNG, type Asking } from './well-behaved.ts'
 
 const page = faultPageSection('answers', [
   'The first backend answers …',
@@ -30,7 +30,7 @@ interface Row {
   /** The settings of the first and second backend. */
   backends?: [object, object]
   /** Instead of a good one. */
-  secondAnswer?: Answer
+  secondResponse?: Answer
   header?: Partial<JobHeader>
   body?: object
   next: 'asked' | 'not asked'
@@ -118,7 +118,7 @@ const rows: Row[] = [
     {
       answers: '200, an error and an answer',
       asking,
-      answer: json(200, { ...goodAnswer(asking), error: ERROR }),
+      answer: json(200, { ...goodResponse(asking), error: ERROR }),
       ...SOFT,
     },
     {
@@ -279,7 +279,7 @@ rows.push(
     ...OWN_FAULT,
     answer: refusal(400, 'no such role'),
     backends: OTHER_KIND,
-    secondAnswer: refusal(400, 'unknown role'),
+    secondResponse: refusal(400, 'unknown role'),
     next: 'asked',
     sees: '400: no such role',
   },
@@ -288,7 +288,7 @@ rows.push(
     ...OWN_FAULT,
     answer: refusal(400, 'no such role'),
     backends: OTHER_KIND,
-    secondAnswer: json(500, {}),
+    secondResponse: json(500, {}),
     next: 'asked',
     sees: '400: no such role',
   },
@@ -297,7 +297,7 @@ rows.push(
     ...OWN_FAULT,
     answer: json(500, { error: { message: 'Internal Server Error' } }),
     backends: OTHER_KIND,
-    secondAnswer: refusal(400, 'no such image'),
+    secondResponse: refusal(400, 'no such image'),
     next: 'asked',
     sees: '400: no such image',
   },
@@ -407,7 +407,7 @@ rows.push(
   },
 )
 
-const vectorsIn = (extra: string) => `${JSON.stringify(goodAnswer('embeddings')).slice(0, -1)},"x":${extra}}`
+const vectorsIn = (extra: string) => `${JSON.stringify(goodResponse('embeddings')).slice(0, -1)},"x":${extra}}`
 const raw =
   (text: string, status = 200): Answer =>
   (response) =>
@@ -490,9 +490,9 @@ rows.push(
 
 describe('odd answers', () => {
   test.for(rows)('$answers ($asking)', async (row) => {
-    const { answers, asking, answer, backends, secondAnswer, next, health, sees } = row
+    const { answers, asking, answer, backends, secondResponse, next, health, sees } = row
     const a = await backend(answer)
-    const b = await backend(secondAnswer ?? ((response, request) => askOf(asking).good(response, request)))
+    const b = await backend(secondResponse ?? ((response, request) => askOf(asking).good(response, request)))
     const under = await router(poolOver([a.url, b.url], { backends: backends ?? [{}, {}] }))
     const header = { ...askOf(asking).header, ...row.header }
     const body = row.body ?? askOf(asking).body

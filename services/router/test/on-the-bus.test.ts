@@ -8,7 +8,7 @@ import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus, JobHandle } from '@gateway/bus/port'
 import type { GatewayConfig } from '@gateway/contracts/config'
-import type { AnswerEnd, AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
+import type { ResponseEnd, ResponseFailure, ResponseHead, JobHeader } from '@gateway/contracts/job'
 import { subjects, usageStream } from '@gateway/contracts/subjects'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
@@ -23,7 +23,7 @@ import {
   openStream,
   ROLE,
   USAGE_CHUNK,
-  wholeStream,
+  completeStream,
   type Answer,
   type HttpBackend,
 } from './http-backend.ts'
@@ -31,10 +31,10 @@ import { backend, closing, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
 interface Answered {
-  head: AnswerHead | null
+  head: ResponseHead | null
   text(): string
-  end: AnswerEnd | null
-  failure: AnswerFailure | null
+  end: ResponseEnd | null
+  failure: ResponseFailure | null
   unavailable: string | null
   begun: Promise<void>
   over: Promise<void>
@@ -61,18 +61,18 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Answered {
     begun: begun.promise,
     over: over.promise,
     handle: bus.dispatch(job, {
-      onHead: (bytes) => void (answered.head = parse(bytes) as AnswerHead),
+      onHead: (bytes) => void (answered.head = parse(bytes) as ResponseHead),
       onData(bytes) {
         data.push(Buffer.from(bytes))
         answered.handle.consumed(bytes.length)
         begun.resolve()
       },
       onEnd(bytes) {
-        answered.end = parse(bytes) as AnswerEnd
+        answered.end = parse(bytes) as ResponseEnd
         over.resolve()
       },
       onFailure(bytes) {
-        answered.failure = parse(bytes) as AnswerFailure
+        answered.failure = parse(bytes) as ResponseFailure
         over.resolve()
       },
       onUnavailable(reason) {
@@ -172,7 +172,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     const { caller } = await stack(goodChat)
     const answered = dispatch(caller, { stream: true })
     await answered.over
-    expect(answered.text()).toBe(wholeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
+    expect(answered.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
     expect(answered.end?.usage.completionTokens).toBe(3)
   })
 

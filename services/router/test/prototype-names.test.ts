@@ -137,7 +137,7 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
   test('a whole answer is read, or is the fault of the backend', () => {
     const failures = [...withPrototypeNames(ANSWERS[target])].flatMap(({ place, name, changed }) =>
       failuresOf(() => {
-        const answer = dialect.readAnswer('chat', Buffer.from(JSON.stringify(changed)), identity, echo)
+        const answer = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(changed)), identity, echo)
         dialect.textOf(answer.json)
         dialect.withUsage(
           answer,

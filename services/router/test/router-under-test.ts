@@ -63,7 +63,7 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 10))
 export async function startRouterUnderTest(
   config: GatewayConfig,
   environment: NodeJS.ProcessEnv = {},
-  parts: { answerBytes?: number; logger?: Logger } = {},
+  parts: { responseBytes?: number; logger?: Logger } = {},
 ): Promise<RouterUnderTest> {
   const reports: UsageEvent[] = []
   let heard: (payload: Uint8Array) => void = () => {}

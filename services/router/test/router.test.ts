@@ -10,7 +10,7 @@ import {
   goodChat,
   openStream,
   sendJson,
-  wholeStream,
+  completeStream,
   type Answer,
 } from './http-backend.ts'
 import { backend, router, SOON } from './open.ts'
@@ -51,7 +51,7 @@ describe('a stream', () => {
   test('is relayed event by event, without the usage chunk nobody asked for and without [DONE]', async () => {
     const a = await backend(goodChat)
     const answer = await (await router(poolOver([a.url]))).ask({ stream: true })
-    expect(answer.text()).toBe(wholeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
+    expect(answer.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
     expect(answer.end?.usage).toMatchObject({ promptTokens: 9, completionTokens: 3, estimated: false })
     expect(a.seen[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } })
   })

@@ -12,7 +12,7 @@ import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { isFull, isUsable, openBackendRegistry, type Backend, type Target } from '../src/fleet.ts'
 import { serveJob } from '../src/handlers/serve-job.ts'
 import { routerMetrics } from '../src/metrics.ts'
-import { AnswerMemory, LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
+import { ResponseMemory, LARGEST_RESPONSE_BYTES } from '../src/answer-memory.ts'
 import { openConcurrencyLimiter } from '../src/places.ts'
 import { startProbes } from '../src/probes.ts'
 import type { RouterContext } from '../src/router.ts'
@@ -89,7 +89,7 @@ export class World {
         close: () => Promise.resolve(),
       },
       reports: { report() {}, finished: () => Promise.resolve() },
-      answerMemory: new AnswerMemory(LARGEST_ANSWER_BYTES),
+      responseMemory: new ResponseMemory(LARGEST_RESPONSE_BYTES),
       subscriptions: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       metrics: routerMetrics(metrics),
       shortages: openShortageNews(quiet),

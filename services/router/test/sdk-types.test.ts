@@ -104,7 +104,7 @@ function answersTo(client: ClientDialect, request: Json): { events: Json[]; whol
   })
   const wholes = ANSWERS.map(([, choice]) => {
     const completion = { ...NAME, object: 'chat.completion', choices: [{ index: 0, ...choice }], usage: told }
-    return dialect.readAnswer('chat', Buffer.from(JSON.stringify(completion)), identity, echo).json
+    return dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(completion)), identity, echo).json
   })
   return { events, wholes }
 }

@@ -168,7 +168,7 @@ type Step =
 
 const json = { 'content-type': 'application/json' }
 
-function wholeAnswer(afterMs: number, status: number, text = '{}', headers: Record<string, string> = {}): Step[] {
+function completeResponse(afterMs: number, status: number, text = '{}', headers: Record<string, string> = {}): Step[] {
   return [
     { afterMs, say: 'begin', status, headers: { ...json, ...headers } },
     { afterMs: 0, say: 'data', text },
@@ -179,8 +179,8 @@ function wholeAnswer(afterMs: number, status: number, text = '{}', headers: Reco
 function probeAnswer(mood: Mood): Step[] {
   if (mood === 'refuses') return [{ afterMs: 0, say: 'error', code: 'ECONNREFUSED' }]
   if (mood === 'hangs') return []
-  if (mood === 'fails') return wholeAnswer(1, 500)
-  return wholeAnswer(1, mood === 'denies' || mood === 'hides' ? 403 : 200)
+  if (mood === 'fails') return completeResponse(1, 500)
+  return completeResponse(1, mood === 'denies' || mood === 'hides' ? 403 : 200)
 }
 
 function answerOf(mood: Mood, stream: boolean, { lastsMs, poison }: Wish, words: Words): Step[] {
@@ -192,17 +192,17 @@ function answerOf(mood: Mood, stream: boolean, { lastsMs, poison }: Wish, words:
     case 'hangs':
       return []
     case 'fails':
-      return wholeAnswer(1, 500)
+      return completeResponse(1, 500)
     case 'denies':
-      return wholeAnswer(1, 401)
+      return completeResponse(1, 401)
     case 'limits':
-      return wholeAnswer(1, 429, '{}', { 'retry-after': '4' })
+      return completeResponse(1, 429, '{}', { 'retry-after': '4' })
   }
   const thinksMs = mood === 'thinks' ? THINKS_MS : BEGINS_AFTER_MS
   if (!stream) {
     return mood === 'breaks'
       ? [{ afterMs: thinksMs, say: 'error', code: 'ECONNRESET' }]
-      : wholeAnswer(thinksMs + Math.min(lastsMs, 1_000), 200, plain)
+      : completeResponse(thinksMs + Math.min(lastsMs, 1_000), 200, plain)
   }
   const steps: Step[] = [
     { afterMs: 1, say: 'begin', status: 200, headers: { 'content-type': 'text/event-stream' } },
@@ -217,9 +217,9 @@ function answerOf(mood: Mood, stream: boolean, { lastsMs, poison }: Wish, words:
 }
 
 function poisoned(poison: Poison, { plain, first }: Words): Step[] {
-  if (poison === 'fails') return wholeAnswer(1, 500)
+  if (poison === 'fails') return completeResponse(1, 500)
   if (poison === 'drops') return [{ afterMs: 2, say: 'error', code: 'ECONNRESET' }]
-  if (poison === 'garbles') return wholeAnswer(1, 200, plain.slice(0, 20))
+  if (poison === 'garbles') return completeResponse(1, 200, plain.slice(0, 20))
   return [
     { afterMs: 1, say: 'begin', status: 200, headers: { 'content-type': 'text/event-stream' } },
     { afterMs: 1, say: 'data', text: first },

@@ -206,7 +206,7 @@ function gateway(client: ClientDialect, target: TargetDialect, told: Told): type
     const { echo } = dialect.request({ ...question, stream: stream === true, maxTokens: undefined, form: [] })
     const identity = { id: PREFIXES[client], created: 1, model: 'm' }
     if (stream !== true) {
-      const answer = dialect.readAnswer('chat', Buffer.from(JSON.stringify(told.plain)), identity, echo)
+      const answer = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(told.plain)), identity, echo)
       const headers = { 'content-type': 'application/json' }
       return Promise.resolve(new Response(new Uint8Array(answer.bytes), { headers }))
     }

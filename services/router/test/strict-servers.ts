@@ -8,7 +8,7 @@ import {
   completion,
   openStream,
   sendJson,
-  wholeStream,
+  completeStream,
   WORDS,
   chunk,
   ROLE,
@@ -25,7 +25,7 @@ function good(response: ServerResponse, { stream, stream_options: options }: Bod
   if (stream !== true) return sendJson(response, 200, completion())
   openStream(response)
   const withoutUsage = ROLE + WORDS.map((word) => chunk({ content: word })).join('') + STOP + DONE
-  response.end(options ? wholeStream() : withoutUsage)
+  response.end(options ? completeStream() : withoutUsage)
 }
 
 function openAiError(response: ServerResponse, param: string, message: string, code = 'unsupported_parameter'): void {

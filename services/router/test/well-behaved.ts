@@ -17,7 +17,7 @@ interface DialectRoute {
 export const PNG = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.from('pixels')])
 
 const CHAT = { messages: [{ role: 'user', content: 'Say hello' }] }
-const good = (asking: Asking) => (response: ServerResponse) => sendJson(response, 200, goodAnswer(asking))
+const good = (asking: Asking) => (response: ServerResponse) => sendJson(response, 200, goodResponse(asking))
 
 const WAYS: Record<Asking, DialectRoute> = {
   stream: { header: { stream: true }, body: CHAT, good: (response, request) => goodChat(response, request, null!) },
@@ -35,7 +35,7 @@ export function askOf(asking: Asking): DialectRoute {
 }
 
 /** A whole JSON answer. */
-export function goodAnswer(asking: Asking): object {
+export function goodResponse(asking: Asking): object {
   switch (asking) {
     case 'embeddings':
       return {

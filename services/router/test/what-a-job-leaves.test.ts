@@ -14,7 +14,7 @@ import vm from 'node:vm'
 import { expect, test } from 'vitest'
 import { startRouter, type RouterParts } from '../src/start.ts'
 import { headerOf } from './fake-job.ts'
-import { completion, wholeStream } from './http-backend.ts'
+import { completion, completeStream } from './http-backend.ts'
 import { closing } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
@@ -45,7 +45,7 @@ const collect = (type: 'major' | 'minor') => gc({ type })
 /** A router on a bus, before a backend that gives the same answer to all; the caller's side of the bus. */
 async function startStack(stream: boolean): Promise<Bus> {
   const hub = createMemoryHub({ streams: [] })
-  const answer = stream ? wholeStream() : JSON.stringify(completion())
+  const answer = stream ? completeStream() : JSON.stringify(completion())
   const contentType = stream ? 'text/event-stream' : 'application/json'
   const server = createServer((request, response) => {
     request.resume()

@@ -3,7 +3,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { Admission, AdmitAnswer, AdmitAsk, IncludedRequest, PlanLimits } from '../port.ts'
+import type { Admission, AdmitDecision, AdmitRequest, IncludedRequest, PlanLimits } from '../port.ts'
 import type { OpenAdmission } from './adapters.ts'
 import { limitsWith } from './limits.ts'
 
@@ -14,7 +14,7 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const KEY = 'a-key-hash'
 
-export type AskOptions = Partial<Omit<AdmitAsk, 'limits'>>
+export type AskOptions = Partial<Omit<AdmitRequest, 'limits'>>
 
 export interface Stage extends AsyncDisposable {
   admission: Admission
@@ -23,9 +23,9 @@ export interface Stage extends AsyncDisposable {
   /** How many leases were reported as lapsed. */
   readonly lapsed: number
   /** Asks for one more request. */
-  admit(options?: AskOptions): Promise<AdmitAnswer>
+  admit(options?: AskOptions): Promise<AdmitDecision>
   /** The same as many times at once. */
-  admitAtOnce(count: number, options?: AskOptions): Promise<AdmitAnswer[]>
+  admitAtOnce(count: number, options?: AskOptions): Promise<AdmitDecision[]>
   finish(requestId: string, charge: number, tokens?: number): Promise<void>
   /** The account's use, as `authenticate` tells it; null while unknown. */
   used(): Promise<number | null>
@@ -97,20 +97,20 @@ export async function newAccount(open: OpenAdmission, limits: Partial<PlanLimits
 }
 
 /** `allow`, or the reason of the refusal. */
-export function verdict(answer: AdmitAnswer): string {
+export function verdict(answer: AdmitDecision): string {
   return answer.kind === 'deny' ? answer.reason : answer.kind
 }
 
-export function waitOf(answer: AdmitAnswer): number {
+export function waitOf(answer: AdmitDecision): number {
   if (answer.kind !== 'deny' || answer.reason === 'key') throw new Error(`no wait in ${JSON.stringify(answer)}`)
   return answer.retryAfterMs
 }
 
-export function standingOf(answer: AdmitAnswer) {
+export function standingOf(answer: AdmitDecision) {
   if (!('standing' in answer)) throw new Error(`no standing in ${JSON.stringify(answer)}`)
   return answer.standing
 }
 
-export function countAllowed(answers: AdmitAnswer[]): number {
+export function countAllowed(answers: AdmitDecision[]): number {
   return answers.filter((answer) => answer.kind === 'allow').length
 }

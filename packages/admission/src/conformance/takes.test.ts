@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openMemoryAdmission } from '../memory.ts'
-import type { AdmitAnswer, Takes } from '../port.ts'
+import type { AdmitDecision, Takes } from '../port.ts'
 import { onEachAdapter } from './adapters.ts'
 import { limitsWith } from './limits.ts'
 import { KEY, knownAccount, MINUTE_MS, newAccount, SECOND_MS, standingOf, START_MS, verdict, waitOf } from './stage.ts'
@@ -81,7 +81,7 @@ test('a look refuses only what would be refused, right and wrong requests share 
         await store.fill({ account: 'one', version: 1, plan: 'free', overage: false, extra: 0, keys })
         await store.warm({ account: 'one', window: '2026-11', settled: 0, version: 0 })
         const limits = limitsWith({ requestsPerMinute, tokensPerMinute })
-        const ask = (takes: Takes, usualTokens: number): Promise<AdmitAnswer> =>
+        const ask = (takes: Takes, usualTokens: number): Promise<AdmitDecision> =>
           store.admit({
             ...{ requestId: `at-${nowMs}-${taken.length}`, account: 'one', keyHash: KEY, planHint: 'free' },
             ...{ planIncludesModel: true, limits, worstCharge: 0, leaseMs: MINUTE_MS, usualTokens, takes },

@@ -3,7 +3,7 @@
  * everything; a refused request takes nothing. `lua/admit.lua` is the same decision inside Redis.
  */
 
-import type { AdmitAnswer, AdmitAsk, DenyReason, Standing } from '../port.ts'
+import type { AdmitDecision, AdmitRequest, DenyReason, Standing } from '../port.ts'
 import { keyState, type AccountFacts, type PlanFacts } from './account-facts.ts'
 import {
   isAllowanceTight,
@@ -38,14 +38,14 @@ interface AccountNow {
 }
 
 export interface Admission {
-  answer: AdmitAnswer
+  answer: AdmitDecision
   use: Use
   /** The request's record, where it was admitted now. */
   record: RunningRecord | null
 }
 
-export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: number): Admission {
-  const refuse = (answer: AdmitAnswer): Admission => ({ answer, use, record: null })
+export function admit({ facts, use, held }: AccountNow, ask: AdmitRequest, nowMs: number): Admission {
+  const refuse = (answer: AdmitDecision): Admission => ({ answer, use, record: null })
   const key = keyState(facts, ask.keyHash, use.window)
   if (key.kind === 'dead') return refuse({ kind: 'deny', reason: 'key' })
   if (key.kind === 'unknown') return refuse({ kind: 'miss' })
@@ -77,7 +77,7 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: nu
 }
 
 /** Of a request that runs nowhere. */
-function countRequest(use: Use, now: RatesNow, plan: PlanFacts, ask: AdmitAsk, nowMs: number): Admission {
+function countRequest(use: Use, now: RatesNow, plan: PlanFacts, ask: AdmitRequest, nowMs: number): Admission {
   const retryAfterMs = waitForRoom(now.log, ask.limits.requestsPerMinute, nowMs)
   if (retryAfterMs > 0) {
     const standingNow = standing(now, plan, ask, use.window, nowMs)
@@ -89,7 +89,7 @@ function countRequest(use: Use, now: RatesNow, plan: PlanFacts, ask: AdmitAsk, n
 
 type RatesNow = Use & { bucket: TokenBucket }
 
-function ratesNow(use: Use, ask: AdmitAsk, nowMs: number): RatesNow {
+function ratesNow(use: Use, ask: AdmitRequest, nowMs: number): RatesNow {
   const today = dayOf(nowMs)
   return {
     ...use,
@@ -103,7 +103,7 @@ type Limit = Exclude<DenyReason, 'key' | 'plan'>
 type Obstacle = { reason: Exclude<DenyReason, 'key'>; retryAfterMs: number }
 
 /** The limit that stands in the way longest, and how long: waiting less than that would not admit. */
-function findObstacle(now: RatesNow, plan: PlanFacts, ask: AdmitAsk, nowMs: number): Obstacle | null {
+function findObstacle(now: RatesNow, plan: PlanFacts, ask: AdmitRequest, nowMs: number): Obstacle | null {
   if (!ask.planIncludesModel) return { reason: 'plan', retryAfterMs: 0 }
   const { requestsPerMinute, requestsPerDay, allowance } = ask.limits
   const dayIsFull = requestsPerDay !== null && now.day.count >= requestsPerDay
@@ -130,13 +130,13 @@ function sumsOf({ settled, ended, running }: Use, { extra, overage }: PlanFacts,
   return { used: settled + ended, running, limit: allowance + extra, overage }
 }
 
-function allow(now: RatesNow, plan: PlanFacts, ask: AdmitAsk, window: string, nowMs: number): AdmitAnswer {
+function allow(now: RatesNow, plan: PlanFacts, ask: AdmitRequest, window: string, nowMs: number): AdmitDecision {
   const isTight = isLessThanHalfFull(now.bucket) || isAllowanceTight(sumsOf(now, plan, ask.limits.allowance))
   return { kind: 'allow', standing: standing(now, plan, ask, window, nowMs), isTight }
 }
 
 /** `window` is the one that the request is charged to. */
-function standing(now: RatesNow, plan: PlanFacts, { limits }: AdmitAsk, window: string, nowMs: number): Standing {
+function standing(now: RatesNow, plan: PlanFacts, { limits }: AdmitRequest, window: string, nowMs: number): Standing {
   return {
     plan: plan.plan,
     planVersion: plan.version,

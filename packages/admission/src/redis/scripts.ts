@@ -4,7 +4,7 @@
  */
 
 import { type Argument, argumentsOf, composeScript } from '@gateway/redis/script'
-import type { AdmitAnswer, AdmitAsk, DenyReason, HeldAccount, PlanLimits, RequestEnd, Standing } from '../port.ts'
+import type { AdmitDecision, AdmitRequest, DenyReason, HeldAccount, PlanLimits, RequestEnd, Standing } from '../port.ts'
 
 export const LUA = new URL('../lua/', import.meta.url)
 
@@ -53,7 +53,7 @@ export function accountKeys(account: string): string[] {
   return [`${tag}account`, `${tag}use`, `${tag}leases`, `${tag}log`]
 }
 
-export function admitArguments(ask: AdmitAsk): Argument[] {
+export function admitArguments(ask: AdmitRequest): Argument[] {
   const {
     requestId,
     keyHash,
@@ -87,7 +87,7 @@ export function endOf({ requestId, charge, tokens }: RequestEnd): Record<'reques
   return { request: requestId, charge, tokens }
 }
 
-type AdmitReply = [kind: AdmitAnswer['kind'], ...rest: unknown[]]
+type AdmitReply = [kind: AdmitDecision['kind'], ...rest: unknown[]]
 type StandingReply = [
   plan: string,
   window: string,
@@ -104,7 +104,7 @@ type StandingReply = [
   planVersion: string,
 ]
 
-export function readAdmitAnswer([kind, ...rest]: AdmitReply, limits: PlanLimits): AdmitAnswer {
+export function readAdmitDecision([kind, ...rest]: AdmitReply, limits: PlanLimits): AdmitDecision {
   if (kind === 'miss' || kind === 'cold') return { kind }
   if (kind === 'plan') return { kind, plan: rest[0] as string }
   if (rest.length === 0) return { kind: 'deny', reason: 'key' }

@@ -2,7 +2,7 @@
  * Words that say which kind of answer is asked for: a fact, a rewording, an explanation, a text, in many languages.
  */
 
-export const ANSWER_WORDS = {
+export const RESPONSE_WORDS = {
   factWh: `who|whom|whose|where|when|which|what year|which year|what date|how old|how tall|how far|how long|how big|how high|how many|how much|how often|capital of|population of|author of|who wrote|who invented|who painted|who discovered|who is|who was|who were|where is|when did|when was|what is the name|name the|name a|what country|what city|what language|what color|what colour|largest|smallest|longest|tallest|highest|oldest|first president|chemical symbol|timezone|time zone|time difference|year did|born
     |wer|wo|wann|welche*|wie viele|wie viel|wie lange|wie hoch|wie alt|wie weit|hauptstadt|wer hat|wie heisst|in welchem jahr|qui|ou est|quand|quel|quelle|quels|quelles|combien|capitale|qui a|en quelle annee|d'apres quel|quien|quienes|donde|cuando|cual|cuales|cuantos|cuantas|cuanto|cuanta|capital de|en que ano|quem|onde|quando|qual|quais|quantos|quantas|em que ano|chi|dove|quando|quale|quali|quanti|quante|quanto|capitale|in quale anno|wie|waar|wanneer|welke|hoeveel|hoofdstad|vem|var|nar|vilken|hur manga|huvudstad|кто|где|когда|какой|какая|какие|сколько|столиц*|в каком году|хто|де|коли|який|яка|скільки|столиц*|kim|nerede|ne zaman|hangi|kac|kaç|baskenti|kto|gdzie|kiedy|ktory|ile|stolica|ai|o dau|khi nao|bao nhieu|thu do|siapa|dimana|kapan|berapa|ibu kota
     |谁|哪里|哪儿|哪个|哪一年|哪年|什么时候|多少|几个|多久|多高|多大|首都|作者是谁|作者|叫什么|哪些|どこ|誰|いつ|いくつ|何年|何人|何グラム|何分|何メートル|首都|作者|どの|なに|누구|어디|언제|몇|얼마나|수도|누가|कौन|कहाँ|कब|कितने|कितना|कितनी|किस|किसने|राजधानी|कौन सा|من هو|اين|متى|كم|عاصمة`,

@@ -28,7 +28,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
       job.end(text(`${body.length}`))
     })
   }
-  const expectWhole = (answer: Answer, stream: number, count: number) => {
+  const expectComplete = (answer: Answer, stream: number, count: number) => {
     expect(answer.log).toEqual(['accept', expect.stringMatching(/^end /)])
     expect(whole(answer).equals(Buffer.concat(Array.from({ length: count }, (_, i) => chunk(stream, i))))).toBe(true)
   }
@@ -41,7 +41,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await sleep(700)
     await world.server.restart()
     await Promise.all(answers.map((answer) => answer.over))
-    answers.forEach((answer, i) => expectWhole(answer, i, 150))
+    answers.forEach((answer, i) => expectComplete(answer, i, 150))
     expect(edge.counters.resumesAsked).toBeGreaterThan(0)
     expect(edge.counters.jobsLost).toBe(0)
     expect(edge.counters.reconnects).toBe(1)
@@ -55,7 +55,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await sleep(5_000)
     await world.server.restart()
     expect(await answer.over).toBe('end 4')
-    expectWhole(answer, 7, 100)
+    expectComplete(answer, 7, 100)
   })
 
   it('loses no stream by standing still for five seconds', async () => {
@@ -66,7 +66,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await sleep(5_000)
     await world.server.kill('SIGCONT')
     expect(await answer.over).toBe('end 4')
-    expectWhole(answer, 7, 100)
+    expectComplete(answer, 7, 100)
   })
 
   it('delays bodies on their way, and loses none', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createBody, isWhole, overduePulls, partOf, putPart, takePulls } from './body.ts'
+import { createBody, isComplete, overduePulls, partOf, putPart, takePulls } from './body.ts'
 
 describe('a body that is pulled in parts', () => {
   it('is whole in the end, in whatever order and how often the parts come', () => {
@@ -12,7 +12,7 @@ describe('a body that is pulled in parts', () => {
         (bytes, partBytes, choices) => {
           const body = createBody(bytes.length, partBytes, 4, 100)
           let asked = takePulls(body, 0)
-          while (!isWhole(body)) {
+          while (!isComplete(body)) {
             expect(body.asked.size).toBeLessThanOrEqual(4)
             const n = asked[choices.next().value! % asked.length]!
             putPart(body, n, partOf(bytes, partBytes, n)!, 0)

@@ -22,7 +22,7 @@ export function createBody(bodyBytes: number, partBytes: number, inFlight: numbe
   return { bytes, partBytes, inFlight, retryMs, nextPart: 0, asked: new Set(), progressAtMs: 0 }
 }
 
-export function isWhole(body: BodyAssembly): boolean {
+export function isComplete(body: BodyAssembly): boolean {
   return body.asked.size === 0 && !hasMore(body)
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { frameKind, type JobMessage } from '../core/messages.ts'
-import { createBody, isWhole, overduePulls, putPart, takePulls, type BodyAssembly } from '../core/body.ts'
+import { createBody, isComplete, overduePulls, putPart, takePulls, type BodyAssembly } from '../core/body.ts'
 import type { JobAborted } from '../port.ts'
 import type { StreamContext } from './context.ts'
 import type { Peer } from './peers.ts'
@@ -54,7 +54,7 @@ export class BodyPull {
     if (this.#assembly === undefined) return
     const nowMs = this.#context.now()
     putPart(this.#assembly, n, bytes, nowMs)
-    if (!isWhole(this.#assembly)) return this.#pull(takePulls(this.#assembly, nowMs))
+    if (!isComplete(this.#assembly)) return this.#pull(takePulls(this.#assembly, nowMs))
     this.#result.resolve(this.#assembly.bytes)
     this.#finish()
   }

@@ -42,7 +42,7 @@ export interface BackendCall extends AskedCall {
   /** As told to the client (or as it would have been, where the answer broke off before). */
   usage: ReportedUsage | null
   /** chat: the answer's `id`, which no other has. */
-  answerId: string | null
+  responseId: string | null
 }
 
 export interface CallLog {
@@ -75,7 +75,7 @@ export function callLog(keep: number): CallLog {
         outcome: 'running',
         chunksSent: 0,
         usage: null,
-        answerId: null,
+        responseId: null,
       }
       running++
       if (keep === 0) return call

@@ -2,7 +2,7 @@
  * Writes a chat answer in OpenAI's wire format: one JSON body, or the events of a stream.
  */
 
-import type { ChatAnswer, ChatUsage, Choice } from './chat.ts'
+import type { ChatResponse, ChatUsage, Choice } from './chat.ts'
 
 export interface ChatStamp {
   id: string
@@ -23,7 +23,7 @@ export interface StreamShape {
 const ARGUMENT_PIECE = 12
 
 export function writeChatBody(
-  answer: ChatAnswer,
+  answer: ChatResponse,
   stamp: ChatStamp,
   shape: { usage: boolean; finishReason: boolean },
 ): string {
@@ -61,7 +61,7 @@ function writeMessage(choice: Choice, stamp: ChatStamp, index: number): object {
 }
 
 /** The events in order, each with its blank line. Choices alternate, as they do on a real server. */
-export function writeChatEvents(answer: ChatAnswer, stamp: ChatStamp, shape: StreamShape): string[] {
+export function writeChatEvents(answer: ChatResponse, stamp: ChatStamp, shape: StreamShape): string[] {
   const writer = chunkWriter(stamp, shape.usage === 'own')
   const queues = answer.choices.map((choice, index) => writeDeltas(choice, index, stamp, writer))
   const events: string[] = []

@@ -29,7 +29,7 @@ export interface ChatUsage {
   completion_tokens_details: { reasoning_tokens: number }
 }
 
-export interface ChatAnswer {
+export interface ChatResponse {
   choices: Choice[]
   usage: ChatUsage
 }
@@ -53,7 +53,7 @@ export interface ChatOptions {
 const FILLER = `${'0123456789abcdef'.repeat(1023)}0123456789abcde `
 const FILLER_TOKENS = countTokens(FILLER)
 
-export function answerChat(request: ChatRequest, options: ChatOptions): ChatAnswer {
+export function answerChat(request: ChatRequest, options: ChatOptions): ChatResponse {
   const choices = Array.from({ length: request.n }, (_, index) => answerChoice(request, index, options))
   const reasoningTokens = sum(choices, (choice) => choice.reasoning.length)
   const completionTokens =
@@ -92,7 +92,7 @@ function answerChoice(request: ChatRequest, index: number, options: ChatOptions)
   }
   const whole = options.text ?? answerText(request)
   const text = cutAtStop(index === 0 ? whole : `${whole} (choice ${index + 1})`, request.stop)
-  const content = splitAnswer(text)
+  const content = splitResponse(text)
   const left = budget - reasoning.length
   return content.length > left
     ? { reasoning, content: content.slice(0, left), toolCalls: [], finishReason: 'length' }
@@ -121,7 +121,7 @@ function answerText(request: ChatRequest): string {
 }
 
 /** Loads ask the same few questions over and over. */
-const splitAnswer = remember(64, splitTokens)
+const splitResponse = remember(64, splitTokens)
 const wordsOf = remember(16, (count: number) =>
   Array.from({ length: count }, (_, index) => VOCABULARY[index % VOCABULARY.length]).join(' '),
 )
@@ -175,12 +175,12 @@ const COMMON_WORDS = new Set([
 
 /** Everything up to the last answer was a prompt before: a real server has it in its prefix cache. */
 function countPrompt({ messages, tools }: ChatRequest): { promptTokens: number; cachedTokens: number } {
-  const lastAnswer = messages.findLastIndex((message) => message.role === 'assistant')
+  const lastResponse = messages.findLastIndex((message) => message.role === 'assistant')
   let promptTokens = 3 + sum(tools, (tool) => countTokens(tool.name) + countTokens(JSON.stringify(tool.parameters)))
   let cachedTokens = 0
   messages.forEach((message, index) => {
     promptTokens += messageTokens(message)
-    if (index === lastAnswer) cachedTokens = promptTokens
+    if (index === lastResponse) cachedTokens = promptTokens
   })
   return { promptTokens, cachedTokens }
 }

@@ -90,7 +90,7 @@ async function serveEndpoint(
     checkModel(model, serving)
     const answer = await answerFor(endpoint, body, fault ?? {}, serving)
     call.usage = fault?.noUsage ? null : (fault?.usage ?? answer.usage)
-    call.answerId = answer.id ?? null
+    call.responseId = answer.id ?? null
     await deliver(res, call, answer, fault, serving.speed)
   } catch (error) {
     call.status = error instanceof Refusal ? error.status : 500
@@ -98,7 +98,7 @@ async function serveEndpoint(
   }
 }
 
-interface MadeAnswer extends Answer {
+interface BuiltResponse extends Answer {
   usage: ReportedUsage
   id?: string
 }
@@ -108,19 +108,19 @@ async function answerFor(
   body: JsonObject,
   fault: Fault,
   serving: Serving,
-): Promise<MadeAnswer> {
+): Promise<BuiltResponse> {
   const usage = !fault.noUsage
   switch (endpoint) {
     case 'chat':
-      return chatAnswer(body, fault, serving)
+      return chatResponse(body, fault, serving)
     case 'embeddings':
-      return jsonAnswer(answerEmbeddings(body, { dimensions: fault.dimensions, usage }))
+      return jsonResponse(answerEmbeddings(body, { dimensions: fault.dimensions, usage }))
     case 'images':
-      return jsonAnswer(await answerImages(body, { usage, origin: serving.origin() }))
+      return jsonResponse(await answerImages(body, { usage, origin: serving.origin() }))
   }
 }
 
-function chatAnswer(body: JsonObject, fault: Fault, serving: Serving): MadeAnswer {
+function chatResponse(body: JsonObject, fault: Fault, serving: Serving): BuiltResponse {
   const request = readChatRequest(body)
   const reasons = REASONING_MODEL.test(request.model)
   const made = answerChat(request, {
@@ -141,7 +141,7 @@ function chatAnswer(body: JsonObject, fault: Fault, serving: Serving): MadeAnswe
   return { parts, stream, tokens: made.usage.completion_tokens, usage: reported.usage, id: stamp.id }
 }
 
-function jsonAnswer({ json, usage }: { json: string; usage: ReportedUsage }): MadeAnswer {
+function jsonResponse({ json, usage }: { json: string; usage: ReportedUsage }): BuiltResponse {
   return { parts: [json], stream: false, tokens: 0, usage }
 }
 

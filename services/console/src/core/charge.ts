@@ -6,7 +6,7 @@ import type { QuotedPrice } from '@gateway/contracts/quote'
 import type { PlanUnit, Price } from '@gateway/contracts/usage'
 import { chargeFor, toPlanUnit } from '@gateway/pricing/charge'
 
-export interface AnswerTokens {
+export interface ResponseTokens {
   promptTokens: number
   completionTokens: number
   cachedTokens: number
@@ -15,7 +15,7 @@ export interface AnswerTokens {
 }
 
 /** In the plan's unit. */
-export function chargeOf(price: QuotedPrice, tokens: AnswerTokens): { amount: number; unit: PlanUnit } {
+export function chargeOf(price: QuotedPrice, tokens: ResponseTokens): { amount: number; unit: PlanUnit } {
   const unit: PlanUnit = 'multiplier' in price ? 'tokens' : 'usd'
   return { amount: toPlanUnit(chargeFor(toPrice(price), tokens), unit), unit }
 }

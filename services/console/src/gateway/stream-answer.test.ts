@@ -1,7 +1,7 @@
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { streamAnswer, type AnswerTotals } from './stream-answer.ts'
+import { streamResponse, type ResponseTotals } from './stream-answer.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -15,7 +15,7 @@ async function shownOf(pieces: Uint8Array[], dialect: ClientDialect = 'chat'): P
 async function answerOf(
   pieces: Uint8Array[],
   dialect: ClientDialect,
-): Promise<{ shown: string[]; totals: AnswerTotals }> {
+): Promise<{ shown: string[]; totals: ResponseTotals }> {
   const body = new ReadableStream({
     start(stream) {
       for (const piece of pieces) stream.enqueue(piece)
@@ -26,7 +26,7 @@ async function answerOf(
   const shown: string[] = []
   const listener = { onHead() {}, onThought() {}, onText: (text: string) => void shown.push(text) }
   const question = { model: 'svc-fast', messages: [] }
-  const totals = await streamAnswer(caller, dialect, question, new AbortController().signal, listener)
+  const totals = await streamResponse(caller, dialect, question, new AbortController().signal, listener)
   return { shown, totals }
 }
 

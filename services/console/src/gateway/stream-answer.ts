@@ -6,37 +6,37 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { brokenOff, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
 import { GatewayProblem, send, type Caller } from './ask.ts'
-import type { AnswerTokens } from '../core/charge.ts'
+import type { ResponseTokens } from '../core/charge.ts'
 import { waysIn, type ChatQuestion, type Heard } from './ways-in.ts'
 
 /** What the answer's headers say. */
-export interface AnswerHead {
+export interface ResponseHead {
   upstream: string | null
   /** The lane that Auto chose, and why: `svc-research; reason=time-sensitive`. */
   smartRoute: string | null
   requestId: string | null
 }
 
-export interface AnswerListener {
-  onHead(head: AnswerHead): void
+export interface ResponseListener {
+  onHead(head: ResponseHead): void
   onText(text: string): void
   /** What the model thinks before it answers. */
   onThought(text: string): void
 }
 
-export interface AnswerTotals {
+export interface ResponseTotals {
   model: string | null
   finishReason: string | null
-  tokens: AnswerTokens | null
+  tokens: ResponseTokens | null
 }
 
-export async function streamAnswer(
+export async function streamResponse(
   caller: Caller,
   dialect: ClientDialect,
   question: ChatQuestion,
   signal: AbortSignal,
-  listener: AnswerListener,
-): Promise<AnswerTotals> {
+  listener: ResponseListener,
+): Promise<ResponseTotals> {
   const way = waysIn[dialect]
   const response = await send(caller, way.path, { method: 'POST', body: way.body(question), signal })
   const header = (name: string) => response.headers.get(name)
@@ -45,7 +45,7 @@ export async function streamAnswer(
     smartRoute: header('x-svc-smart-route'),
     requestId: header('x-request-id'),
   })
-  const totals: AnswerTotals = { model: null, finishReason: null, tokens: null }
+  const totals: ResponseTotals = { model: null, finishReason: null, tokens: null }
   for await (const data of eventsOf(response, signal)) {
     const heard = read(dialect, data)
     take(totals, heard, listener)
@@ -79,9 +79,9 @@ function read(dialect: ClientDialect, data: string): Heard {
 }
 
 function take(
-  totals: AnswerTotals,
+  totals: ResponseTotals,
   { text, thought, model, finishReason, tokens }: Heard,
-  listener: AnswerListener,
+  listener: ResponseListener,
 ): void {
   totals.model = model ?? totals.model
   totals.finishReason = finishReason ?? totals.finishReason
@@ -90,7 +90,7 @@ function take(
   if (text) listener.onText(text)
 }
 
-const NO_TOKENS: AnswerTokens = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 }
+const NO_TOKENS: ResponseTokens = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 }
 
 function parseJson(text: string): unknown {
   try {

@@ -5,7 +5,7 @@
 import { chatChunk } from '@gateway/contracts/answers'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
-import type { AnswerTokens } from '../core/charge.ts'
+import type { ResponseTokens } from '../core/charge.ts'
 
 export interface ChatQuestion {
   model: string
@@ -19,7 +19,7 @@ export interface Heard {
   thought?: string | null | undefined
   model?: string | undefined
   finishReason?: string | null | undefined
-  tokens?: Partial<AnswerTokens> | undefined
+  tokens?: Partial<ResponseTokens> | undefined
   isLast?: boolean
 }
 
@@ -93,7 +93,7 @@ const promptUsage = { input_tokens: count, cache_read_input_tokens: count, cache
 const startedMessage = z.object({ model: z.string(), usage: z.object(promptUsage) })
 
 /** Zeros tell nothing: the prompt stands at the begin, or at the end where the backend counts it then, in place of an estimate. */
-function promptIn(usage: z.infer<typeof startedMessage>['usage']): Partial<AnswerTokens> {
+function promptIn(usage: z.infer<typeof startedMessage>['usage']): Partial<ResponseTokens> {
   const { input_tokens, cache_read_input_tokens: cachedTokens, cache_creation_input_tokens: cacheWriteTokens } = usage
   const promptTokens = input_tokens + cachedTokens + cacheWriteTokens
   return promptTokens > 0 ? { promptTokens, cachedTokens, cacheWriteTokens } : {}

@@ -5,7 +5,7 @@ import { unreadable, type Problem } from '../core/explain-problem.ts'
 import { GatewayProblem } from '../gateway/ask.ts'
 import { ProblemNotice } from './problem-notice.tsx'
 
-export interface AnswerProps<Data> {
+export interface ResponseProps<Data> {
   query: UseQueryResult<Data>
   /** The heights of the content's cards, so that nothing moves when they arrive. */
   heights: readonly number[]
@@ -13,7 +13,7 @@ export interface AnswerProps<Data> {
 }
 
 /** What was asked of the gateway: on its way, here, or not to be had. What is shown already stays when a later try fails. */
-export function Answer<Data>({ query, heights, children }: AnswerProps<Data>) {
+export function Answer<Data>({ query, heights, children }: ResponseProps<Data>) {
   const { data, error } = query
   if (data === undefined && !error) {
     return (

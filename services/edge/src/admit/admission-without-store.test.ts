@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { limitsWith } from '@gateway/admission/limits-for-tests'
-import { AdmissionUnavailableError, type AdmitAsk, type EdgeAdmission } from '@gateway/admission/port'
+import { AdmissionUnavailableError, type AdmitRequest, type EdgeAdmission } from '@gateway/admission/port'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import type { LookUpReply } from '@gateway/contracts/keys-api'
 import { createLogger } from '@gateway/telemetry/logger'
@@ -12,7 +12,7 @@ const account = 'Tag12345'
 const keyHash = 'hash'
 const window = new Date().toISOString().slice(0, 7)
 
-const ask = (requestId: string, fields: Partial<AdmitAsk> = {}): AdmitAsk => ({
+const ask = (requestId: string, fields: Partial<AdmitRequest> = {}): AdmitRequest => ({
   requestId,
   account,
   keyHash,
@@ -29,7 +29,7 @@ describe('while the admission store is away', () => {
   let facts: LookUpReply
   let ledger: number
   let isAway: boolean
-  let losesAnswers: boolean
+  let losesResponses: boolean
   /** What is asked comes to the store when nobody waits for it any more. */
   let isLate: boolean
   let heardLate: (() => Promise<unknown>)[]
@@ -44,7 +44,7 @@ describe('while the admission store is away', () => {
     facts = { kind: 'active', plan: 'free', overage: false, extra: 0 }
     ledger = 0
     isAway = true
-    losesAnswers = false
+    losesResponses = false
     running = []
     shared = openMemoryAdmission()
     await shared.fill({
@@ -68,8 +68,8 @@ describe('while the admission store is away', () => {
           }
         }
         if (isAway) return () => Promise.reject(new AdmissionUnavailableError('away'))
-        if (!losesAnswers || name !== 'admit') return target[name]
-        return async (lost: AdmitAsk) => {
+        if (!losesResponses || name !== 'admit') return target[name]
+        return async (lost: AdmitRequest) => {
           await target.admit(lost)
           throw new AdmissionUnavailableError('no answer')
         }
@@ -209,7 +209,7 @@ describe('while the admission store is away', () => {
 
   test('a request that is refused here is given back to a store that may have admitted it', async () => {
     isAway = false
-    losesAnswers = true
+    losesResponses = true
     facts = { kind: 'dead' }
     expect(await kinds('a')).toEqual(['key'])
     expect(await shared.inspect(account)).toMatchObject({ running: 0 })

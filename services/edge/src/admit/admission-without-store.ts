@@ -14,8 +14,8 @@
 
 import {
   AdmissionUnavailableError,
-  type AdmitAnswer,
-  type AdmitAsk,
+  type AdmitDecision,
+  type AdmitRequest,
   type EdgeAdmission,
   type RunningLease,
 } from '@gateway/admission/port'
@@ -99,13 +99,13 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     aloneUntilMs.set(part, performance.now() + LEAVE_ALONE_MS)
   }
 
-  async function admitInStore(ask: AdmitAsk): Promise<AdmitAnswer> {
+  async function admitInStore(ask: AdmitRequest): Promise<AdmitDecision> {
     const answer = await store.admit(ask)
     refusals.note(ask.account, answer)
     return answer
   }
 
-  async function admitHere(ask: AdmitAsk, part: string): Promise<AdmitAnswer> {
+  async function admitHere(ask: AdmitRequest, part: string): Promise<AdmitDecision> {
     parts.onAdmitHere()
     const { account, keyHash, limits } = ask
     const facts = await keys.lookUp({ account, keyHash })
@@ -158,7 +158,7 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     return lost
   }
 
-  function giveBack({ account, requestId }: AdmitAsk): void {
+  function giveBack({ account, requestId }: AdmitRequest): void {
     store.finish({ account, requestId, charge: 0, tokens: 0 }).catch(() => {})
   }
 
@@ -240,12 +240,12 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
 }
 
 /** The others hold nothing of the store. */
-function runs({ takes = 'all' }: AdmitAsk): boolean {
+function runs({ takes = 'all' }: AdmitRequest): boolean {
   return takes === 'all'
 }
 
 /** At least one a minute: a limit below the number of edges would otherwise refuse everything. */
-function shareOf(limits: AdmitAsk['limits'], edgesMax: number): AdmitAsk['limits'] {
+function shareOf(limits: AdmitRequest['limits'], edgesMax: number): AdmitRequest['limits'] {
   const share = (limit: number) => Math.max(1, Math.floor(limit / edgesMax))
   return {
     requestsPerMinute: share(limits.requestsPerMinute),

@@ -5,7 +5,7 @@
  * call is repeated. The store holds nothing for a request that it does not admit.
  */
 
-import type { AdmitAnswer, AdmitAsk, PlanLimits, Standing } from '@gateway/admission/port'
+import type { AdmitDecision, AdmitRequest, PlanLimits, Standing } from '@gateway/admission/port'
 import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { HostedCalls } from '@gateway/contracts/hosted-tools'
@@ -64,13 +64,13 @@ export async function admit(
   return { plan, ...chosen, standing: answer.standing, waitedMs }
 }
 
-type Decision = Extract<AdmitAnswer, { kind: 'allow' | 'deny' }>
+type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
 
 /** Asks the store until it decides. `askOn` gets the plan that the account is believed to have; null: that is not known. */
 export async function decide(
   edge: EdgeContext,
   caller: Caller,
-  askOn: (planHint: string | null) => AdmitAsk,
+  askOn: (planHint: string | null) => AdmitRequest,
 ): Promise<{ answer: Decision; waitedMs: number }> {
   let planHint = edge.plans.planOf(caller.account)
   let waitedMs = 0
@@ -97,7 +97,7 @@ export async function decide(
 }
 
 /** Only this call is the store's; what it lacks is asked of others outside of it. */
-async function askStore(edge: EdgeContext, ask: AdmitAsk): Promise<{ answer: AdmitAnswer; tookMs: number }> {
+async function askStore(edge: EdgeContext, ask: AdmitRequest): Promise<{ answer: AdmitDecision; tookMs: number }> {
   const askedAtMs = performance.now()
   edge.intake.enter()
   try {
@@ -127,7 +127,7 @@ export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelC
   return { plan, chosen: { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) } }
 }
 
-function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitAsk {
+function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitRequest {
   const { plan, chosen } = offer ?? { plan: null, chosen: null }
   return {
     requestId,
@@ -152,7 +152,7 @@ export function limitsOf(plan: PlanConfig | null): PlanLimits {
   }
 }
 
-type Denied = Extract<AdmitAnswer, { kind: 'deny' }>
+type Denied = Extract<AdmitDecision, { kind: 'deny' }>
 
 function denial(answer: Denied, config: GatewayConfig, model: ModelConfig): GatewayError {
   if (answer.reason === 'plan') return planLimit(answer.standing.plan, config, model)

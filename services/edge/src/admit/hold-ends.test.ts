@@ -1,4 +1,4 @@
-import { AdmissionUnavailableError, type AdmitAsk, type EdgeAdmission } from '@gateway/admission/port'
+import { AdmissionUnavailableError, type AdmitRequest, type EdgeAdmission } from '@gateway/admission/port'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createLogger } from '@gateway/telemetry/logger'
 import fc from 'fast-check'
@@ -26,7 +26,7 @@ async function knownStore(): Promise<Store> {
   return store
 }
 
-function ask(requestId: string, usualTokens = 10, worstCharge = 10): AdmitAsk {
+function ask(requestId: string, usualTokens = 10, worstCharge = 10): AdmitRequest {
   return {
     requestId,
     account: ACCOUNT,

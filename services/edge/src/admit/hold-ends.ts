@@ -7,7 +7,7 @@
  * or to its lease, as it does with what runs.
  */
 
-import type { AdmitAnswer, EdgeAdmission, RequestEnd } from '@gateway/admission/port'
+import type { AdmitDecision, EdgeAdmission, RequestEnd } from '@gateway/admission/port'
 import type { Logger } from '@gateway/telemetry/logger'
 
 const HOLD_MS = 100
@@ -32,7 +32,7 @@ export function holdEnds(store: EdgeAdmission, logger: Logger): EdgeAdmission & 
   const farFromLimitsUntilMs = new Map<string, number>()
   let looking: NodeJS.Timeout | undefined
 
-  function note(account: string, answer: AdmitAnswer): void {
+  function note(account: string, answer: AdmitDecision): void {
     if (answer.kind !== 'allow' || answer.isTight) farFromLimitsUntilMs.delete(account)
     else {
       if (farFromLimitsUntilMs.size >= MAX_ACCOUNTS) farFromLimitsUntilMs.clear()

@@ -5,7 +5,7 @@
  * A look refuses only what admission would refuse at that moment. Admission itself still decides.
  */
 
-import type { AdmitAsk, Takes } from '@gateway/admission/port'
+import type { AdmitRequest, Takes } from '@gateway/admission/port'
 import { GatewayError } from '@gateway/contracts/errors'
 import { findPlan } from '@gateway/contracts/models'
 import { proveKey, type Caller } from '../credentials/authenticate.ts'
@@ -50,7 +50,7 @@ function askWith(
   requestId: string,
   planHint: string | null,
   takes: Takes,
-): AdmitAsk {
+): AdmitRequest {
   return {
     requestId,
     account: caller.account,

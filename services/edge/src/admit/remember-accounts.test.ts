@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AdmitAnswer } from '@gateway/admission/port'
+import type { AdmitDecision } from '@gateway/admission/port'
 import { rememberPlans, rememberRefusals } from './remember-accounts.ts'
 
 test('an unknown key is remembered briefly, so that it may be minted a moment later', () => {
@@ -18,7 +18,7 @@ test('a scanner with many keys does not fill the memory: the oldest are forgotte
   expect(plans.isUnknownKey('hash-10000')).toBe(true)
 })
 
-type Refusal = Extract<AdmitAnswer, { kind: 'deny'; retryAfterMs: number }>
+type Refusal = Extract<AdmitDecision, { kind: 'deny'; retryAfterMs: number }>
 const NOW = { plan: 'free', overage: false, limit: 1_000 }
 
 function refusal(reason: Refusal['reason'], retryAfterMs: number): Refusal {

@@ -5,7 +5,7 @@
  * Plans are hints: admission decides. A dead key is refused, also where a former primary of Redis still takes it for alive.
  */
 
-import type { AdmitAnswer } from '@gateway/admission/port'
+import type { AdmitDecision } from '@gateway/admission/port'
 
 const MAX_ACCOUNTS = 100_000
 const MAX_UNKNOWN_KEYS = 10_000
@@ -30,7 +30,7 @@ export function rememberPlans(nowMs: () => number = Date.now) {
   }
 }
 
-type Refusal = Extract<AdmitAnswer, { kind: 'deny'; retryAfterMs: number }>
+type Refusal = Extract<AdmitDecision, { kind: 'deny'; retryAfterMs: number }>
 
 /** Whose wait holds for whatever the account asks next; the others depend on the key, the model or the size. */
 const ABOUT_THE_ACCOUNT: ReadonlySet<Refusal['reason']> = new Set(['requests', 'day', 'allowance', 'pending'])
@@ -39,7 +39,7 @@ const LONGEST_MS = 60_000
 const MAX_REFUSALS = 10_000
 
 interface RememberedRefusals {
-  note(account: string, answer: AdmitAnswer): void
+  note(account: string, answer: AdmitDecision): void
   /** The refusal that still holds; none where the account may have more now. */
   of(account: string, now: { plan: string; overage: boolean; limit: number }): Refusal | null
 }

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { findEvents, streamForm, terminalEventOf, wholeEvents } from './event-stream.ts'
+import { findEvents, streamForm, terminalEventOf, completeEvents } from './event-stream.ts'
 
 /** The text to pass on for each piece, and in the end. */
 function passOn(pieces: string[]): string[] {
-  const events = wholeEvents()
+  const events = completeEvents()
   const passed = pieces.map((piece) => Buffer.from(events.push(Buffer.from(piece))).toString())
   return [...passed, Buffer.from(events.end()).toString()]
 }

@@ -17,14 +17,14 @@ const CR = 0x0d
 const EMPTY_LINE = Buffer.from('\n\n')
 const NOTHING = new Uint8Array(0)
 
-interface WholeEvents {
+interface CompleteEvents {
   /** The part of the stream that ends with a whole event and has not been passed on yet; often all of `bytes`, often a view. */
   push(bytes: Uint8Array): Uint8Array
   /** The stream has ended in good order: the bytes that are still held. */
   end(): Uint8Array
 }
 
-export function wholeEvents(): WholeEvents {
+export function completeEvents(): CompleteEvents {
   let held: Uint8Array[] = []
   let lineIsEmpty = true
   let afterCr = false
@@ -89,7 +89,7 @@ function endsWithEmptyLine(bytes: Uint8Array): boolean {
   return bytes[bytes.length - 1] === LF && bytes[bytes.length - 2] === LF
 }
 
-/** How many events a piece holds that `wholeEvents` passed on, and where the last of them begins. */
+/** How many events a piece holds that `completeEvents` passed on, and where the last of them begins. */
 export function findEvents(bytes: Uint8Array): { count: number; lastAt: number } {
   let count = 0
   let lastAt = 0

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderError } from '@gateway/contracts/errors'
-import { answerFailure, type AnswerFailure } from '@gateway/contracts/job'
+import { responseFailure, type ResponseFailure } from '@gateway/contracts/job'
 import { clientDialects } from '@gateway/contracts/vendors'
 import { billOf, type Departure, failureToError, type Heard, type LastWord } from './last-word.ts'
 
@@ -67,7 +67,7 @@ test('no client pays for a failure before content, and the usage of a last word 
   )
 })
 
-const failure = (fields: Partial<AnswerFailure>): AnswerFailure => ({
+const failure = (fields: Partial<ResponseFailure>): ResponseFailure => ({
   code: 'BACKEND_REFUSED',
   message: 'the backend refused the request',
   attempted: ['gpu-a', 'gpu-b'],
@@ -102,7 +102,7 @@ describe('what a client is told of a failure', () => {
   })
 
   test('a code that only a newer router knows: an internal error, in the words of the router', () => {
-    const newer = answerFailure.parse({ ...failure({}), code: 'BACKEND_ON_HOLIDAY' })
+    const newer = responseFailure.parse({ ...failure({}), code: 'BACKEND_ON_HOLIDAY' })
     expect(failureToError(newer, 'svc-instant')).toMatchObject({ code: 'INTERNAL_ERROR', message: newer.message })
   })
 

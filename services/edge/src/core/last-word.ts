@@ -6,15 +6,15 @@
  * the work of its last backend.
  */
 
-import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
+import type { ResponseEnd, ResponseFailure, ResponseHead } from '@gateway/contracts/job'
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord, UsageEvent } from '@gateway/contracts/usage-event'
 import { GatewayError } from '@gateway/contracts/errors'
 import { refusalSentence } from '@gateway/contracts/refusal-sentence'
 
 export type LastWord =
-  | { kind: 'end'; end: AnswerEnd }
-  | { kind: 'failure'; failure: AnswerFailure }
+  | { kind: 'end'; end: ResponseEnd }
+  | { kind: 'failure'; failure: ResponseFailure }
   /** The router was lost, and the job went to no other. */
   | { kind: 'lost' }
 
@@ -31,7 +31,7 @@ export interface Heard {
 }
 
 /** Who gave the answer. */
-export type Served = Pick<AnswerHead, 'backend' | 'backendModel'>
+export type Served = Pick<ResponseHead, 'backend' | 'backendModel'>
 
 export interface Charge {
   served: Served
@@ -59,7 +59,7 @@ export function billOf(word: LastWord, heard: Heard): Bill {
   }
 }
 
-function billOfEnd({ usage, attempts }: AnswerEnd, { departure, head }: Heard): Bill {
+function billOfEnd({ usage, attempts }: ResponseEnd, { departure, head }: Heard): Bill {
   const served = head ?? lastOf(attempts)
   if (!served) return NOTHING
   const delivered = departure === null && head !== null
@@ -67,7 +67,7 @@ function billOfEnd({ usage, attempts }: AnswerEnd, { departure, head }: Heard): 
   return { kind: 'charge', charge: { served, outcome, delivered, usage, attempts } }
 }
 
-function billOfFailure({ usage, attempts, clientTimedOut }: AnswerFailure, heard: Heard): Bill {
+function billOfFailure({ usage, attempts, clientTimedOut }: ResponseFailure, heard: Heard): Bill {
   const { head } = heard
   const departure = heard.departure ?? (clientTimedOut ? 'client_gone' : null)
   const isOwed = head !== null || (departure !== null && usage !== undefined)
@@ -107,7 +107,7 @@ export function errorOf(word: LastWord, lane: string): GatewayError {
 const CLIENTS_TIME_IS_OVER =
   "The request's own timeout was over before the model answered; allow more time, ask for less, or pick a faster model"
 
-export function failureToError(failure: AnswerFailure, lane: string): GatewayError {
+export function failureToError(failure: ResponseFailure, lane: string): GatewayError {
   switch (failure.code) {
     case 'UPSTREAMS_EXHAUSTED':
       if (failure.clientTimedOut) return new GatewayError('CLIENT_TIMEOUT', CLIENTS_TIME_IS_OVER)
@@ -127,7 +127,7 @@ export function failureToError(failure: AnswerFailure, lane: string): GatewayErr
 }
 
 /** What no target has refused is the gateway's own refusal. A router of release 0.1.0 does not say which. */
-function refusalError({ refusal, backendBody, message: ours }: AnswerFailure): GatewayError {
+function refusalError({ refusal, backendBody, message: ours }: ResponseFailure): GatewayError {
   if (!refusal) return new GatewayError('VALIDATION_ERROR', refusalSentence(backendBody) ?? ours)
   const { message, ...words } = refusal
   return new GatewayError('VALIDATION_ERROR', message, { refusal: words })

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
 import {
-  deriveAnswerKeys,
+  deriveResponseKeys,
   fingerprintOf,
   isFingerprintOf,
   isSameFingerprint,
   nameOf,
-  rememberAnswerKeys,
+  cacheResponseKeys,
 } from './answer-keys.ts'
 
 const secretOf = (masterKeyId: string) => ({ masterKeyId, secret: randomBytes(32).toString('base64url') })
@@ -16,7 +16,7 @@ const NEW = secretOf('ba9876543210')
 
 test('keys is asked once, by however many at the same time', async () => {
   let asked = 0
-  const source = rememberAnswerKeys({
+  const source = cacheResponseKeys({
     async answerSecrets() {
       asked++
       return { secrets: [OLD] }
@@ -29,7 +29,7 @@ test('keys is asked once, by however many at the same time', async () => {
 
 test('a failure is not remembered, and one to refresh leaves what was known', async () => {
   let answer = async () => ({ secrets: [OLD] })
-  const source = rememberAnswerKeys({ answerSecrets: () => answer() })
+  const source = cacheResponseKeys({ answerSecrets: () => answer() })
   const away = async (): Promise<never> => {
     throw new Error('keys is away')
   }
@@ -46,7 +46,7 @@ test('a failure is not remembered, and one to refresh leaves what was known', as
   expect([current.id, ...byId.keys()]).toEqual([NEW.masterKeyId, NEW.masterKeyId, OLD.masterKeyId])
 })
 
-const keys = deriveAnswerKeys({ secrets: [NEW, OLD] })
+const keys = deriveResponseKeys({ secrets: [NEW, OLD] })
 
 test('a question has the fingerprint of itself and of no other', () => {
   fc.assert(
@@ -61,15 +61,15 @@ test('a question has the fingerprint of itself and of no other', () => {
 })
 
 test('one taken before the master secret was rotated is still known, one under a dropped secret is not', () => {
-  const before = fingerprintOf(deriveAnswerKeys({ secrets: [OLD] }), ['question'])
+  const before = fingerprintOf(deriveResponseKeys({ secrets: [OLD] }), ['question'])
   expect(isFingerprintOf(keys, before, ['question'])).toBe(true)
   expect(isFingerprintOf(keys, before, ['another'])).toBe(false)
-  expect(isFingerprintOf(deriveAnswerKeys({ secrets: [NEW] }), before, ['question'])).toBeNull()
+  expect(isFingerprintOf(deriveResponseKeys({ secrets: [NEW] }), before, ['question'])).toBeNull()
 })
 
 test('two fingerprints by one key tell without the question, which may be large, whether it is the same', () => {
   const under = (secret: ReturnType<typeof secretOf>, question: string) =>
-    fingerprintOf(deriveAnswerKeys({ secrets: [secret] }), [question])
+    fingerprintOf(deriveResponseKeys({ secrets: [secret] }), [question])
   expect(isSameFingerprint(under(NEW, 'question'), under(NEW, 'question'))).toBe(true)
   expect(isSameFingerprint(under(NEW, 'question'), under(NEW, 'another'))).toBe(false)
   expect(isSameFingerprint(under(NEW, 'question'), under(OLD, 'question'))).toBeNull()

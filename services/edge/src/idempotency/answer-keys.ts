@@ -9,35 +9,35 @@ import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
 import type { SealingKeys } from '@gateway/service/sealing'
 import { type KeysClient, shareCalls } from '../clients.ts'
 
-export interface AnswerKeySource {
-  current(): Promise<AnswerKeys>
+export interface ResponseKeySource {
+  current(): Promise<ResponseKeys>
   /** Asks again: something is guarded by a key that is not known here, so the master secret has been rotated. */
-  refreshed(): Promise<AnswerKeys>
+  refreshed(): Promise<ResponseKeys>
 }
 
-export function rememberAnswerKeys(keys: Pick<KeysClient, 'answerSecrets'>): AnswerKeySource {
-  let known: AnswerKeys | null = null
+export function cacheResponseKeys(keys: Pick<KeysClient, 'answerSecrets'>): ResponseKeySource {
+  let known: ResponseKeys | null = null
   const ask = shareCalls(
     () => '',
-    async () => (known = deriveAnswerKeys(await keys.answerSecrets({}))),
+    async () => (known = deriveResponseKeys(await keys.answerSecrets({}))),
   )
 
   return { current: async () => known ?? ask({}), refreshed: () => ask({}) }
 }
 
-interface AnswerKey {
+interface ResponseKey {
   id: string
   sealingKey: Uint8Array
   fingerprintKey: Uint8Array
 }
 
-interface AnswerKeys extends SealingKeys {
-  current: AnswerKey
-  byId: ReadonlyMap<string, AnswerKey>
+interface ResponseKeys extends SealingKeys {
+  current: ResponseKey
+  byId: ReadonlyMap<string, ResponseKey>
 }
 
-export function deriveAnswerKeys({ secrets }: AnswerSecretsReply): AnswerKeys {
-  const keys = secrets.map(({ masterKeyId, secret }): AnswerKey => {
+export function deriveResponseKeys({ secrets }: AnswerSecretsReply): ResponseKeys {
+  const keys = secrets.map(({ masterKeyId, secret }): ResponseKey => {
     const derive = (purpose: string) =>
       new Uint8Array(hkdfSync('sha256', Buffer.from(secret, 'base64url'), '', purpose, 32))
     return { id: masterKeyId, sealingKey: derive('seal'), fingerprintKey: derive('fingerprint') }
@@ -50,7 +50,7 @@ export function deriveAnswerKeys({ secrets }: AnswerSecretsReply): AnswerKeys {
 /** The question as pieces, one after the other. */
 export type Question = readonly (string | Uint8Array)[]
 
-export function fingerprintOf({ current }: AnswerKeys, question: Question): string {
+export function fingerprintOf({ current }: ResponseKeys, question: Question): string {
   return `${current.id}.${mac(current, question).toString('base64url')}`
 }
 
@@ -64,7 +64,7 @@ function keyIdOf(fingerprint: string): string {
 }
 
 /** Null: it was taken with a key that is not among these. */
-export function isFingerprintOf(keys: AnswerKeys, fingerprint: string, question: Question): boolean | null {
+export function isFingerprintOf(keys: ResponseKeys, fingerprint: string, question: Question): boolean | null {
   const [id = '', taken = ''] = fingerprint.split('.')
   const key = keys.byId.get(id)
   if (!key) return null
@@ -73,7 +73,7 @@ export function isFingerprintOf(keys: AnswerKeys, fingerprint: string, question:
   return given.length === expected.length && timingSafeEqual(given, expected)
 }
 
-function mac({ fingerprintKey }: AnswerKey, question: Question): Buffer {
+function mac({ fingerprintKey }: ResponseKey, question: Question): Buffer {
   const hmac = createHmac('sha256', fingerprintKey)
   for (const piece of question) hmac.update(piece)
   return hmac.digest()

@@ -27,10 +27,10 @@ import { beginRequest, measuredOf } from '../listen/take-steps.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { renderErrors } from '../listen/render-errors.ts'
 import type { RunningRequest } from '../relay/running-requests.ts'
-import { rememberAnswerKeys } from './answer-keys.ts'
+import { cacheResponseKeys } from './answer-keys.ts'
 import { answerOnce } from './answer-once.ts'
 import { MAX_KEPT_BYTES } from './shared-answer.ts'
-import { CLAIM_LEASE_MS, trackRunningAnswers } from './running-answers.ts'
+import { CLAIM_LEASE_MS, trackRunningResponses } from './running-answers.ts'
 
 /** An edge that is lost is known to be within a fraction of a second. */
 const TUNING = { heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
@@ -117,8 +117,8 @@ async function openEdge(index: number) {
     },
     idempotency: {
       store: ownStore,
-      keys: rememberAnswerKeys({ answerSecrets: async () => secrets }),
-      running: opened.use(await trackRunningAnswers(bus, ownStore, logger)),
+      keys: cacheResponseKeys({ answerSecrets: async () => secrets }),
+      running: opened.use(await trackRunningResponses(bus, ownStore, logger)),
     },
   } as unknown as EdgeContext
 

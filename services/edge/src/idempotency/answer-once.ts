@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { type Claim, type ClaimAnswer, IdempotencyUnavailableError } from '@gateway/idempotency/port'
+import { type Claim, type ClaimResult, IdempotencyUnavailableError } from '@gateway/idempotency/port'
 import { httpClient, type HttpClient } from '../relay/http-client.ts'
 import { type Client, NO_SOURCE } from '../relay/reader.ts'
 import { invalidKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
@@ -21,8 +21,8 @@ import { fingerprintOf, isFingerprintOf, isSameFingerprint, nameOf, type Questio
 import type { EdgeContext } from '../edge.ts'
 import type { InferenceRequest } from '../read/inference-kinds.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
-import { followAnswer, joinAnswer } from './follow-answer.ts'
-import { replayAnswer } from './kept-answer.ts'
+import { followResponse, joinResponse } from './follow-answer.ts'
+import { replayResponse } from './kept-answer.ts'
 import { runClaimed } from './run-claimed.ts'
 import { CLAIM_LEASE_MS } from './running-answers.ts'
 
@@ -46,7 +46,7 @@ interface Attempt {
   giveUpAtMs: number
 }
 
-type Found = Exclude<ClaimAnswer, { kind: 'claimed' }>
+type Found = Exclude<ClaimResult, { kind: 'claimed' }>
 
 /** Resolves when the client has been answered or has left; rejects with what to answer while nothing has been sent. */
 export async function answerOnce(
@@ -138,7 +138,7 @@ async function isWanted(edge: EdgeContext, { claim, reader }: Attempt): Promise<
 const FIRST_PAUSE_MS = 25
 const MAX_PAUSE_MS = 250
 
-async function claimKey(edge: EdgeContext, claim: Claim, after: string | undefined): Promise<ClaimAnswer> {
+async function claimKey(edge: EdgeContext, claim: Claim, after: string | undefined): Promise<ClaimResult> {
   try {
     return await edge.idempotency.store.claim(claim, {
       leaseMs: CLAIM_LEASE_MS,
@@ -160,7 +160,7 @@ async function readFound(edge: EdgeContext, attempt: Attempt, found: Found, call
   }
   const { requestId } = found
   if (found.kind === 'kept') {
-    return replayAnswer(edge, { account: claim.account, name: claim.name, requestId }, found, caller, reader)
+    return replayResponse(edge, { account: claim.account, name: claim.name, requestId }, found, caller, reader)
   }
   reader.replays(requestId)
   const isAnswered = await readRunning(edge, attempt, found)
@@ -175,10 +175,10 @@ async function readRunning(
   { owner, requestId }: Extract<Found, { kind: 'running' }>,
 ): Promise<boolean> {
   if (owner !== edge.bus.processId) {
-    return followAnswer(edge, owner, { account, requestId }, reader, stream ? dialect : null)
+    return followResponse(edge, owner, { account, requestId }, reader, stream ? dialect : null)
   }
   const answer = edge.idempotency.running.find(requestId)
-  return answer !== undefined && joinAnswer(answer, reader)
+  return answer !== undefined && joinResponse(answer, reader)
 }
 
 /**

@@ -12,7 +12,7 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { EdgeContext } from '../edge.ts'
 import type { HttpClient } from '../relay/http-client.ts'
 import { openPassage } from '../relay/reader.ts'
-import type { SharedAnswer } from './shared-answer.ts'
+import type { SharedResponse } from './shared-answer.ts'
 
 /** A busy edge takes a moment; a dead one is known to be so at once. */
 const ACCEPT_TIMEOUT_MS = 1_000
@@ -22,7 +22,7 @@ const NO_BODY = new Uint8Array(0)
  * Resolves with whether the client has been answered. False: the other edge is gone or no longer has the answer, and the
  * client has seen nothing of it. `dialect`: a stream's; null where the answer is JSON.
  */
-export function followAnswer(
+export function followResponse(
   { bus, bytes }: Pick<EdgeContext, 'bus' | 'bytes'>,
   owner: string,
   request: FollowRequest,
@@ -33,7 +33,7 @@ export function followAnswer(
     const passage = openPassage(dialect, {
       reader,
       consumed: (count) => job.consumed(count),
-      hold: bytes.holdAnswer(request.account),
+      hold: bytes.reserveResponse(request.account),
       onNoRoom: () => reader.cut(noRoom()),
     })
     const over = (isAnswered: boolean): void => {
@@ -81,8 +81,8 @@ export function followAnswer(
   })
 }
 
-/** As `followAnswer`, of an answer that this edge runs. */
-export function joinAnswer(answer: SharedAnswer, reader: HttpClient): Promise<boolean> {
+/** As `followResponse`, of an answer that this edge runs. */
+export function joinResponse(answer: SharedResponse, reader: HttpClient): Promise<boolean> {
   return new Promise((resolve) => {
     const joined = { ...reader, fail: (error: GatewayError) => resolve(failJoined(reader, error)) }
     if (!answer.join(joined)) return resolve(false)

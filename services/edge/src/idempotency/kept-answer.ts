@@ -14,7 +14,7 @@ import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zli
 import { monthOf } from '@gateway/admission/month'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import type { ClaimAnswer, HeldKey } from '@gateway/idempotency/port'
+import type { ClaimResult, HeldKey } from '@gateway/idempotency/port'
 import { fromPlanUnit } from '@gateway/pricing/charge'
 import { findPlan } from '@gateway/contracts/models'
 import { keptHead, type KeptHead } from '@gateway/contracts/idempotency'
@@ -26,10 +26,10 @@ import type { HttpClient } from '../relay/http-client.ts'
 import { MAX_KEPT_BYTES } from './shared-answer.ts'
 
 /** False: it cannot be read any more and is forgotten. */
-export async function replayAnswer(
+export async function replayResponse(
   edge: EdgeContext,
   held: HeldKey,
-  kept: Extract<ClaimAnswer, { kind: 'kept' }>,
+  kept: Extract<ClaimResult, { kind: 'kept' }>,
   caller: ProvenCaller,
   reader: HttpClient,
 ): Promise<boolean> {
@@ -47,9 +47,9 @@ export async function replayAnswer(
 }
 
 /** Null: it is sealed under a master secret that keys does not hold any more, or was altered. */
-async function openKept(edge: EdgeContext, held: HeldKey, sealed: Uint8Array): Promise<KeptAnswer | null> {
+async function openKept(edge: EdgeContext, held: HeldKey, sealed: Uint8Array): Promise<StoredResponse | null> {
   try {
-    return await openAnswer(await edge.idempotency.keys.current(), held, sealed)
+    return await openResponse(await edge.idempotency.keys.current(), held, sealed)
   } catch (error) {
     if (error instanceof GatewayError) throw error
     edge.logger.error(
@@ -81,7 +81,7 @@ async function quotaNow(edge: EdgeContext, caller: ProvenCaller): Promise<Record
   return quotaHeaders({ plan: plan.slug, used, limit, windowResetAtMs: resetAtMs }, plan.unit)
 }
 
-interface KeptAnswer {
+interface StoredResponse {
   head: KeptHead
   body: Uint8Array
 }
@@ -95,7 +95,7 @@ const UNPACKING = { maxOutputLength: MAX_KEPT_BYTES + MAX_HEAD_BYTES }
 const deflate = promisify(deflateRaw)
 const inflate = promisify(inflateRaw)
 
-export async function sealAnswer(
+export async function sealResponse(
   keys: SealingKeys,
   held: HeldKey,
   head: KeptHead,
@@ -111,7 +111,7 @@ export async function sealAnswer(
 }
 
 /** Throws where it was altered, moved, or sealed under a key that is not among these. */
-export async function openAnswer(keys: SealingKeys, held: HeldKey, kept: Uint8Array): Promise<KeptAnswer> {
+export async function openResponse(keys: SealingKeys, held: HeldKey, kept: Uint8Array): Promise<StoredResponse> {
   const masterKeyId = Buffer.from(kept.subarray(0, MASTER_KEY_ID_LENGTH / 2)).toString('hex')
   const packed = open(keys, { masterKeyId, sealed: kept.subarray(MASTER_KEY_ID_LENGTH / 2) }, bindingOf(held))
   const whole =

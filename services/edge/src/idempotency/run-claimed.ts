@@ -14,8 +14,8 @@ import { lastingHeaders } from '../core/answer-headers.ts'
 import type { EdgeContext } from '../edge.ts'
 import type { Client, Reader } from '../relay/reader.ts'
 import { billedClaimOf } from './answer-keys.ts'
-import { sealAnswer } from './kept-answer.ts'
-import { shareAnswer, type WholeAnswer } from './shared-answer.ts'
+import { sealResponse } from './kept-answer.ts'
+import { shareResponse, type CompleteResponse } from './shared-answer.ts'
 
 const KEEPING = { forMs: 24 * 3_600_000, accountBytes: 64 * 1024 * 1024 }
 const TRY_AGAIN_AFTER_MS = 1_000
@@ -28,7 +28,7 @@ export function runClaimed(
   run: (client: Client, claim: string) => Promise<void>,
 ): void {
   const responseStore = keepOf(edge, claim)
-  const answer = shareAnswer(responseStore, edge.bytes.holdAnswer(claim.account))
+  const answer = shareResponse(responseStore, edge.bytes.reserveResponse(claim.account))
   edge.idempotency.running.begin(claim, answer)
   answer.join(reader)
   run(answer.client, billedClaimOf(claim))
@@ -68,9 +68,9 @@ function keepOf(edge: EdgeContext, claim: Claim) {
   }
 
   return {
-    async keep({ contentType, headers, usage, pieces }: WholeAnswer): Promise<boolean> {
+    async keep({ contentType, headers, usage, pieces }: CompleteResponse): Promise<boolean> {
       const head = { contentType, headers: lastingHeaders(headers), usage }
-      sealed = await sealAnswer(await keys.current(), claim, head, pieces)
+      sealed = await sealResponse(await keys.current(), claim, head, pieces)
       const isOurs = await tryKeep()
       failpoint('edge.answer-kept')
       return isOurs

@@ -17,7 +17,7 @@ import type { Claim, IdempotencyStore } from '@gateway/idempotency/port'
 import type { Logger } from '@gateway/telemetry/logger'
 import { NO_SOURCE, type Reader } from '../relay/reader.ts'
 import { takenOver } from '../relay/taken-over.ts'
-import type { SharedAnswer } from './shared-answer.ts'
+import type { SharedResponse } from './shared-answer.ts'
 
 /** Longer than it takes a router to notice that its edge is gone, so that nothing of a dead request runs on. */
 export const CLAIM_LEASE_MS = 5_000
@@ -28,16 +28,20 @@ const CLOSING_MS = 5_000
 
 interface Running {
   claim: Claim
-  answer: SharedAnswer
+  answer: SharedResponse
 }
 
-export interface RunningAnswers extends AsyncDisposable {
-  begin(claim: Claim, answer: SharedAnswer): void
+export interface RunningResponses extends AsyncDisposable {
+  begin(claim: Claim, answer: SharedResponse): void
   end(requestId: string): void
-  find(requestId: string): SharedAnswer | undefined
+  find(requestId: string): SharedResponse | undefined
 }
 
-export async function trackRunningAnswers(bus: Bus, store: IdempotencyStore, logger: Logger): Promise<RunningAnswers> {
+export async function trackRunningResponses(
+  bus: Bus,
+  store: IdempotencyStore,
+  logger: Logger,
+): Promise<RunningResponses> {
   const running = new Map<string, Running>()
   let onIdle = (): void => {}
 
@@ -85,7 +89,7 @@ export async function trackRunningAnswers(bus: Bus, store: IdempotencyStore, log
  * Gives an answer that runs here to another edge: as a job's frames, so that numbering, pace and the loss of either side
  * are the bus' business.
  */
-function serveFollower(job: IncomingJob, answer: SharedAnswer | undefined): void {
+function serveFollower(job: IncomingJob, answer: SharedResponse | undefined): void {
   if (answer?.join(frameReader(job))) job.accept()
   else job.reject('no such answer')
 }

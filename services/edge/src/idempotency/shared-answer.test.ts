@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
 import type { Reader, Source } from '../relay/reader.ts'
-import { MAX_KEPT_BYTES, shareAnswer, type WholeAnswer } from './shared-answer.ts'
+import { MAX_KEPT_BYTES, shareResponse, type CompleteResponse } from './shared-answer.ts'
 
 const ERROR = new GatewayError('SERVICE_UNAVAILABLE', 'broken')
 const HEADERS = { 'x-svc-upstream': 'nova' }
@@ -36,9 +36,9 @@ class TestReader implements Reader {
 }
 
 function open() {
-  const kept: WholeAnswer[] = []
+  const kept: CompleteResponse[] = []
   const state = { consumed: 0, isStopped: false, isMetered: false, isFree: false }
-  const shared = shareAnswer({
+  const shared = shareResponse({
     keep: async (answer) => kept.push(answer) > 0,
     metered: () => (state.isMetered = true),
     free: async () => void (state.isFree = true),
@@ -57,7 +57,7 @@ function joined(join: (reader: Reader) => boolean): TestReader {
   return reader
 }
 
-const WHOLE = { head: { contentType: 'text/event-stream', headers: HEADERS }, end: { headers: FINAL } }
+const COMPLETE = { head: { contentType: 'text/event-stream', headers: HEADERS }, end: { headers: FINAL } }
 
 describe('a shared answer', () => {
   test('is the same to everyone, whenever they join', () => {
@@ -76,7 +76,7 @@ describe('a shared answer', () => {
         const late = new TestReader()
         expect(shared.join(late)).toBe(true)
         const text = Buffer.concat(script.map((step) => Buffer.from(step ?? ''))).toString()
-        for (const reader of [...readers, late]) expect(reader).toMatchObject({ ...WHOLE, text })
+        for (const reader of [...readers, late]) expect(reader).toMatchObject({ ...COMPLETE, text })
       }),
     )
   })

@@ -10,7 +10,7 @@
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { type Client, type Headers, NO_SOURCE, type Reader } from '../relay/reader.ts'
-import { NOTHING_COUNTED, type AnswerHold } from '../read/bytes-in-flight.ts'
+import { NOTHING_COUNTED, type ResponseReservation } from '../read/bytes-in-flight.ts'
 
 /** Larger answers are not kept. */
 export const MAX_KEPT_BYTES = 1024 * 1024
@@ -21,12 +21,12 @@ interface Head {
 }
 
 /** An answer that has come to its end, as the store keeps it. */
-export interface WholeAnswer extends Head {
+export interface CompleteResponse extends Head {
   pieces: readonly Uint8Array[]
   usage: UsageEvent
 }
 
-export interface SharedAnswer {
+export interface SharedResponse {
   /** The relay writes the request's own answer to it. */
   readonly client: Client
   /** Gives the answer to one more reader. False: too much of it has passed already. */
@@ -43,14 +43,17 @@ type End = { headers: Headers } | { error: GatewayError }
 
 interface ResponseStore {
   /** False: another request has the key by now. */
-  keep(answer: WholeAnswer): Promise<boolean>
+  keep(answer: CompleteResponse): Promise<boolean>
   /** Its usage is stored. */
   metered(): void
   /** Nothing will be kept: the key is anyone's again. Never rejects. */
   free(): Promise<void>
 }
 
-export function shareAnswer(responseStore: ResponseStore, hold: AnswerHold = NOTHING_COUNTED): SharedAnswer {
+export function shareResponse(
+  responseStore: ResponseStore,
+  hold: ResponseReservation = NOTHING_COUNTED,
+): SharedResponse {
   const readers = new Map<Reader, { taken: number }>()
   const { promise: answered, resolve } = Promise.withResolvers<void>()
   /** The request that runs. */

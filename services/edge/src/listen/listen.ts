@@ -47,7 +47,7 @@ export async function listen(
   refuse?: RefuseUnparsed,
 ): Promise<ListeningServer> {
   let isStopping = false
-  const answers = countAnswers()
+  const answers = countResponses()
   const serve: RequestListener = (request, response) => {
     if (isStopping) response.setHeader('connection', 'close')
     answers.opened()
@@ -95,7 +95,7 @@ export async function listen(
 }
 
 /** Answers that are neither written whole nor broken off. */
-function countAnswers() {
+function countResponses() {
   let open = 0
   let noneIsLeft: (() => void) | undefined
   return {

@@ -36,12 +36,12 @@ export interface BytesInFlight {
   /** What this request holds, nothing at first. */
   hold(request: IncomingMessage, response: StepResponse): MemoryReservation
   /** For an answer that others may join: kept whole until it has ended. */
-  holdAnswer(account: string): AnswerHold
+  reserveResponse(account: string): ResponseReservation
   readonly budget: ByteBudget
   readonly work: WorkShares
 }
 
-export interface AnswerHold {
+export interface ResponseReservation {
   /** Takes what is there already. False: there is no room, and this sender has more than its part of it. */
   owe(bytes: number): boolean
   paid(bytes: number): void
@@ -61,7 +61,7 @@ export function trackBytesInFlight(totalBytes: number, networkOf: ClientNetwork,
       response.on('close', closeReservation)
       return hold
     },
-    holdAnswer: (account) => ({
+    reserveResponse: (account) => ({
       owe(bytes) {
         takeAnyway(budget, 'answers', account, bytes)
         return !isCrowding(budget, account)
@@ -110,9 +110,9 @@ export function reservationOf({ locals }: StepResponse): MemoryReservation | und
 }
 
 /** Where nothing is counted, an answer may always wait. */
-export const NOTHING_COUNTED: AnswerHold = { owe: () => true, paid() {} }
+export const NOTHING_COUNTED: ResponseReservation = { owe: () => true, paid() {} }
 
-export function answerHoldOf(response: object): AnswerHold {
+export function responseReservationOf(response: object): ResponseReservation {
   return reservationOf(response as StepResponse) ?? NOTHING_COUNTED
 }
 
@@ -120,7 +120,7 @@ function closeReservation(this: StepResponse): void {
   reservationOf(this)?.responseClosed()
 }
 
-export class MemoryReservation implements AnswerHold {
+export class MemoryReservation implements ResponseReservation {
   readonly #budget: ByteBudget
   readonly #work: WorkShares
   /** Of the event loop's time. */

@@ -140,7 +140,7 @@ export const TOKENS_PER_MINUTE =
   "It begins full and is refilled evenly: up to twice the limit can pass in 60 seconds (a full bucket and a minute's refill). What was generated counts, also of an answer whose client has left."
 
 /** Headers that answers of the inference endpoints carry. */
-export const answerHeaders: Record<string, string> = {
+export const responseHeaders: Record<string, string> = {
   'x-request-id': 'Names the request in logs and in the ledger. On every answer.',
   'x-svc-upstream': 'The serving pool that produced the answer.',
   'x-svc-dropped-params':

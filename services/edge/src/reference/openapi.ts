@@ -15,7 +15,7 @@ import {
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
 import { dialectOfPath } from '../core/read-path.ts'
-import { answerHeaders, credentials, errorMeanings, errorsOf, type Operation } from './api-reference.ts'
+import { responseHeaders, credentials, errorMeanings, errorsOf, type Operation } from './api-reference.ts'
 
 interface OpenApiDocument {
   openapi: '3.1.0'
@@ -97,7 +97,7 @@ function parametersOf({ query = [], pathParameters = [], headers = [] }: Operati
 const textOf = (schema: z.ZodType | undefined): object => (schema ? schemaOf(schema, 'input') : { type: 'string' })
 
 function success({ path, group, responseSchema, eventSchema }: Operation): object {
-  const headers = group === 'Inference' ? answerHeaders : {}
+  const headers = group === 'Inference' ? responseHeaders : {}
   return {
     description: 'Success',
     headers: Object.fromEntries(

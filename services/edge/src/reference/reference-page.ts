@@ -6,7 +6,7 @@
 import { ERROR_STATUS, type ErrorCode } from '@gateway/contracts/errors'
 import * as z from 'zod'
 import {
-  answerHeaders,
+  responseHeaders,
   credentials,
   errorMeanings,
   errorsOf,
@@ -141,7 +141,7 @@ in <code>error</code>, with the code, a message and the time to wait. So do all 
 }
 
 function headerSection(): string {
-  const rows = Object.entries(answerHeaders).map(
+  const rows = Object.entries(responseHeaders).map(
     ([name, meaning]) => `<tr><th scope="row"><code>${name}</code></th><td>${escape(meaning)}</td></tr>`,
   )
   return `<section id="headers">

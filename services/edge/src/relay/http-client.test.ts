@@ -7,7 +7,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
-import { httpClient, jsonAnswer, streamAnswer } from './http-client.ts'
+import { httpClient, jsonResponse, streamResponse } from './http-client.ts'
 import { NO_SOURCE } from './reader.ts'
 
 /** A response whose socket is full or has room, as the test says. */
@@ -54,8 +54,8 @@ function open(dialect: ClientDialect | null) {
   const count = (bytes: number): void => void (consumed += bytes)
   const answering = response as unknown as Response
   const writer = dialect
-    ? streamAnswer(answering, { dialect, requestId: 'req-1' }, count, onSilence)
-    : jsonAnswer(answering, count)
+    ? streamResponse(answering, { dialect, requestId: 'req-1' }, count, onSilence)
+    : jsonResponse(answering, count)
   return { response, writer, consumed: () => consumed }
 }
 
@@ -187,7 +187,7 @@ describe('a JSON answer', () => {
       paid: (bytes: number) => void (counted -= bytes),
     }
     const answering = Object.assign(response, { locals: { hold } })
-    const writer = jsonAnswer(answering as unknown as Response, () => {})
+    const writer = jsonResponse(answering as unknown as Response, () => {})
     writer.write(Buffer.alloc(100_000))
     expect(counted).toBe(100_000)
     writer.restart()

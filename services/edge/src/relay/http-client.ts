@@ -11,7 +11,7 @@ import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { streamForm } from '../core/event-stream.ts'
 import { measuredOf, type StepResponse } from '../listen/take-steps.ts'
-import { answerHoldOf } from '../read/bytes-in-flight.ts'
+import { responseReservationOf } from '../read/bytes-in-flight.ts'
 import { type Client, type Consumed, type Headers, NO_SOURCE } from './reader.ts'
 
 export interface HttpClient extends Client {
@@ -36,12 +36,12 @@ export function httpClient(
   const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
   let source = NO_SOURCE
   let isOver = false
-  let writer: AnswerWriter
+  let writer: ResponseWriter
 
-  function openWriter(): AnswerWriter {
+  function openWriter(): ResponseWriter {
     const consumed = (bytes: number): void => source.consumed(bytes)
-    if (!stream) return jsonAnswer(response, consumed)
-    return streamAnswer(response, { dialect, requestId: ownId }, consumed, () => source.headersOnSilence())
+    if (!stream) return jsonResponse(response, consumed)
+    return streamResponse(response, { dialect, requestId: ownId }, consumed, () => source.headersOnSilence())
   }
 
   response.once('close', () => {
@@ -91,19 +91,19 @@ export function httpClient(
 }
 
 /** Writes what the client reads. An answer that breaks after its begin never looks like a complete one. */
-type AnswerWriter = Pick<HttpClient, 'begun' | 'begin' | 'write' | 'restart' | 'finish' | 'fail'>
+type ResponseWriter = Pick<HttpClient, 'begun' | 'begin' | 'write' | 'restart' | 'finish' | 'fail'>
 
 /** A larger answer is sent as it comes; up to this it is sent whole, with its length and final headers. */
 const HELD_JSON_BYTES = 256 * 1024
 const SHORT_BYTES = 16 * 1024
 
-export function jsonAnswer(response: ServerResponse, consumed: Consumed): AnswerWriter {
+export function jsonResponse(response: ServerResponse, consumed: Consumed): ResponseWriter {
   const send = sendingTo(response, consumed)
   let held: Uint8Array[] = []
   let heldBytes = 0
   let contentType = ''
   let headersOfBegin: () => Headers = () => ({})
-  const hold = answerHoldOf(response)
+  const hold = responseReservationOf(response)
 
   return {
     begun: () => response.headersSent,
@@ -154,12 +154,12 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
 /** A stream's headers are sent by then, whether its backend has begun or not. */
 export const KEEP_ALIVE_AFTER_MS = 15_000
 
-export function streamAnswer(
+export function streamResponse(
   response: ServerResponse,
   { dialect, requestId }: { dialect: ClientDialect; requestId: string },
   consumed: Consumed,
   headersOnSilence: () => Headers,
-): AnswerWriter {
+): ResponseWriter {
   const send = sendingTo(response, consumed)
   const form = streamForm(dialect, requestId)
   const keepAlive = setInterval(() => {
@@ -207,7 +207,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 
 /** Sends bytes and reports them as consumed once the client's socket has room again. */
 function sendingTo(response: ServerResponse, consumed: Consumed): (bytes: Uint8Array) => void {
-  const hold = answerHoldOf(response)
+  const hold = responseReservationOf(response)
   let owed = 0
   response.on('drain', () => {
     consumed(owed)

@@ -11,8 +11,8 @@
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { findEvents, terminalEventOf, wholeEvents } from '../core/event-stream.ts'
-import { SPARED_BYTES, type AnswerHold } from '../read/bytes-in-flight.ts'
+import { findEvents, terminalEventOf, completeEvents } from '../core/event-stream.ts'
+import { SPARED_BYTES, type ResponseReservation } from '../read/bytes-in-flight.ts'
 
 export type Headers = Record<string, string>
 export type Consumed = (bytes: number) => void
@@ -73,7 +73,7 @@ interface PassageEnds {
   /** The router is told how many bytes the client has taken. */
   consumed: Consumed
   /** Where the bytes count that the passage holds. */
-  hold: AnswerHold
+  hold: ResponseReservation
   /** There is no room for them. */
   onNoRoom(): void
 }
@@ -97,7 +97,7 @@ function passBytes({ reader, consumed }: PassageEnds): Passage {
 const NOTHING = new Uint8Array(0)
 
 function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }: PassageEnds): Passage {
-  const whole = wholeEvents()
+  const whole = completeEvents()
   const isTerminal = terminalEventOf(dialect)
   /** From the terminal event on. */
   const ending: Uint8Array[] = []

@@ -19,7 +19,7 @@ import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../read/bytes-in-flig
 import { edgeMetrics } from '../metrics.ts'
 import { httpClient } from './http-client.ts'
 import type { Client } from './reader.ts'
-import { relayAnswer } from './relay-answer.ts'
+import { relayResponse } from './relay-answer.ts'
 import { renderErrors } from '../listen/render-errors.ts'
 import type { RunningRequest } from './running-requests.ts'
 
@@ -125,7 +125,7 @@ async function stage(
   app.get('/', async (_request, response) => {
     const client = seen(httpClient(response, job))
     await admit(response)
-    await relayAnswer(edge, { ...plan, measured: measuredOf(response) }, client)
+    await relayResponse(edge, { ...plan, measured: measuredOf(response) }, client)
   })
   app.use(renderErrors(edge))
   const server = createServer(app)
@@ -135,7 +135,7 @@ async function stage(
     await new Promise((resolve) => server.close(resolve))
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, reports, finished, running, job, metrics, answerPot: bytes.budget.pots.answers }
+  return { url, reports, finished, running, job, metrics, responseBudget: bytes.budget.pots.answers }
 }
 
 const admitted = {
@@ -170,13 +170,13 @@ function beginStream(job: IncomingJob): void {
 }
 
 /** The text so far, where the connection breaks. */
-async function readAll(response: Response): Promise<{ text: string; isWhole: boolean }> {
+async function readAll(response: Response): Promise<{ text: string; isComplete: boolean }> {
   let text = ''
   try {
     for await (const bytes of response.body!) text += Buffer.from(bytes).toString()
-    return { text, isWhole: true }
+    return { text, isComplete: true }
   } catch {
-    return { text, isWhole: false }
+    return { text, isComplete: false }
   }
 }
 
@@ -241,7 +241,7 @@ describe('a stream', () => {
       'still open',
     )
     stored.resolve()
-    expect(await reading).toEqual({ text: `${EVENT}${EVENT}data: [DONE]\n\n`, isWhole: true })
+    expect(await reading).toEqual({ text: `${EVENT}${EVENT}data: [DONE]\n\n`, isComplete: true })
     expect(reports[0]).toMatchObject({ outcome: 'completed', delivered: true, usage: USAGE, reporter: 'edge' })
     expect(finished).toEqual([{ charge: 12_000, tokens: 12 }])
     expect(running.size).toBe(0)
@@ -579,7 +579,7 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
   test('holds back no more than the process has room for while usage is stored slowly', async () => {
     const large = terminal.replace('}\n\n', `,"output":"${'x'.repeat(200_000)}"}\n\n`)
     const stored = Promise.withResolvers<void>()
-    const { url, answerPot } = await stage(
+    const { url, responseBudget } = await stage(
       (job) => {
         begin(job)
         send(job, ...content, large)
@@ -588,16 +588,16 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
       },
       { stream: true, dialect, store: () => stored.promise, mostBytes: 4_000_000 },
     )
-    const mostHeld = () => expect(answerPot.used).toBeLessThanOrEqual(answerPot.limit + large.length)
+    const mostHeld = () => expect(responseBudget.used).toBeLessThanOrEqual(responseBudget.limit + large.length)
     const reading = Array.from({ length: 20 }, async () => readAll(await fetch(url)).finally(mostHeld))
     const first = await Promise.any(reading)
     expect(lastOf(first.text)).toEqual(failed('SERVICE_UNAVAILABLE'))
     stored.resolve()
     const texts = (await Promise.all(reading)).map(({ text }) => text)
     const whole = texts.filter((text) => text.endsWith(large))
-    expect(whole.length).toBeGreaterThanOrEqual(Math.floor(answerPot.limit / large.length))
+    expect(whole.length).toBeGreaterThanOrEqual(Math.floor(responseBudget.limit / large.length))
     for (const text of texts.filter((text) => !whole.includes(text))) expect(text).not.toContain(large.slice(0, 25))
-    await expect.poll(() => answerPot).toMatchObject({ used: 0, bySender: new Map() })
+    await expect.poll(() => responseBudget).toMatchObject({ used: 0, bySender: new Map() })
   })
 
   test('whose backend failed after content ends with a failure', async () => {
@@ -693,7 +693,7 @@ describe('a JSON answer', () => {
       },
       { stream: false, routers: 2 },
     )
-    expect((await readAll(await fetch(url))).isWhole).toBe(false)
+    expect((await readAll(await fetch(url))).isComplete).toBe(false)
     expect(reports).toMatchObject([{ outcome: 'router_lost', delivered: false }])
   })
 

@@ -7,7 +7,7 @@
  */
 
 import { GatewayError } from '@gateway/contracts/errors'
-import type { AnswerEnd, AnswerFailure, AnswerHead, PlannedJob } from '@gateway/contracts/job'
+import type { ResponseEnd, ResponseFailure, ResponseHead, PlannedJob } from '@gateway/contracts/job'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chargeFor } from '@gateway/pricing/charge'
@@ -20,7 +20,7 @@ import { anthropicLimitHeaders, smartRouteHeader, standingHeaders } from '../cor
 import type { EdgeContext, Reported } from '../edge.ts'
 import type { Measured } from '../listen/take-steps.ts'
 import { type Client, openPassage, type Passage, type Source } from './reader.ts'
-import { runJob, type AnswerEvents, type JobRun, type RouterLoss } from './run-job.ts'
+import { runJob, type ResponseEvents, type JobRun, type RouterLoss } from './run-job.ts'
 import { lapse, release, settle, settleInTime, usageEvent } from './settle.ts'
 import { takenOver } from './taken-over.ts'
 
@@ -37,10 +37,10 @@ interface Relay {
 }
 
 /** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
-export function relayAnswer(edge: EdgeContext, relay: Relay, client: Client): Promise<void> {
+export function relayResponse(edge: EdgeContext, relay: Relay, client: Client): Promise<void> {
   // Its client left while it was being admitted.
   if (client.isOver()) return release(edge, relay.job)
-  new RelayedAnswer(edge, relay, client).begin()
+  new RelayedResponse(edge, relay, client).begin()
   return client.answered
 }
 
@@ -48,7 +48,7 @@ export function relayAnswer(edge: EdgeContext, relay: Relay, client: Client): Pr
 type Phase = 'wanted' | Departure | 'over'
 
 /** Stands between the job, whose answer it hears, and the client, to whom it passes the answer on. */
-class RelayedAnswer implements AnswerEvents, Source {
+class RelayedResponse implements ResponseEvents, Source {
   readonly #edge: EdgeContext
   readonly #relay: Relay
   readonly #client: Client
@@ -56,7 +56,7 @@ class RelayedAnswer implements AnswerEvents, Source {
   #phase: Phase = 'wanted'
   #run: JobRun | null = null
   /** Of the router that answers now; another router begins anew. */
-  #head: AnswerHead | null = null
+  #head: ResponseHead | null = null
   #passage: Passage
 
   constructor(edge: EdgeContext, relay: Relay, client: Client) {
@@ -93,13 +93,13 @@ class RelayedAnswer implements AnswerEvents, Source {
     if (isAnswered) intake.arrived(this.#enteredAtMs)
   }
 
-  onHead(head: AnswerHead): void {
+  onHead(head: ResponseHead): void {
     const { admitted, job, measured } = this.#relay
     this.#head = head
     if (this.#phase !== 'wanted') return
     if (measured.span.isRecorded) measured.span.set(headAttributes(head, admitted))
     if (job.stream) this.#measureBegin(head)
-    this.#client.begin(head.contentType, () => answerHeaders(this.#relay, head))
+    this.#client.begin(head.contentType, () => responseHeaders(this.#relay, head))
     failpoint('edge.answer-begun')
   }
 
@@ -117,11 +117,11 @@ class RelayedAnswer implements AnswerEvents, Source {
     return true
   }
 
-  onEnd(end: AnswerEnd): Promise<void> {
+  onEnd(end: ResponseEnd): Promise<void> {
     return this.#conclude({ kind: 'end', end })
   }
 
-  onFailure(failure: AnswerFailure): Promise<void> {
+  onFailure(failure: ResponseFailure): Promise<void> {
     return this.#conclude({ kind: 'failure', failure })
   }
 
@@ -143,7 +143,7 @@ class RelayedAnswer implements AnswerEvents, Source {
   }
 
   headersOnSilence(): Record<string, string> {
-    return answerHeaders(this.#relay, null)
+    return responseHeaders(this.#relay, null)
   }
 
   #openPassage(): Passage {
@@ -151,7 +151,7 @@ class RelayedAnswer implements AnswerEvents, Source {
     return openPassage(streamDialect(job), {
       reader: this.#client,
       consumed: (bytes) => this.#run?.consumed(bytes),
-      hold: this.#edge.bytes.holdAnswer(job.account),
+      hold: this.#edge.bytes.reserveResponse(job.account),
       onNoRoom: () => {
         if (!this.#depart('cut')) return
         this.#client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has no room for the end of this answer'))
@@ -193,7 +193,7 @@ class RelayedAnswer implements AnswerEvents, Source {
     return settleBill(this.#edge, job, bill)
   }
 
-  async #deliver(head: AnswerHead, charge: Charge): Promise<Reported | null> {
+  async #deliver(head: ResponseHead, charge: Charge): Promise<Reported | null> {
     const { job, measured } = this.#relay
     const { usage } = charge
     if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
@@ -213,7 +213,7 @@ class RelayedAnswer implements AnswerEvents, Source {
     failpoint('edge.usage-stored')
     if (rest.length > 0) this.#client.write(rest)
     if (!job.stream) this.#measureBegin(head)
-    this.#client.finish(() => answerHeaders(this.#relay, head, chargeFor(job.price, usage)))
+    this.#client.finish(() => responseHeaders(this.#relay, head, chargeFor(job.price, usage)))
     failpoint('edge.answer-ended')
     return reported
   }
@@ -225,7 +225,7 @@ class RelayedAnswer implements AnswerEvents, Source {
   }
 
   /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
-  #measureBegin({ backendMs }: AnswerHead): void {
+  #measureBegin({ backendMs }: ResponseHead): void {
     const { job, measured, endpoint } = this.#relay
     const { metrics } = this.#edge
     const tookMs = performance.now() - measured.startedAtMs
@@ -265,7 +265,7 @@ function tellLoss(edge: EdgeContext, job: PlannedJob, { router, losses, isLast }
   else edge.logger.warn(fields, 'a request has lost its router')
 }
 
-function headAttributes(head: AnswerHead, { lane }: Admitted): Attributes {
+function headAttributes(head: ResponseHead, { lane }: Admitted): Attributes {
   return {
     'gen_ai.response.model': head.backendModel,
     'gateway.lane': lane.id,
@@ -275,7 +275,11 @@ function headAttributes(head: AnswerHead, { lane }: Admitted): Attributes {
 }
 
 /** `spent`: what this request has cost, once that is known. */
-function answerHeaders({ admitted, notices, job }: Relay, head: AnswerHead | null, spent = 0): Record<string, string> {
+function responseHeaders(
+  { admitted, notices, job }: Relay,
+  head: ResponseHead | null,
+  spent = 0,
+): Record<string, string> {
   const headers: Record<string, string> = {
     ...standingHeaders(admitted.standing, admitted.plan.unit, spent),
     ...notices,

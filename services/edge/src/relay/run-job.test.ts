@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import type { Bus, IncomingJob } from '@gateway/bus/port'
-import type { AnswerEnd, AnswerFailure, JobHeader } from '@gateway/contracts/job'
+import type { ResponseEnd, ResponseFailure, JobHeader } from '@gateway/contracts/job'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../../test/planned-job.ts'
 import { runJob, type JobRun, type RouterLoss } from './run-job.ts'
@@ -43,8 +43,8 @@ function answer(job: IncomingJob): void {
 
 interface Told {
   text: string
-  end: AnswerEnd | null
-  failure: AnswerFailure | null
+  end: ResponseEnd | null
+  failure: ResponseFailure | null
   isInterrupted: boolean
   /** How many last words came: never more than one. */
   ends: number
@@ -221,7 +221,7 @@ test('a router that is lost after the answer began is told of, and nothing is re
 })
 
 test("a router's verdict is final", async () => {
-  const failure: AnswerFailure = { code: 'UPSTREAMS_EXHAUSTED', message: 'none left', attempted: ['a'], attempts: [] }
+  const failure: ResponseFailure = { code: 'UPSTREAMS_EXHAUSTED', message: 'none left', attempted: ['a'], attempts: [] }
   let taken = 0
   await startRouter((job) => {
     taken++

@@ -9,12 +9,12 @@
 import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { Bus, JobHandle } from '@gateway/bus/port'
 import {
-  answerEnd,
-  answerFailure,
-  answerHead,
-  type AnswerEnd,
-  type AnswerFailure,
-  type AnswerHead,
+  responseEnd,
+  responseFailure,
+  responseHead,
+  type ResponseEnd,
+  type ResponseFailure,
+  type ResponseHead,
   type JobHeader,
   type PlannedJob,
 } from '@gateway/contracts/job'
@@ -22,13 +22,13 @@ import { subjects } from '@gateway/contracts/subjects'
 import { MOST_LOSSES, redispatch, type Unavailability } from '../core/redispatch.ts'
 import { retryAfterMs } from '../listen/intake.ts'
 
-export interface AnswerEvents {
-  onHead(head: AnswerHead): void
+export interface ResponseEvents {
+  onHead(head: ResponseHead): void
   onData(bytes: Uint8Array): void
   /** The router keeps its last word until the promise is settled. */
-  onEnd(end: AnswerEnd): Promise<void>
+  onEnd(end: ResponseEnd): Promise<void>
   /** The router's own verdict, or `no_router` when nobody took the job in time. */
-  onFailure(failure: AnswerFailure): Promise<void>
+  onFailure(failure: ResponseFailure): Promise<void>
   /** The router was lost, and the job can go to no other. */
   onInterrupted(): void
   /** Once: the first router that was asked has taken the job, or it has not. `isAnswered` is false where the run ends before. */
@@ -59,7 +59,7 @@ export function runJob(
   planned: PlannedJob,
   body: Uint8Array,
   deadlineMs: number,
-  events: AnswerEvents,
+  events: ResponseEvents,
 ): JobRun {
   const job = new RunningJob(bus, planned, body, deadlineMs, events)
   job.offer()
@@ -73,7 +73,7 @@ class RunningJob implements JobRun {
   readonly #bus: Bus
   readonly #planned: PlannedJob
   readonly #body: Uint8Array
-  readonly #events: AnswerEvents
+  readonly #events: ResponseEvents
   readonly #deadlineAtMs: number
   readonly #headDueAtMs: number
   #stage: Stage = 'paused'
@@ -89,7 +89,7 @@ class RunningJob implements JobRun {
   /** Ends a pause or, once stopped, the wait for the last word. */
   #timer: NodeJS.Timeout | undefined
 
-  constructor(bus: Bus, planned: PlannedJob, body: Uint8Array, deadlineMs: number, events: AnswerEvents) {
+  constructor(bus: Bus, planned: PlannedJob, body: Uint8Array, deadlineMs: number, events: ResponseEvents) {
     this.#bus = bus
     this.#planned = planned
     this.#body = body
@@ -124,15 +124,15 @@ class RunningJob implements JobRun {
         },
         onHead: (bytes) => {
           this.#enter('answered')
-          this.#events.onHead(answerHead.parse(decodeJson(bytes)))
+          this.#events.onHead(responseHead.parse(decodeJson(bytes)))
         },
         onData: (bytes) => this.#events.onData(bytes),
         onEnd: (bytes) => {
-          const end = answerEnd.parse(decodeJson(bytes))
+          const end = responseEnd.parse(decodeJson(bytes))
           return this.#finish(() => this.#events.onEnd(end))
         },
         onFailure: (bytes) => {
-          const failure = answerFailure.parse(decodeJson(bytes))
+          const failure = responseFailure.parse(decodeJson(bytes))
           return this.#finish(() => this.#events.onFailure(failure))
         },
         onUnavailable: (reason, detail) => this.#offerAgain(detail === 'busy' ? 'busy' : reason),

@@ -8,7 +8,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import type { PlannedJob } from '@gateway/contracts/job'
 import type { Price } from '@gateway/contracts/usage'
-import type { WholeBill } from '@gateway/contracts/usage-event'
+import type { CompleteBill } from '@gateway/contracts/usage-event'
 import { partOf, requestAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admit/admit.ts'
@@ -25,7 +25,7 @@ import { LargeJson } from '../read/parse-json.ts'
 import { understand, type Understood } from '../read/understand.ts'
 import { retryAfterMs } from '../listen/intake.ts'
 import { endpointOf, measuredOf, type StepRequest, type StepResponse } from '../listen/take-steps.ts'
-import { relayAnswer } from '../relay/relay-answer.ts'
+import { relayResponse } from '../relay/relay-answer.ts'
 
 type Answer = (request: StepRequest, response: StepResponse, caller: Caller) => Promise<void>
 
@@ -70,7 +70,7 @@ export function infer(edge: EdgeContext, parse: InferenceKind): Answer {
       const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, asked) }
       const { body } = asked
       const relay = { admitted, notices, job, body, keyHash: caller.keyHash, deadlineMs, endpoint, measured }
-      await relayAnswer(edge, relay, client)
+      await relayResponse(edge, relay, client)
     }
 
     if (key === undefined) await run(httpClient(response, { stream: asked.stream, dialect: asked.dialect, requestId }))
@@ -142,7 +142,7 @@ function planJob(
   headersDueAtMs: number,
   traceparent: string | undefined,
   claim: string | undefined,
-): PlannedJob & WholeBill {
+): PlannedJob & CompleteBill {
   return {
     requestId,
     kind: asked.kind,

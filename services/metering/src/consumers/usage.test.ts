@@ -27,7 +27,7 @@ test('a usage event delivered three times is charged once', async () => {
 })
 
 /** With every field. */
-const WHOLE = usageEvent({
+const COMPLETE = usageEvent({
   planVersion: 7,
   claim: 'the claim',
   usage: {
@@ -73,14 +73,14 @@ function rowOf({ reporter, traceparent: _trace, usage, startedAtMs, endedAtMs, .
 }
 
 test('the event of these tests has every field of the contract', () => {
-  expect(Object.keys(WHOLE).toSorted()).toEqual(Object.keys(eventSchema.shape).toSorted())
-  expect(Object.keys(WHOLE.usage).toSorted()).toEqual(Object.keys(eventSchema.shape.usage.shape).toSorted())
+  expect(Object.keys(COMPLETE).toSorted()).toEqual(Object.keys(eventSchema.shape).toSorted())
+  expect(Object.keys(COMPLETE.usage).toSorted()).toEqual(Object.keys(eventSchema.shape.usage.shape).toSorted())
 })
 
 test('all that an event says is in its row', async () => {
-  await consumeUsage(ledger, [messageOf(WHOLE)])
+  await consumeUsage(ledger, [messageOf(COMPLETE)])
   const { rows } = await ledger.database.query('select * from metering.ledger')
-  expect(rows).toEqual([rowOf(WHOLE)])
+  expect(rows).toEqual([rowOf(COMPLETE)])
 })
 
 function otherThan(value: unknown): unknown {
@@ -91,7 +91,7 @@ function otherThan(value: unknown): unknown {
 }
 
 test('a report that replaces another replaces all that was not settled at admission', async () => {
-  const { requestId, account, keyId, plan, planVersion, unit, window, claim, traceparent: _trace, ...rest } = WHOLE
+  const { requestId, account, keyId, plan, planVersion, unit, window, claim, traceparent: _trace, ...rest } = COMPLETE
   const settledAtAdmission = { requestId, account, keyId, plan, planVersion, unit, window, claim }
   const others = {
     ...Object.fromEntries(Object.entries(rest).map(([field, value]) => [field, otherThan(value)])),
@@ -101,9 +101,9 @@ test('a report that replaces another replaces all that was not settled at admiss
   }
   await consumeUsage(ledger, [messageOf({ ...others, ...settledAtAdmission })])
   const [before] = (await ledger.database.query('select * from metering.ledger')).rows
-  await consumeUsage(ledger, [messageOf(WHOLE)])
+  await consumeUsage(ledger, [messageOf(COMPLETE)])
   const [after] = (await ledger.database.query('select * from metering.ledger')).rows
-  expect(after).toEqual({ ...rowOf(WHOLE), replaced_charge: before!['charge'] })
+  expect(after).toEqual({ ...rowOf(COMPLETE), replaced_charge: before!['charge'] })
   const kept = Object.keys(after!).filter((column) => isDeepStrictEqual(after![column], before![column]))
   const neverVoid = { voidedBy: null, voidedCharge: null }
   expect(kept.toSorted()).toEqual(Object.keys(columnsOf({ ...settledAtAdmission, ...neverVoid })).toSorted())

@@ -113,11 +113,11 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
   if (reports.length === 0) return
   await context.partitions.ensureFor(reports.map(({ event }) => event.requestId))
   try {
-    const { moved, isWhole, voided } = await recordReports(context.database, reports)
+    const { moved, isComplete, voided } = await recordReports(context.database, reports)
     failpoint('metering.reports-recorded')
     context.standing.moved(moved)
     const groups = groupByWindow(reports)
-    const isTold = isWhole && voided.length === 0
+    const isTold = isComplete && voided.length === 0
     const others = voided.map((window) => ({ ...window, included: [] }))
     await context.settlement.settle(
       isTold

@@ -99,7 +99,7 @@ export interface Recorded {
   /** The windows whose totals moved. Those of mere repetitions are not among them. */
   moved: WindowTotal[]
   /** Each report has its row now: none was a repetition or of a lower rank. */
-  isWhole: boolean
+  isComplete: boolean
   /** The windows of rows that are void for a claim of these reports, also where they were before. */
   voided: WindowName[]
 }
@@ -111,10 +111,10 @@ export async function recordReports(database: MeteringDatabase, reports: readonl
   return database.transaction().execute(async (transaction) => {
     const claims = claimsOf(reports)
     await lockClaims(transaction, claims)
-    const { moved, isWhole } = await writeReports(transaction, reports)
+    const { moved, isComplete } = await writeReports(transaction, reports)
     const byVoiding = await voidLostRuns(transaction, claims)
     const latest = new Map([...moved, ...byVoiding].map((total) => [windowKey(total), total]))
-    return { moved: [...latest.values()], isWhole, voided: await readVoided(transaction, claims) }
+    return { moved: [...latest.values()], isComplete, voided: await readVoided(transaction, claims) }
   })
 }
 
@@ -123,7 +123,7 @@ async function writeReports(database: MeteringDatabase, reports: readonly Report
   const { rows } = await record(JSON.stringify(records)).execute(database)
   return {
     moved: rows.map(({ account, window, settled, version }) => ({ account, window, settled, version })),
-    isWhole: (rows[0]?.written ?? 0) === reports.length,
+    isComplete: (rows[0]?.written ?? 0) === reports.length,
   }
 }
 

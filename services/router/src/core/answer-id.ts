@@ -8,16 +8,16 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 const PREFIXES: Record<ClientDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }
 const ANY_PREFIX = /^(?:chatcmpl-|resp_|msg_)(?=.)/s
 
-export function answerId(dialect: ClientDialect, id: string): string {
-  return isAnswerId(dialect, id) ? id : PREFIXES[dialect] + id.replace(ANY_PREFIX, '')
+export function responseId(dialect: ClientDialect, id: string): string {
+  return isResponseId(dialect, id) ? id : PREFIXES[dialect] + id.replace(ANY_PREFIX, '')
 }
 
-export function isAnswerId(dialect: ClientDialect, id: unknown): boolean {
+export function isResponseId(dialect: ClientDialect, id: unknown): boolean {
   return typeof id === 'string' && id.length > PREFIXES[dialect].length && id.startsWith(PREFIXES[dialect])
 }
 
 /** The event with another id, where the id stands in it as nearly all servers write it; else null. No other byte changes. */
-export function withAnswerId(raw: Buffer, from: string, to: string): Buffer | null {
+export function withResponseId(raw: Buffer, from: string, to: string): Buffer | null {
   for (const colon of [':', ': ']) {
     const written = `"id"${colon}${JSON.stringify(from)}`
     const at = raw.indexOf(written)

@@ -14,7 +14,7 @@ import { errorIn, generatedText, writeUsage } from './chat-chunk.ts'
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-export function parseAnswer(bytes: Buffer): JsonObject {
+export function parseResponseBody(bytes: Buffer): JsonObject {
   const value = parseObject(bytes)
   const fault = errorIn(value)
   if (fault) throw fault
@@ -33,7 +33,7 @@ export function parseObject(bytes: Buffer, parse: (text: string) => unknown = JS
   return value
 }
 
-export function checkChatAnswer(answer: JsonObject): void {
+export function checkChatResponse(answer: JsonObject): void {
   const { choices } = answer
   if (!Array.isArray(choices) || choices.length === 0) throw invalid('the answer has no choices')
   for (const choice of choices) {

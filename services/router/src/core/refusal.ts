@@ -55,12 +55,12 @@ function isOverflow(...words: (string | undefined)[]): boolean {
  */
 const PHRASE = 'prompt is too long'
 /** Anthropic's of a prompt that fits, with an answer that does not: Claude Code then asks for a shorter one. */
-const ANSWER_TOO_LONG = 'exceed context limit'
+const RESPONSE_TOO_LONG = 'exceed context limit'
 
 function overflowIn(dialect: ClientDialect, sentence: string, error: Record<string, unknown>): string {
   if (sentence.includes(PHRASE)) return sentence
   if (dialect !== 'messages') return `${sentence} (${PHRASE})`
-  if (sentence.includes(ANSWER_TOO_LONG)) return sentence
+  if (sentence.includes(RESPONSE_TOO_LONG)) return sentence
   const numbers = numbersIn(sentence, error)
   return numbers
     ? `${PHRASE}: ${numbers.asked} tokens > ${numbers.most} maximum. ${sentence}`

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { shareAmong, shareOfLimit, WHOLE, type Heard } from './share-limit.ts'
+import { shareAmong, shareOfLimit, COMPLETE, type Heard } from './share-limit.ts'
 
 const counts = fc.record({
   limit: fc.integer({ min: 1, max: 100 }),
@@ -47,6 +47,6 @@ test('every router comes to a place of its own among the live ones, and leaves w
 })
 
 test('a router alone has everything', () => {
-  expect(shareAmong('a', new Map(), 0)).toEqual(WHOLE)
-  expect(shareOfLimit(7, 'gpu', WHOLE)).toBe(7)
+  expect(shareAmong('a', new Map(), 0)).toEqual(COMPLETE)
+  expect(shareOfLimit(7, 'gpu', COMPLETE)).toBe(7)
 })

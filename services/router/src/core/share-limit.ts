@@ -23,7 +23,7 @@ export interface Heard {
   leaving?: Readonly<Record<string, number>> | undefined
 }
 
-export const WHOLE: Share = { index: 0, of: 1, held: {} }
+export const COMPLETE: Share = { index: 0, of: 1, held: {} }
 
 export function shareOfLimit(limit: number, backend: string, { index, of, held }: Share): number {
   const shared = Math.max(0, limit - (held[backend] ?? 0))

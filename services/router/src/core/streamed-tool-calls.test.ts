@@ -5,7 +5,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { StreamedToolCalls, wholeToolCalls } from './whole-record.ts'
+import { StreamedToolCalls, completeToolCalls } from './whole-record.ts'
 
 interface Piece {
   index?: number
@@ -112,12 +112,12 @@ describe('streamed calls', () => {
 
 test('the calls of a whole message get an id each, where they have none', () => {
   const bare = [{ function: { name: 'look' } }, { id: '', type: 'function' }, { id: 'own', type: 'function' }]
-  expect(wholeToolCalls(bare, 'chatcmpl-1', 0)).toEqual([
+  expect(completeToolCalls(bare, 'chatcmpl-1', 0)).toEqual([
     { id: expect.stringMatching(OWN_ID), type: 'function', function: { name: 'look' } },
     { id: expect.stringMatching(OWN_ID), type: 'function' },
     { id: 'own', type: 'function' },
   ])
-  expect(wholeToolCalls(bare.slice(2), 'chatcmpl-1', 0)).toBeNull()
+  expect(completeToolCalls(bare.slice(2), 'chatcmpl-1', 0)).toBeNull()
 })
 
 const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
@@ -125,7 +125,7 @@ const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) 
 test('arguments are a text, also of a server that writes them as an object', () => {
   const call = { index: 0, id: 'c', type: 'function', function: { name: 'look', arguments: { at: [1, null] } } }
   const whole = { ...call, function: { name: 'look', arguments: '{"at":[1,null]}' } }
-  expect(wholeToolCalls([call], 'chatcmpl-1', 0)).toEqual([whole])
+  expect(completeToolCalls([call], 'chatcmpl-1', 0)).toEqual([whole])
   const chunk = (piece: object) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] })
   expect(new StreamedToolCalls('chatcmpl-1').whole(chunk(call))).toEqual(chunk(whole))
 })

@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import type { JsonObject } from '@gateway/contracts/json'
 import { VENDOR_PROFILES } from '../vendors/index.ts'
-import { wholeAnswer, wholeChunk } from './whole-record.ts'
+import { completeResponse, completeChunk } from './whole-record.ts'
 
 const NAME = { id: 'chatcmpl-own', created: 1_790_000_000, model: 'of-the-target' }
 const USAGE = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }
@@ -58,7 +58,7 @@ interface Case {
   content: string[]
   complete(record: JsonObject): JsonObject | null
 }
-const answer = (kind: JobKind) => (record: JsonObject) => wholeAnswer(kind, record, NAME)
+const answer = (kind: JobKind) => (record: JsonObject) => completeResponse(kind, record, NAME)
 const CASES: Case[] = [
   {
     kind: 'chat',
@@ -67,7 +67,7 @@ const CASES: Case[] = [
     content: ['choices', 'message'],
     complete: answer('chat'),
   },
-  { kind: 'chat', whole: CHUNK, schema: chatChunk, content: [], complete: (chunk) => wholeChunk(chunk, NAME) },
+  { kind: 'chat', whole: CHUNK, schema: chatChunk, content: [], complete: (chunk) => completeChunk(chunk, NAME) },
   {
     kind: 'embeddings',
     whole: EMBEDDINGS,
@@ -115,7 +115,7 @@ describe.each(CASES)('a record of $kind', ({ whole, schema, content, complete })
 })
 
 test.each([
-  ['a chunk', wholeChunk, CHUNK, null],
+  ['a chunk', completeChunk, CHUNK, null],
   ['an answer', answer('chat'), COMPLETION, 'stop'],
 ])('the finish reason of %s is never an empty text', (_, complete, record, expected) => {
   const [choice] = record.choices
@@ -135,11 +135,11 @@ describe('parts of a text, as Mistral writes them,', () => {
   ])('%j are texts', (content, expected) => {
     const [choice] = CHUNK.choices
     const chunk = { ...CHUNK, choices: [{ ...choice, delta: { content } }] }
-    expect(wholeChunk(chunk, NAME)).toEqual({ ...CHUNK, choices: [{ ...choice, delta: expected }] })
+    expect(completeChunk(chunk, NAME)).toEqual({ ...CHUNK, choices: [{ ...choice, delta: expected }] })
     const [said] = COMPLETION.choices
     const answered = { ...COMPLETION, choices: [{ ...said, message: { role: 'assistant', content } }] }
     const message = { role: 'assistant', ...expected }
-    expect(wholeAnswer('chat', answered, NAME)).toEqual({ ...COMPLETION, choices: [{ ...said, message }] })
+    expect(completeResponse('chat', answered, NAME)).toEqual({ ...COMPLETION, choices: [{ ...said, message }] })
   })
 })
 
@@ -148,9 +148,9 @@ test.each([
   ['milliseconds', 1_744_857_525_254, 1_744_857_525],
   ['a text', '2026-11-23', NAME.created],
 ])('a time told in %s is one in seconds', (_, created, expected) => {
-  expect(wholeAnswer('chat', { ...COMPLETION, created }, NAME)).toEqual({ ...COMPLETION, created: expected })
-  expect(wholeAnswer('images', { ...IMAGES, created }, NAME)).toEqual({ ...IMAGES, created: expected })
-  expect(wholeChunk({ ...CHUNK, created }, NAME)).toEqual({ ...CHUNK, created: expected })
+  expect(completeResponse('chat', { ...COMPLETION, created }, NAME)).toEqual({ ...COMPLETION, created: expected })
+  expect(completeResponse('images', { ...IMAGES, created }, NAME)).toEqual({ ...IMAGES, created: expected })
+  expect(completeChunk({ ...CHUNK, created }, NAME)).toEqual({ ...CHUNK, created: expected })
 })
 
 test.each<[string, JobKind, vendor: VendorName | '', JsonObject, JsonObject]>([
@@ -187,18 +187,18 @@ test.each<[string, JobKind, vendor: VendorName | '', JsonObject, JsonObject]>([
 ])('usage %s is completed', (_, kind, vendor, usage, expected) => {
   const record = { ...(kind === 'chat' ? COMPLETION : EMBEDDINGS), usage }
   const usageRules = vendor === '' ? {} : VENDOR_PROFILES[vendor].usage
-  expect(wholeAnswer(kind, record, { ...NAME, usageRules })).toEqual({ ...record, usage: expected })
+  expect(completeResponse(kind, record, { ...NAME, usageRules })).toEqual({ ...record, usage: expected })
 })
 
 test('a chunk that holds filters alone, with empty names, is named', () => {
   const filters = { id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [{}] }
-  expect(wholeChunk(filters, NAME)).toEqual({ ...filters, ...NAME, object: 'chat.completion.chunk' })
+  expect(completeChunk(filters, NAME)).toEqual({ ...filters, ...NAME, object: 'chat.completion.chunk' })
 })
 
 test('a choice without a reason has stopped, or calls tools', () => {
   const message = { role: 'assistant', content: null, tool_calls: [{ id: 't', type: 'function' }] }
   const choices = [{ message }, { message: { role: 'assistant', content: 'Hi' } }]
-  expect(wholeAnswer('chat', { ...COMPLETION, choices }, NAME)).toMatchObject({
+  expect(completeResponse('chat', { ...COMPLETION, choices }, NAME)).toMatchObject({
     choices: [
       { index: 0, finish_reason: 'tool_calls' },
       { index: 1, finish_reason: 'stop' },

@@ -8,19 +8,19 @@
 import type { JobKind } from '@gateway/contracts/job'
 import { isFinished, textOf, thoughtsOf, readUsage, writeUsage, type UsageRules } from './chat-chunk.ts'
 import { type JsonObject, isObject, membersOf, plainNumber, wordOf } from '@gateway/contracts/json'
-import { answerId, isAnswerId } from './answer-id.ts'
+import { responseId, isResponseId } from './answer-id.ts'
 import { endingOf } from './finish-reasons.ts'
 import { newId } from './tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */
-export interface AnswerName {
+export interface ResponseNames {
   id: string
   /** Unix seconds. */
   created: number
   model: string
 }
 
-export interface Identity extends AnswerName {
+export interface Identity extends ResponseNames {
   /** How the backend's usage is read, where its vendor counts in its own way. */
   usageRules?: UsageRules
 }
@@ -29,16 +29,16 @@ type Completed = JsonObject | null
 type Complete = (record: JsonObject, identity: Identity) => Completed
 
 const COMPLETE: Record<JobKind, Complete> = {
-  chat: wholeCompletion,
-  embeddings: wholeEmbeddings,
-  images: wholeImages,
+  chat: completeCompletion,
+  embeddings: completeEmbeddings,
+  images: completeImages,
 }
 
-export function wholeAnswer(kind: JobKind, answer: JsonObject, identity: Identity): Completed {
+export function completeResponse(kind: JobKind, answer: JsonObject, identity: Identity): Completed {
   return COMPLETE[kind](answer, identity)
 }
 
-function wholeCompletion(answer: JsonObject, identity: Identity): Completed {
+function completeCompletion(answer: JsonObject, identity: Identity): Completed {
   const gaps = { ...named(answer, 'chat.completion', identity), ...usageGap(answer, 'chat', identity) }
   const choices = filledItems(answer.choices, (choice, position) => ({
     ...indexGap(choice, position),
@@ -49,7 +49,7 @@ function wholeCompletion(answer: JsonObject, identity: Identity): Completed {
 }
 
 /** On the way of every streamed chunk. */
-export function wholeChunk(chunk: JsonObject, identity: AnswerName): Completed {
+export function completeChunk(chunk: JsonObject, identity: ResponseNames): Completed {
   const gaps = named(chunk, 'chat.completion.chunk', identity)
   const choices = Array.isArray(chunk.choices) ? filledItems(chunk.choices, chunkGaps) : []
   if (choices !== null) gaps.choices = choices
@@ -78,7 +78,7 @@ function textGaps(said: JsonObject): JsonObject | null {
   return { content: textOf(said.content), ...(thoughts !== '' && { reasoning_content: thoughts }) }
 }
 
-function wholeEmbeddings(answer: JsonObject, identity: Identity): Completed {
+function completeEmbeddings(answer: JsonObject, identity: Identity): Completed {
   const gaps: JsonObject = { ...usageGap(answer, 'embeddings', identity) }
   if (answer.object !== 'list') gaps.object = 'list'
   if (!isName(answer.model)) gaps.model = identity.model
@@ -86,18 +86,18 @@ function wholeEmbeddings(answer: JsonObject, identity: Identity): Completed {
   return filled(answer, data === null ? gaps : { ...gaps, data })
 }
 
-function wholeImages(answer: JsonObject, identity: Identity): Completed {
+function completeImages(answer: JsonObject, identity: Identity): Completed {
   const gaps: JsonObject = { ...usageGap(answer, 'images', identity) }
   const created = secondsOf(answer.created, identity.created)
   if (created !== answer.created) gaps.created = created
   return filled(answer, gaps)
 }
 
-function named(record: JsonObject, object: string, { id, created: now, model }: AnswerName): JsonObject {
+function named(record: JsonObject, object: string, { id, created: now, model }: ResponseNames): JsonObject {
   const gaps: JsonObject = {}
   const created = secondsOf(record.created, now)
   if (!isName(record.id)) gaps.id = id
-  else if (!isAnswerId('chat', record.id)) gaps.id = answerId('chat', String(record.id))
+  else if (!isResponseId('chat', record.id)) gaps.id = responseId('chat', String(record.id))
   if (record.object !== object) gaps.object = object
   if (created !== record.created) gaps.created = created
   if (!isName(record.model)) gaps.model = model
@@ -107,11 +107,11 @@ function named(record: JsonObject, object: string, { id, created: now, model }: 
 /** Usage that a backend counted under other names, without a sum, or with a sum that is not that of its parts. */
 function usageGap({ usage }: JsonObject, kind: JobKind, { usageRules }: Identity): JsonObject | null {
   if (!isObject(usage)) return null
-  const whole = wholeUsage(usage, kind, usageRules)
+  const whole = completeUsage(usage, kind, usageRules)
   return whole && { usage: whole }
 }
 
-export function wholeUsage(usage: JsonObject, kind: JobKind, rules?: UsageRules): Completed {
+export function completeUsage(usage: JsonObject, kind: JobKind, rules?: UsageRules): Completed {
   const counted = readUsage(usage, rules)
   if (counted === null) return null
   const gaps: JsonObject = writeUsage(counted, kind)
@@ -124,13 +124,13 @@ export function wholeUsage(usage: JsonObject, kind: JobKind, rules?: UsageRules)
   return { ...usage, ...gaps }
 }
 
-function messageGap(message: unknown, answerId: string, choice: number): JsonObject | null {
+function messageGap(message: unknown, responseId: string, choice: number): JsonObject | null {
   if (!isObject(message)) return null
   const gaps: JsonObject = {}
   if (!isName(message.role)) gaps.role = 'assistant'
   if (message.content === undefined) gaps.content = null
   Object.assign(gaps, textGaps(message))
-  const calls = wholeToolCalls(message.tool_calls, answerId, choice)
+  const calls = completeToolCalls(message.tool_calls, responseId, choice)
   if (calls !== null) gaps.tool_calls = calls
   return isEmpty(gaps) ? null : { message: { ...message, ...gaps } }
 }
@@ -196,9 +196,9 @@ function isEmpty(gaps: JsonObject): boolean {
 }
 
 /** Tool calls of a whole message: each has an `id`, and its arguments are a text. */
-export function wholeToolCalls(calls: unknown, answerId: string, choice: number): unknown[] | null {
+export function completeToolCalls(calls: unknown, responseId: string, choice: number): unknown[] | null {
   return filledItems(calls, (call, position) => ({
-    ...callGaps(call, ownIdOf(answerId, choice, position)),
+    ...callGaps(call, ownIdOf(responseId, choice, position)),
     ...argumentsGap(call),
   }))
 }
@@ -217,9 +217,9 @@ function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
   return gaps
 }
 
-/** `answerId` makes the ids unique. */
-function ownIdOf(answerId: string, choice: unknown, index: number): string {
-  return newId(`${answerId} ${wordOf(choice)} ${index}`)
+/** `responseId` makes the ids unique. */
+function ownIdOf(responseId: string, choice: unknown, index: number): string {
+  return newId(`${responseId} ${wordOf(choice)} ${index}`)
 }
 
 interface Call {
@@ -245,8 +245,8 @@ export class StreamedToolCalls {
   #answerId: string
   #choices = new Map<unknown, Calls>()
 
-  constructor(answerId: string) {
-    this.#answerId = answerId
+  constructor(responseId: string) {
+    this.#answerId = responseId
   }
 
   /** The chunk with whole calls. */

@@ -105,7 +105,7 @@ describe.each(PAIRS)('for a client of %s at a backend of %s', (client, target) =
       fc.property(id, (given) => {
         const { dialect, identity, echo } = opened(client, target)
         const bytes = Buffer.from(JSON.stringify(answerBy(target, given).plain))
-        const answer = JSON.parse(dialect.readAnswer('chat', bytes, identity, echo).bytes.toString()) as Json
+        const answer = JSON.parse(dialect.readBackendResponse('chat', bytes, identity, echo).bytes.toString()) as Json
         expect(answer.id).toMatch(new RegExp(`^${PREFIXES[client]}.`))
       }),
     )

@@ -30,7 +30,7 @@ function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number
 }
 
 function answerTo(message: object) {
-  const { bytes, usage } = anthropic.readAnswer('chat', Buffer.from(JSON.stringify(message)), IDENTITY)
+  const { bytes, usage } = anthropic.readBackendResponse('chat', Buffer.from(JSON.stringify(message)), IDENTITY)
   return { json: JSON.parse(bytes.toString()) as OpenAiJson, usage }
 }
 
@@ -257,7 +257,9 @@ describe('a plain answer', () => {
     ['no message', '{"ok":true}'],
     ['unfinished', JSON.stringify({ ...message, stop_reason: null })],
   ])('that is %s is the backend’s fault', (_, body) => {
-    expect(catchFault(() => anthropic.readAnswer('chat', Buffer.from(body), IDENTITY)).kind).toBe('invalid_answer')
+    expect(catchFault(() => anthropic.readBackendResponse('chat', Buffer.from(body), IDENTITY)).kind).toBe(
+      'invalid_answer',
+    )
   })
 })
 

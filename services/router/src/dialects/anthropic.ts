@@ -16,7 +16,7 @@ import { messages } from './messages.ts'
 export const anthropic: ChatDialect = {
   headers: messages.headers,
   request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
-  readAnswer: (_, bytes, identity, echo) => readMessage(bytes, identity, jsonBy(echo)),
+  readBackendResponse: (_, bytes, identity, echo) => readMessage(bytes, identity, jsonBy(echo)),
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: ({ identity, echo }) => new MessagesStream(identity, jsonBy(echo)),

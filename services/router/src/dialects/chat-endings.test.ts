@@ -20,7 +20,7 @@ function plain(reason: unknown, hasCalls: boolean): unknown {
   const message = { role: 'assistant', content: hasCalls ? null : 'Hi', ...(hasCalls ? { tool_calls: [CALL] } : {}) }
   const choices = [{ index: 0, message, finish_reason: reason }]
   const bytes = Buffer.from(JSON.stringify({ ...NAME, object: 'chat.completion', choices }))
-  const { choices: read } = JSON.parse(openai.readAnswer('chat', bytes, IDENTITY).bytes.toString()) as {
+  const { choices: read } = JSON.parse(openai.readBackendResponse('chat', bytes, IDENTITY).bytes.toString()) as {
     choices: Choice[]
   }
   return read[0]!.finish_reason
@@ -84,6 +84,6 @@ test('every end is one of OpenAI’s words, and a stream tells what a plain answ
 test('a backend of messages that ends a call by end_turn has called a tool', () => {
   const content = [{ type: 'tool_use', id: 't', name: 'f', input: {} }]
   const message = { type: 'message', id: 'msg_1', role: 'assistant', model: 'm', content, stop_reason: 'end_turn' }
-  const { json } = anthropic.readAnswer('chat', Buffer.from(JSON.stringify(message)), IDENTITY, undefined)
+  const { json } = anthropic.readBackendResponse('chat', Buffer.from(JSON.stringify(message)), IDENTITY, undefined)
   expect(json.choices).toMatchObject([{ finish_reason: 'tool_calls' }])
 })

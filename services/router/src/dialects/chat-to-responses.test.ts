@@ -194,7 +194,8 @@ const CALLS = [
   { id: 'c2', type: 'custom', custom: { name: 'patch', input: '*** Begin' } },
 ]
 
-const read = (response: Json) => chatToResponses.readAnswer('chat', Buffer.from(JSON.stringify(response)), identity)
+const read = (response: Json) =>
+  chatToResponses.readBackendResponse('chat', Buffer.from(JSON.stringify(response)), identity)
 
 describe('a response', () => {
   test('is a chat completion with its text, reasoning, calls, probabilities and usage', () => {

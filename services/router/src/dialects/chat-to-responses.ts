@@ -16,7 +16,7 @@ import { responses } from './responses.ts'
 export const chatToResponses: ChatDialect = {
   headers: responses.headers,
   request: (question) => ({ path: '/responses', ...writeResponsesRequest(question) }),
-  readAnswer: (_, bytes, identity) => readResponse(bytes, identity),
+  readBackendResponse: (_, bytes, identity) => readResponse(bytes, identity),
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: ({ identity }) => new ResponsesToChatStream(identity),

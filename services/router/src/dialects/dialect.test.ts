@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { clientDialects, targetDialects } from '@gateway/contracts/vendors'
-import { addText, KEPT_CHARACTERS, noText, scaleToWhole } from './dialect.ts'
+import { addText, KEPT_CHARACTERS, noText, scaleToInteger } from './dialect.ts'
 import { wayTo } from './dialects.ts'
 
 test('an usual answer is kept whole, and counted as it is', () => {
@@ -10,7 +10,7 @@ test('an usual answer is kept whole, and counted as it is', () => {
       const text = noText()
       for (const piece of pieces) addText(text, piece)
       expect(text).toEqual({ kept: pieces.join(''), length: pieces.join('').length })
-      expect(scaleToWhole(text, tokens)).toBe(tokens)
+      expect(scaleToInteger(text, tokens)).toBe(tokens)
     }),
   )
 })
@@ -20,7 +20,7 @@ test('of an endless one only the beginning is kept, and the rest is counted by i
   for (let piece = 0; piece < 1_000; piece++) addText(text, 'word '.repeat(1_000))
   expect(text.kept.length).toBe(KEPT_CHARACTERS)
   expect(text.length).toBe(5_000_000)
-  expect(scaleToWhole(text, KEPT_CHARACTERS / 5)).toBe(1_000_000)
+  expect(scaleToInteger(text, KEPT_CHARACTERS / 5)).toBe(1_000_000)
 })
 
 const SAY = { messages: [{ role: 'user', content: 'Hello' }] }

@@ -19,11 +19,11 @@ export interface Dialect {
   headers(apiKey: string | undefined): Record<string, string>
   request(question: Question): BackendRequest
   /** A whole answer as the client's JSON. Throws `BackendFault` when it is none. */
-  readAnswer(kind: JobKind, bytes: Buffer, identity: Identity, echo?: unknown): PlainAnswer
+  readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity, echo?: unknown): PlainResponse
   /** chat: what was generated, for counting tokens where the backend did not. */
   textOf(answer: JsonObject): string
   /** The bytes of an answer that lacks its usage, with one. */
-  withUsage(answer: PlainAnswer, usage: TokenUsage, kind: JobKind): Buffer
+  withUsage(answer: PlainResponse, usage: TokenUsage, kind: JobKind): Buffer
   readStream(options: StreamOptions): StreamReading
   /** A backend's error body in OpenAI's shape, whatever the client's dialect; null where it holds no object. */
   readErrorBody(body: string): string | null
@@ -61,7 +61,7 @@ export interface BackendRequest {
   echo?: unknown
 }
 
-export interface PlainAnswer {
+export interface PlainResponse {
   bytes: Buffer
   json: JsonObject
   usage: TokenUsage | null
@@ -145,7 +145,7 @@ export function addText(text: GeneratedText, piece: string): void {
 }
 
 /** Tokens of all of it, where those of the kept part are known. */
-export function scaleToWhole({ kept, length }: GeneratedText, tokensKept: number): number {
+export function scaleToInteger({ kept, length }: GeneratedText, tokensKept: number): number {
   return kept.length === length ? tokensKept : Math.round((tokensKept * length) / kept.length)
 }
 

@@ -125,7 +125,7 @@ describe.each(PAIRS)('of %s at a backend of %s', (client, target) => {
         const seen = stream
           ? argumentsIn(client, streamed(dialect, echo, events))
           : valuesOf(
-              dialect.readAnswer('chat', Buffer.from(plain), IDENTITY, echo).bytes.toString(),
+              dialect.readBackendResponse('chat', Buffer.from(plain), IDENTITY, echo).bytes.toString(),
               client === 'messages' ? 'input' : 'arguments',
             ).at(-1)
         expect(seen).toEqual(asTexts(object))

@@ -390,7 +390,7 @@ describe('a whole answer', () => {
     },
   })
   const read = (answer: object, echo = { showsThinking: true }) =>
-    dialect.readAnswer('chat', Buffer.from(JSON.stringify(answer)), IDENTITY, echo)
+    dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(answer)), IDENTITY, echo)
 
   test('is a message, with the cached part of the prompt apart', () => {
     const { bytes, usage } = read(completion({ content: 'Hello' }, 'stop'))

@@ -87,7 +87,7 @@ describe('a whole answer', () => {
     stop_sequence: null,
     usage: { input_tokens: 3, output_tokens: 4, cache_read_input_tokens: 5, cache_creation_input_tokens: 6 },
   }
-  const read = (answer: object) => messages.readAnswer('chat', Buffer.from(JSON.stringify(answer)), IDENTITY)
+  const read = (answer: object) => messages.readBackendResponse('chat', Buffer.from(JSON.stringify(answer)), IDENTITY)
 
   test('travels as it came; its usage counts both ways through the cache', () => {
     const { bytes, usage } = read(whole)

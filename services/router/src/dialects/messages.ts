@@ -9,11 +9,11 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { type JsonObject, isObject, parseExactly, wordOf } from '@gateway/contracts/json'
-import { answerId, isAnswerId } from '../core/answer-id.ts'
+import { responseId, isResponseId } from '../core/answer-id.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { fitChat } from '../core/parameter-support.ts'
 import type { Identity } from '../core/whole-record.ts'
-import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
+import type { Dialect, PlainResponse, Question, StreamOptions, StreamReading } from './dialect.ts'
 import {
   parseMessage,
   textOfMessage,
@@ -32,7 +32,7 @@ import { PLAIN_POLICIES } from '../vendors/policies.ts'
 export const messages: Dialect = {
   headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
   request: (question) => ({ path: '/messages', ...writeBody(question) }),
-  readAnswer: (_, bytes, identity) => readAnswer(bytes, identity),
+  readBackendResponse: (_, bytes, identity) => readBackendResponse(bytes, identity),
   textOf: textOfMessage,
   withUsage: ({ json }, usage) => Buffer.from(JSON.stringify({ ...json, usage: writeMessagesUsage(usage) })),
   readStream: (options) => new MessagesPassing(options),
@@ -53,15 +53,15 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
   }
 }
 
-function readAnswer(bytes: Buffer, identity: Identity): PlainAnswer {
+function readBackendResponse(bytes: Buffer, identity: Identity): PlainResponse {
   const json = parseMessage(bytes)
-  const whole = wholeMessage(json, identity)
+  const whole = completeMessage(json, identity)
   const usage = readMessagesUsage(json.usage)
   return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
 }
 
 /** Null where nothing is missing. */
-function wholeMessage(message: JsonObject, { id, model }: Identity): JsonObject | null {
+function completeMessage(message: JsonObject, { id, model }: Identity): JsonObject | null {
   const whole = { id, type: 'message', role: 'assistant', model, stop_sequence: null }
   const gaps = Object.entries(whole).filter(([name]) => message[name] === undefined || message[name] === '')
   const named = { ...Object.fromEntries(gaps), ...idGap(message.id, id) }
@@ -70,8 +70,8 @@ function wholeMessage(message: JsonObject, { id, model }: Identity): JsonObject 
 
 /** Other servers of the API than Anthropic's have ids of their own kind. */
 function idGap(told: unknown, own: string): JsonObject | null {
-  if (isAnswerId('messages', told)) return null
-  return { id: answerId('messages', typeof told === 'string' && told !== '' ? told : own) }
+  if (isResponseId('messages', told)) return null
+  return { id: responseId('messages', typeof told === 'string' && told !== '' ? told : own) }
 }
 
 class MessagesPassing implements StreamReading {

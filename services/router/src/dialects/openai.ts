@@ -22,16 +22,16 @@ import {
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
-import { checkChatAnswer, generatedTextOf, parseAnswer, parseObject, withUsage } from '../core/plain-answer.ts'
+import { checkChatResponse, generatedTextOf, parseResponseBody, parseObject, withUsage } from '../core/plain-answer.ts'
 import { isObject, type JsonObject, mayHoldExactNumbers, parseExactly } from '@gateway/contracts/json'
-import { answerId, isAnswerId, withAnswerId } from '../core/answer-id.ts'
+import { responseId, isResponseId, withResponseId } from '../core/answer-id.ts'
 import { readErrorBody } from '../core/error-answer.ts'
 import {
   StreamedToolCalls,
-  wholeAnswer,
-  wholeChunk,
-  wholeUsage,
-  type AnswerName,
+  completeResponse,
+  completeChunk,
+  completeUsage,
+  type ResponseNames,
   type Identity,
 } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -45,7 +45,7 @@ import {
   addText,
   type ChatDialect,
   type ChatReading,
-  type PlainAnswer,
+  type PlainResponse,
   type Question,
   type StreamOptions,
 } from './dialect.ts'
@@ -60,7 +60,7 @@ const PATHS: Record<JobKind, string> = {
 export const openai: ChatDialect = {
   headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
   request: (question) => ({ path: PATHS[question.kind], ...writeBody(question) }),
-  readAnswer,
+  readBackendResponse,
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: (options) => new OpenAiStream(options),
@@ -105,11 +105,11 @@ function skipWhitespace(bytes: Buffer, from: number): number {
   return at
 }
 
-function readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnswer {
-  const json = parseAnswer(bytes)
-  if (kind === 'chat') checkChatAnswer(json)
+function readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity): PlainResponse {
+  const json = parseResponseBody(bytes)
+  if (kind === 'chat') checkChatResponse(json)
   const usage = readUsage(json.usage, identity.usageRules)
-  const whole = wholeAnswer(kind, json, identity) && wholeAnswer(kind, exactly(kind, json, bytes), identity)
+  const whole = completeResponse(kind, json, identity) && completeResponse(kind, exactly(kind, json, bytes), identity)
   return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
 }
 
@@ -133,7 +133,7 @@ class OpenAiStream implements ChatReading {
   #usageEvent: Buffer | null = null
   #calls: StreamedToolCalls
   /** The last chunk names those that lack a name: chunks of one stream have one `id`. */
-  #last: Chunk & AnswerName
+  #last: Chunk & ResponseNames
   #isFirst = true
   /** The first chunk, where it holds neither a name nor a choice (Azure's filters): it waits for the second one's name. */
   #nameless: Chunk | null = null
@@ -161,7 +161,7 @@ class OpenAiStream implements ChatReading {
     const chunk = this.#take(event)
     if (chunk === null) return []
     if (this.#nameless === null) return [chunk]
-    const named = wholeChunk(this.#nameless, this.#last)!
+    const named = completeChunk(this.#nameless, this.#last)!
     this.#nameless = null
     return [named, chunk]
   }
@@ -186,15 +186,15 @@ class OpenAiStream implements ChatReading {
       }
     }
     let own = this.#rename(chunk, event)
-    let gaps = wholeChunk(own, this.#last)
+    let gaps = completeChunk(own, this.#last)
     if ((gaps !== null || choicesOf(chunk).some(hasCalls)) && mayHoldExactNumbers(event.data)) {
       own = parseExactly(event.data) as Chunk
-      gaps = wholeChunk(own, this.#last)
+      gaps = completeChunk(own, this.#last)
     }
     this.#own = own
     const named = gaps ?? own
     const whole = this.#calls.whole(named) ?? named
-    this.#last = whole as Chunk & AnswerName
+    this.#last = whole as Chunk & ResponseNames
     const choices = choicesOf(chunk)
     for (const choice of choices) this.#readChoice(choice)
     // Moonshot's, beside its last finish reason (earendil-works/pi#2017, 2026-03-10).
@@ -205,8 +205,8 @@ class OpenAiStream implements ChatReading {
     this.#readUsage(isOfOne ? this.#withFormerChoices(chunk.usage) : chunk.usage)
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
     if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
-    const isWhole = whole === own && this.#told === chunk.usage
-    this.#usageEvent = isWhole ? (this.#ownBytes ?? event.raw) : writeChunk({ ...whole, usage: this.#told })
+    const isComplete = whole === own && this.#told === chunk.usage
+    this.#usageEvent = isComplete ? (this.#ownBytes ?? event.raw) : writeChunk({ ...whole, usage: this.#told })
     return null
   }
 
@@ -214,9 +214,9 @@ class OpenAiStream implements ChatReading {
   #rename(chunk: Chunk, { raw }: SseEvent): Chunk {
     const { id } = chunk
     this.#ownBytes = null
-    if (typeof id !== 'string' || id === '' || isAnswerId('chat', id)) return chunk
-    const own = answerId('chat', id)
-    this.#ownBytes = withAnswerId(raw, id, own)
+    if (typeof id !== 'string' || id === '' || isResponseId('chat', id)) return chunk
+    const own = responseId('chat', id)
+    this.#ownBytes = withResponseId(raw, id, own)
     return this.#ownBytes === null ? chunk : { ...chunk, id: own }
   }
 
@@ -226,7 +226,7 @@ class OpenAiStream implements ChatReading {
     const choices = [...this.#unfinished].map((index) => {
       return { index, delta: {}, finish_reason: this.#calls.hasCalls(index) ? 'tool_calls' : 'stop' }
     })
-    return wholeChunk({ choices }, this.#last)
+    return completeChunk({ choices }, this.#last)
   }
 
   cut(): Buffer {
@@ -239,7 +239,7 @@ class OpenAiStream implements ChatReading {
     this.#usageEvent = null
     const open = this.#unfinished.size > 0 ? [...this.#unfinished] : [0]
     const choices = open.map((index) => ({ index, delta: {}, finish_reason: 'length' }))
-    return wholeChunk({ choices }, this.#last)!
+    return completeChunk({ choices }, this.#last)!
   }
 
   #withFormerChoices(told: Record<string, unknown>): Record<string, unknown> {
@@ -254,7 +254,7 @@ class OpenAiStream implements ChatReading {
     const usage = readUsage(told, this.#usageRules)
     if (usage === null) return
     noteUsage(this.progress, usage)
-    this.#told = wholeUsage(told, 'chat', this.#usageRules) ?? told
+    this.#told = completeUsage(told, 'chat', this.#usageRules) ?? told
     this.#usageEvent = null
   }
 

@@ -14,7 +14,7 @@ import type {
   ChatDialect,
   ChatReading,
   Dialect,
-  PlainAnswer,
+  PlainResponse,
   Question,
   StreamOptions,
   StreamReading,
@@ -48,13 +48,13 @@ export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect
   return {
     headers: (apiKey) => target.headers(apiKey),
     request: (question) => writeRequest(front, target, question),
-    readAnswer(kind, bytes, identity, echo) {
+    readBackendResponse(kind, bytes, identity, echo) {
       const own = echo as Echo & OfTarget
-      const { json, usage } = target.readAnswer(kind, bytes, identity, own.ofTarget)
-      return plainAnswer(front.readCompletion(json, usage, own, identity), usage)
+      const { json, usage } = target.readBackendResponse(kind, bytes, identity, own.ofTarget)
+      return plainResponse(front.readCompletion(json, usage, own, identity), usage)
     },
     textOf: (answer) => front.textOf(answer),
-    withUsage: ({ json }, usage) => plainAnswer(front.withUsage(json, usage), usage).bytes,
+    withUsage: ({ json }, usage) => plainResponse(front.withUsage(json, usage), usage).bytes,
     readStream(options) {
       const own = options.echo as Echo & OfTarget
       const inner = target.readStream({ ...options, includeUsage: false, echo: own.ofTarget })
@@ -79,7 +79,7 @@ function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Quest
   }
 }
 
-function plainAnswer(json: JsonObject, usage: TokenUsage | null): PlainAnswer {
+function plainResponse(json: JsonObject, usage: TokenUsage | null): PlainResponse {
   return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
 }
 

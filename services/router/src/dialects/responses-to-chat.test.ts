@@ -672,7 +672,7 @@ describe('a plain answer', () => {
       fc.property(answer.map(inPlainOrder), (generated) => {
         const { echo } = write({ input: 'x', tools: TOOLS, reasoning: { summary: generated.summary } })
         const bytes = Buffer.from(JSON.stringify(completionOf(generated)))
-        const { json, usage } = overOpenAi.readAnswer('chat', bytes, IDENTITY, echo)
+        const { json, usage } = overOpenAi.readBackendResponse('chat', bytes, IDENTITY, echo)
         const streamed = eventsIn(relayed(generated)).at(-1) as unknown as { response: Json }
         expect(json).toEqual(streamed.response)
         expect(usage).toMatchObject({ promptTokens: 11, completionTokens: 7 })
@@ -688,7 +688,7 @@ describe('a plain answer', () => {
     const called = { id: 'c', type: 'function', function: { name: 'look', arguments: '' } }
     const choices = [{ index: 0, message: { content: null, tool_calls: [called] }, finish_reason: finish }]
     const bytes = Buffer.from(JSON.stringify({ choices }))
-    const { json } = overOpenAi.readAnswer('chat', bytes, IDENTITY, echo)
+    const { json } = overOpenAi.readBackendResponse('chat', bytes, IDENTITY, echo)
     expect(json.output).toMatchObject([{ type: 'function_call', arguments: args }])
   })
 
@@ -696,7 +696,7 @@ describe('a plain answer', () => {
     const request = { input: 'x', instructions: 'i', tools: TOOLS, metadata: { a: 'b' }, temperature: 0.2, store: true }
     const { echo } = write(request)
     const completion = completionOf({ pieces: [{ content: 'Hi' }], finish: 'stop', summary: null })
-    const { json } = overOpenAi.readAnswer('chat', Buffer.from(JSON.stringify(completion)), IDENTITY, echo)
+    const { json } = overOpenAi.readBackendResponse('chat', Buffer.from(JSON.stringify(completion)), IDENTITY, echo)
     expect(json).toMatchObject({
       id: 'resp_0193',
       object: 'response',
@@ -719,7 +719,7 @@ describe('a plain answer', () => {
       { call: 2, args: '{}' },
     ]
     const bytes = Buffer.from(JSON.stringify(completionOf({ pieces, finish: 'tool_calls', summary: null })))
-    expect(overOpenAi.readAnswer('chat', bytes, IDENTITY, echo).json.output).toMatchObject([
+    expect(overOpenAi.readBackendResponse('chat', bytes, IDENTITY, echo).json.output).toMatchObject([
       { type: 'custom_tool_call', name: 'patch', call_id: 'call_1', input: '*** Begin' },
       { type: 'function_call', name: 'ask', namespace: 'team', call_id: 'call_2', arguments: '{}' },
     ])
@@ -736,7 +736,7 @@ describe('a plain answer', () => {
       stop_reason: 'max_tokens',
       usage: { input_tokens: 3, output_tokens: 2 },
     }
-    const { json } = overAnthropic.readAnswer('chat', Buffer.from(JSON.stringify(message)), IDENTITY, echo)
+    const { json } = overAnthropic.readBackendResponse('chat', Buffer.from(JSON.stringify(message)), IDENTITY, echo)
     expect(json).toMatchObject({
       model: 'claude',
       status: 'incomplete',
@@ -753,7 +753,7 @@ describe('a plain answer', () => {
       finish: 'stop',
       summary: null,
     })
-    const read = overOpenAi.readAnswer('chat', Buffer.from(JSON.stringify(completion)), IDENTITY, echo)
+    const read = overOpenAi.readBackendResponse('chat', Buffer.from(JSON.stringify(completion)), IDENTITY, echo)
     expect(read.usage).toBeNull()
     expect(overOpenAi.textOf(read.json)).toBe('Hi there')
     const counted = { promptTokens: 4, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }

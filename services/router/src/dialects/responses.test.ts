@@ -71,14 +71,18 @@ describe('a request', () => {
 describe('a plain answer', () => {
   test('keeps its bytes', () => {
     const bytes = Buffer.from(JSON.stringify({ id: 'resp_1', status: 'completed', output: [], usage: USAGE }))
-    const read = responses.readAnswer('chat', bytes, IDENTITY)
+    const read = responses.readBackendResponse('chat', bytes, IDENTITY)
     expect(read.bytes).toBe(bytes)
     expect(read.usage).toEqual(COUNTED)
   })
 
   test('without usage gets one', () => {
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }]
-    const read = responses.readAnswer('chat', Buffer.from(JSON.stringify({ status: 'completed', output })), IDENTITY)
+    const read = responses.readBackendResponse(
+      'chat',
+      Buffer.from(JSON.stringify({ status: 'completed', output })),
+      IDENTITY,
+    )
     expect(read.usage).toBeNull()
     expect(responses.textOf(read.json)).toBe('Hi')
     expect(JSON.parse(responses.withUsage(read, COUNTED, 'chat').toString())).toMatchObject({
@@ -94,14 +98,14 @@ describe('a plain answer', () => {
     ['invalid_image_format', 400],
   ])('that failed by %s is a failure with status %i', (code, status) => {
     const failed = { status: 'failed', output: [], error: { code, message: 'no' } }
-    const read = () => responses.readAnswer('chat', Buffer.from(JSON.stringify(failed)), IDENTITY)
+    const read = () => responses.readBackendResponse('chat', Buffer.from(JSON.stringify(failed)), IDENTITY)
     expect(read).toThrow(expect.objectContaining({ kind: 'error_event' }) as Error)
     const { event } = { event: { type: 'response.failed', sequence_number: 1, response: failed } }
     expect(() => relayed([CREATED, event])).toThrow(expect.objectContaining({ status }) as Error)
   })
 
   test('that is no response is none', () => {
-    expect(() => responses.readAnswer('chat', Buffer.from('{"choices":[]}'), IDENTITY)).toThrow(BackendFault)
+    expect(() => responses.readBackendResponse('chat', Buffer.from('{"choices":[]}'), IDENTITY)).toThrow(BackendFault)
   })
 })
 

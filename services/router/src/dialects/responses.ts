@@ -11,8 +11,8 @@ import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
 import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core/billed-beside.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
-import { invalid, parseAnswer, parseObject } from '../core/plain-answer.ts'
-import { answerId, isAnswerId } from '../core/answer-id.ts'
+import { invalid, parseResponseBody, parseObject } from '../core/plain-answer.ts'
+import { responseId, isResponseId } from '../core/answer-id.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import type { Identity } from '../core/whole-record.ts'
 import {
@@ -20,7 +20,7 @@ import {
   noProgress,
   noteUsage,
   type Dialect,
-  type PlainAnswer,
+  type PlainResponse,
   type Question,
   type StreamReading,
 } from './dialect.ts'
@@ -37,7 +37,7 @@ export const responses: Dialect = {
     const { body, dropped } = stripParameters(priced.body, question.policy ?? PLAIN_POLICIES.responses)
     return { path: '/responses', body: writeBody({ ...question, body }), dropped: [...priced.dropped, ...dropped] }
   },
-  readAnswer: (_, bytes, identity) => readResponse(bytes, identity),
+  readBackendResponse: (_, bytes, identity) => readResponse(bytes, identity),
   textOf: generatedTextOf,
   withUsage: ({ bytes }, usage) => Buffer.from(JSON.stringify(withUsage(parseObject(bytes, parseExactly), usage))),
   readStream: ({ identity }) => new ResponsesStream(identity),
@@ -67,19 +67,19 @@ function isLost({ type, id, encrypted_content: encrypted, content }: JsonObject)
   return wordOf(id).startsWith(OWN_THOUGHT) || !Array.isArray(content) || content.length === 0
 }
 
-function readResponse(bytes: Buffer, identity: Identity): PlainAnswer {
+function readResponse(bytes: Buffer, identity: Identity): PlainResponse {
   const json = parseResponse(bytes)
   const usage = readUsage(json.usage)
   const calls = callsMember(callsOfResponse(json))
   const counted = { usage: usage && { ...usage, ...calls }, ...calls }
-  if (isAnswerId('responses', json.id)) return { bytes, json, ...counted }
+  if (isResponseId('responses', json.id)) return { bytes, json, ...counted }
   const named = { ...parseObject(bytes, parseExactly), id: ownId(json.id, identity) }
   return { bytes: Buffer.from(JSON.stringify(named)), json: named, ...counted }
 }
 
 /** Throws `BackendFault` where the response failed or is none. */
 export function parseResponse(bytes: Buffer): JsonObject {
-  const json = parseAnswer(bytes)
+  const json = parseResponseBody(bytes)
   if (!Array.isArray(json.output)) throw invalid('the answer has no output')
   if (json.status === 'failed' || json.status === 'cancelled') throw failureOf(json)
   return json
@@ -87,7 +87,7 @@ export function parseResponse(bytes: Buffer): JsonObject {
 
 /** Other servers of the API than OpenAI's have ids of their own kind. */
 function ownId(told: unknown, { id }: Identity): string {
-  return answerId('responses', typeof told === 'string' && told !== '' ? told : id)
+  return responseId('responses', typeof told === 'string' && told !== '' ? told : id)
 }
 
 /** The types of `openai` 7.55 (2026) name no others that a request can be blamed for. */
@@ -176,7 +176,7 @@ class ResponsesStream implements StreamReading {
   #named(sent: SseEvent): SseEvent {
     if (!sent.data.includes('"response":') || sent.data.includes('"response":{"id":"resp_')) return sent
     const event = readEvent(sent.data)
-    if (event === null || !isObject(event.response) || isAnswerId('responses', event.response.id)) return sent
+    if (event === null || !isObject(event.response) || isResponseId('responses', event.response.id)) return sent
     const response = { ...event.response, id: ownId(event.response.id, this.#identity) }
     const data = JSON.stringify({ ...event, response })
     return { ...sent, data, raw: Buffer.from(`${sent.name === null ? '' : `event: ${sent.name}\n`}data: ${data}\n\n`) }

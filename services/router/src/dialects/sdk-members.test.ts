@@ -498,8 +498,8 @@ describe.each(CASES)('of a request in $client for a backend of $target', (of) =>
       const [withMember, silent = []] = owners[owner]!
       for (const { name, type, isList } of sdk.membersOf(owner)) {
         const isSilent = silent.includes(name) && !HOLDERS.has(name)
-        const isWhole = !silent.includes(name) && ['told', 'refused'].includes(fateOfMember(of, owner, name))
-        if (isSilent || isWhole || VERBATIM.has(name)) continue
+        const isComplete = !silent.includes(name) && ['told', 'refused'].includes(fateOfMember(of, owner, name))
+        if (isSilent || isComplete || VERBATIM.has(name)) continue
         for (const kind of sdk.interfacesIn(type, owner)) {
           if (owners[kind]) {
             seen.add(kind)

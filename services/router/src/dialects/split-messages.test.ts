@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseSplitter } from '../core/sse-events.ts'
-import { ANSWER_TOOL } from './anthropic/tools.ts'
+import { RESPONSE_TOOL } from './anthropic/tools.ts'
 import { wayTo } from './dialects.ts'
 
 type Json = Record<string, unknown>
@@ -66,9 +66,9 @@ function eventsOf(blocks: Block[], cuts: Cut[]): Json[] {
     const delta = (given: Json) => ({ type: 'content_block_delta', index, delta: given })
     const stop = isStopped ? [{ type: 'content_block_stop', index }] : []
     if (block.type === 'tool_use') {
-      const isWhole = atStart > 0
-      const text = isWhole ? '' : JSON.stringify(block.input)
-      const start = { ...written(block, index), input: isWhole ? block.input : {} }
+      const isComplete = atStart > 0
+      const text = isComplete ? '' : JSON.stringify(block.input)
+      const start = { ...written(block, index), input: isComplete ? block.input : {} }
       const deltas = pieces(text, pieceLength).map((partial_json) => delta({ type: 'input_json_delta', partial_json }))
       return [{ type: 'content_block_start', index, content_block: start }, ...deltas, ...stop]
     }
@@ -119,7 +119,7 @@ function plain(client: ClientDialect, blocks: Block[], asked: Asked): Seen {
     stop_sequence: null,
     usage: { input_tokens: 1, output_tokens: 2 },
   }
-  return readPlain(client, dialect.readAnswer('chat', Buffer.from(JSON.stringify(whole)), IDENTITY, echo).json)
+  return readPlain(client, dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(whole)), IDENTITY, echo).json)
 }
 
 function readPlain(client: ClientDialect, answer: Json): Seen {
@@ -283,5 +283,5 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 
 /** Where the model must answer by our tool, it calls no other. */
 function asAnswer(block: Block): Block {
-  return block.type === 'tool_use' ? { ...block, name: ANSWER_TOOL } : block
+  return block.type === 'tool_use' ? { ...block, name: RESPONSE_TOOL } : block
 }

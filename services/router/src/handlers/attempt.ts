@@ -51,7 +51,7 @@ export async function attempt(failoverState: FailoverState, halfOpenAttempt: Hal
     if (run.job.aborted) throw run.job.aborted
     const response = await call.exchange.response
     if (response.status >= 300) throw await readRefusal(response, call.exchange, wayOf(target, run.header).dialect)
-    const usage = await relayAnswer(failoverState, call, slot, response)
+    const usage = await relayResponse(failoverState, call, slot, response)
     router.places.noteSuccess(slot)
     if (target.state.trouble) tellRecovery(target, router.logger)
     outcome = 'served'
@@ -141,7 +141,7 @@ function maxTokensFor(run: JobContext, target: Target): number | undefined {
   return Math.max(1, Math.min(defaultMaxTokens, target.contextWindow - promptTokensEstimate))
 }
 
-async function relayAnswer(
+async function relayResponse(
   failoverState: FailoverState,
   call: Call,
   slot: Slot,
@@ -170,7 +170,7 @@ async function readInstead(
 ): Promise<BackendFault> {
   const bytes = await readShort(exchange)
   try {
-    wayOf(target, run.header).dialect.readAnswer(run.header.kind, bytes, identityOf(run, target), echo)
+    wayOf(target, run.header).dialect.readBackendResponse(run.header.kind, bytes, identityOf(run, target), echo)
   } catch (fault) {
     if (fault instanceof BackendFault && fault.kind === 'error_event') return fault
   }

@@ -18,7 +18,7 @@ import { isUsable, type BackendRegistry, type Target } from '../fleet.ts'
 
 const WITHIN_MS = 2_000
 const MOST_AT_ONCE = 8
-const LARGEST_ANSWER_BYTES = 16 * 1024
+const LARGEST_RESPONSE_BYTES = 16 * 1024
 const ABSENT_FOR_MS = 3_600_000
 const FAILED_FOR_MS = 30_000
 /** The endpoint is not there: the server, or the proxy before it, does not know the path. */
@@ -87,7 +87,7 @@ async function ask(target: Target, question: CountTokensQuestion, withinMs: numb
   try {
     const { status } = await exchange.response
     if (status !== 200) throw new BackendFault('status', `the backend answered with status ${status}`, { status })
-    return readCount(await exchange.readAll(LARGEST_ANSWER_BYTES))
+    return readCount(await exchange.readAll(LARGEST_RESPONSE_BYTES))
   } catch (fault) {
     exchange.abort(fault)
     throw fault

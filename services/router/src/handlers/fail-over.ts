@@ -5,7 +5,7 @@
  * something there is no other target, and a failure is told as one.
  */
 
-import type { AnswerEnd, AnswerFailure } from '@gateway/contracts/job'
+import type { ResponseEnd, ResponseFailure } from '@gateway/contracts/job'
 import { requestFields } from '@gateway/telemetry/tracing'
 import { earn } from '../core/attempts.ts'
 import { BackendFault, isContextOverflow, isLeftWaiting, isRequestsOwnFault } from '../core/backend-fault.ts'
@@ -17,7 +17,7 @@ import { attempt, attribution } from './attempt.ts'
 import { learnRejections, nextRepeat, nextUntried, type FailoverState, type Next } from './next-attempt.ts'
 import { failureOf, hasClientTimedOut, type BoundJob, type JobContext } from './run.ts'
 
-export type Outcome = AnswerEnd | AnswerFailure
+export type Outcome = ResponseEnd | ResponseFailure
 
 export async function failOver(run: BoundJob, pool: TargetPool, router: RouterContext): Promise<Outcome> {
   const failoverState: FailoverState = {
@@ -120,7 +120,7 @@ function canLargerTargetHelp(fault: BackendFault, refused: Target, { capable, fa
 async function giveUp(
   { run, capable }: FailoverState,
   reason: 'exhausted' | 'busy' | 'stopping',
-): Promise<AnswerFailure> {
+): Promise<ResponseFailure> {
   if (reason === 'stopping') return failureOf(run, 'SERVICE_UNAVAILABLE', 'This part of the service is stopping')
   if (hasClientTimedOut(run)) {
     const usage = await run.cutOff?.usage()
@@ -134,12 +134,12 @@ async function giveUp(
   return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable', advice)
 }
 
-function incapable(run: JobContext): AnswerFailure {
+function incapable(run: JobContext): ResponseFailure {
   const needs = run.header.needs.join(', ')
   return failureOf(run, 'BACKEND_REFUSED', `No backend of this model can do what is asked: ${needs}`)
 }
 
-function refusal(run: JobContext, fault: BackendFault): AnswerFailure {
+function refusal(run: JobContext, fault: BackendFault): ResponseFailure {
   return failureOf(run, 'BACKEND_REFUSED', 'The backend refused the request', {
     ...(fault.status === undefined ? {} : { backendStatus: fault.status }),
     ...(fault.body === undefined ? {} : { backendBody: fault.body }),

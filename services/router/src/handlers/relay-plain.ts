@@ -5,11 +5,11 @@
 import { DEFAULT_DIMENSIONS } from '@gateway/contracts/config'
 import { objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { LARGEST_ANSWER_BYTES } from '../answer-memory.ts'
+import { LARGEST_RESPONSE_BYTES } from '../answer-memory.ts'
 import { inlineImages, type Hold } from '../clients/images.ts'
 import { countsOneChoice, generatedText } from '../core/chat-chunk.ts'
 import { checkEmbeddings, imageSources } from '../core/plain-answer.ts'
-import type { Dialect, PlainAnswer } from '../dialects/dialect.ts'
+import type { Dialect, PlainResponse } from '../dialects/dialect.ts'
 import { wayOf, type Target } from '../fleet.ts'
 import type { RouterContext } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
@@ -33,17 +33,17 @@ const PIECE_BYTES = 256 * 1024
 export async function relayPlain(
   run: BoundJob,
   call: Call,
-  { tokens, answerMemory }: Pick<RouterContext, 'tokens' | 'answerMemory'>,
+  { tokens, responseMemory }: Pick<RouterContext, 'tokens' | 'answerMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
   const { target, exchange } = call
-  using held = answerMemory.open()
+  using held = responseMemory.open()
   const timeoutPolicy = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
   const hold = (bytes: number) => held.add(bytes, timeoutPolicy)
-  const received = await exchange.readAll(LARGEST_ANSWER_BYTES, hold)
+  const received = await exchange.readAll(LARGEST_RESPONSE_BYTES, hold)
   endWaiting(run, call)
   const { dialect } = wayOf(target, run.header)
-  const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target), call.echo)
+  const read = dialect.readBackendResponse(run.header.kind, received, identityOf(run, target), call.echo)
   const known = usageTold(run, read, dialect)
   if (known) call.usage = telling(withSound(known, run))
   const answer = await fulfil(run, target, read, hold)
@@ -60,7 +60,7 @@ export async function relayPlain(
 }
 
 /** What the contract asks beyond the backend's own JSON. */
-async function fulfil(run: BoundJob, target: Target, answer: PlainAnswer, hold: Hold): Promise<PlainAnswer> {
+async function fulfil(run: BoundJob, target: Target, answer: PlainResponse, hold: Hold): Promise<PlainResponse> {
   const changed = await changedForm(run, target, answer, hold)
   return changed ? { ...answer, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : answer
 }
@@ -68,7 +68,7 @@ async function fulfil(run: BoundJob, target: Target, answer: PlainAnswer, hold: 
 async function changedForm(
   run: BoundJob,
   target: Target,
-  { json }: PlainAnswer,
+  { json }: PlainResponse,
   hold: Hold,
 ): Promise<Record<string, unknown> | null> {
   switch (run.header.kind) {
@@ -91,7 +91,7 @@ function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, en
 }
 
 /** The backend's own figures; those that count nothing of a prompt, a text or a picture are none. */
-function usageTold({ header }: JobContext, { usage, json }: PlainAnswer, dialect: Dialect): TokenUsage | null {
+function usageTold({ header }: JobContext, { usage, json }: PlainResponse, dialect: Dialect): TokenUsage | null {
   if (usage === null || header.kind === 'embeddings') return usage
   if (header.kind === 'chat' && usage.promptTokens === 0) return null
   if (usage.completionTokens > 0) return usage
@@ -99,7 +99,7 @@ function usageTold({ header }: JobContext, { usage, json }: PlainAnswer, dialect
 }
 
 /** Where the backend has counted the first choice alone, the others have as many tokens for their length. */
-async function ofAllChoices(told: TokenUsage, { json }: PlainAnswer, tokens: TokenCounter): Promise<TokenUsage> {
+async function ofAllChoices(told: TokenUsage, { json }: PlainResponse, tokens: TokenCounter): Promise<TokenUsage> {
   const choices = objectsOf(json.choices)
   if (choices.length < 2 || !countsOneChoice(json)) return told
   const counts = await Promise.all(choices.map(({ message }) => tokens.count(generatedText(message))))
@@ -112,7 +112,7 @@ async function ofAllChoices(told: TokenUsage, { json }: PlainAnswer, tokens: Tok
 /** The backend's own figure, or ours. */
 async function completionTokens(
   { header, body }: BoundJob,
-  { usage, json }: PlainAnswer,
+  { usage, json }: PlainResponse,
   dialect: Dialect,
   tokens: TokenCounter,
 ): Promise<number> {
@@ -128,7 +128,7 @@ async function completionTokens(
 }
 
 /** Some servers answer fewer pictures than were asked for. */
-function tokensOfPictures(reservedTokens: number, body: Uint8Array, { data }: PlainAnswer['json']): number {
+function tokensOfPictures(reservedTokens: number, body: Uint8Array, { data }: PlainResponse['json']): number {
   const { n: asked } = JSON.parse(Buffer.from(body).toString()) as { n?: number }
   const answered = imageSources({ data }).length
   return Math.round(reservedTokens * Math.min(1, answered / (asked ?? 1)))

@@ -7,13 +7,13 @@
  */
 
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
-import { FREE_BYTES, type AnswerMemory, type HeldAnswer } from '../answer-memory.ts'
+import { FREE_BYTES, type ResponseMemory, type HeldResponse } from '../answer-memory.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
 import { OutputLimit } from '../core/output-limit.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import {
-  scaleToWhole,
+  scaleToInteger,
   type GeneratedText,
   type Quotable,
   type StreamReading,
@@ -44,7 +44,7 @@ const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 export async function relayStream(
   run: BoundJob,
   call: Call,
-  { tokens, metrics, answerMemory }: Pick<RouterContext, 'tokens' | 'metrics' | 'answerMemory'>,
+  { tokens, metrics, responseMemory }: Pick<RouterContext, 'tokens' | 'metrics' | 'answerMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
   const { target, exchange } = call
@@ -60,7 +60,7 @@ export async function relayStream(
   const usage = async () => withSound(await counted(), run)
   call.usage = usage
   const unsent: Unsent = { ready: [], kept: [] }
-  const room = roomForLargeEvents(run, answerMemory)
+  const room = roomForLargeEvents(run, responseMemory)
   const limit = new OutputLimit(run.header.mostOutputTokens)
 
   /** Whether the backend goes on behind its cap, or without any bound. */
@@ -196,8 +196,8 @@ function slotIn(body: Buffer, piece: Buffer): number | null {
 }
 
 /** A large event takes its bytes from the memory for answers until it is whole. */
-function roomForLargeEvents(run: JobContext, memory: AnswerMemory) {
-  let held: HeldAnswer | null = null
+function roomForLargeEvents(run: JobContext, memory: ResponseMemory) {
+  let held: HeldResponse | null = null
   let heldBytes = 0
   const timeoutPolicy = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
 
@@ -242,6 +242,6 @@ async function usageOf({ progress }: StreamReading, run: JobContext, tokens: Tok
 /** Of so many characters of the text. */
 async function tokensOf(text: GeneratedText, characters: number, tokens: TokenCounter): Promise<number> {
   if (characters === 0) return 0
-  const all = scaleToWhole(text, await tokens.count(text.kept))
+  const all = scaleToInteger(text, await tokens.count(text.kept))
   return Math.round((all * characters) / text.length)
 }

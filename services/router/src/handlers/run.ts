@@ -4,7 +4,7 @@
 
 import { encodeJson } from '@gateway/service/talk-as'
 import type { IncomingJob } from '@gateway/bus/port'
-import type { AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
+import type { ResponseFailure, ResponseHead, JobHeader } from '@gateway/contracts/job'
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord } from '@gateway/contracts/usage-event'
 import type { Span } from '@gateway/telemetry/tracing'
@@ -12,7 +12,7 @@ import { failpoint } from '@gateway/service/failpoint'
 import type { ToolCalls } from '../core/billed-beside.ts'
 import type { Exchange } from '../clients/exchange.ts'
 import type { Body } from '../core/failed-bodies.ts'
-import { answerId } from '../core/answer-id.ts'
+import { responseId } from '../core/answer-id.ts'
 import type { Identity } from '../core/whole-record.ts'
 import { clientDialect, type Target } from '../fleet.ts'
 
@@ -84,7 +84,7 @@ export function telling(usage: TokenUsage): DeliveredResponse['usage'] {
 /** Sends the head: from here on there is no other target. */
 export function show(run: JobContext, call: Call, contentType: string, usage: DeliveredResponse['usage']): void {
   const { target, span, dropped } = call
-  const head: AnswerHead = {
+  const head: ResponseHead = {
     contentType,
     upstream: run.header.pool,
     backend: target.backend.config.id,
@@ -160,16 +160,16 @@ export function withCalls(usage: TokenUsage, { toolCalls }: { toolCalls?: ToolCa
 
 export function failureOf(
   { attempts }: JobContext,
-  code: AnswerFailure['code'],
+  code: ResponseFailure['code'],
   message: string,
-  more: Partial<AnswerFailure> = {},
-): AnswerFailure {
+  more: Partial<ResponseFailure> = {},
+): ResponseFailure {
   return { code, message, attempted: [...new Set(attempts.map(({ backend }) => backend))], attempts, ...more }
 }
 
 /** For an answer whose backend leaves these out. */
 export function identityOf({ header }: JobContext, { model, backend }: Target): Identity {
-  const id = answerId(clientDialect(header), header.requestId)
+  const id = responseId(clientDialect(header), header.requestId)
   return { id, created: Math.floor(Date.now() / 1_000), model, usageRules: backend.profile.usage }
 }
 

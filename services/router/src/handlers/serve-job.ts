@@ -10,7 +10,7 @@ import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { IncomingJob, JobAborted, JobOver } from '@gateway/bus/port'
-import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
+import { jobHeader, type ResponseFailure, type JobHeader } from '@gateway/contracts/job'
 import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { BackendFault } from '../core/backend-fault.ts'
@@ -88,7 +88,7 @@ function readHeader(job: IncomingJob, router: RouterContext): JobHeader | null {
       'a job has no readable header: update routers before edges',
     )
     job.accept()
-    const failure: AnswerFailure = {
+    const failure: ResponseFailure = {
       code: 'INTERNAL_ERROR',
       message: 'The job is not readable',
       attempted: [],
@@ -149,7 +149,7 @@ function onOver(run: JobContext, how: JobOver, { reports }: RouterContext): void
 }
 
 /** A failure, with the usage that the client pays for all the same. */
-async function lastWord(run: JobContext, code: AnswerFailure['code'], message: string): Promise<AnswerFailure> {
+async function lastWord(run: JobContext, code: ResponseFailure['code'], message: string): Promise<ResponseFailure> {
   const usage = await owed(run)?.usage()
   return failureOf(run, code, message, usage ? { usage } : {})
 }

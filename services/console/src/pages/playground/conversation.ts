@@ -8,7 +8,7 @@ import { useSyncExternalStore } from 'react'
 import * as z from 'zod'
 import type { Problem } from '../../core/explain-problem.ts'
 import type { Caller } from '../../gateway/ask.ts'
-import { streamAnswer, type AnswerHead, type AnswerTotals } from '../../gateway/stream-answer.ts'
+import { streamResponse, type ResponseHead, type ResponseTotals } from '../../gateway/stream-answer.ts'
 import type { ChatQuestion } from '../../gateway/ways-in.ts'
 import { problemOf } from '../../parts/answer.tsx'
 import { keepOverSignIn } from '../../session/keep-over-sign-in.ts'
@@ -20,8 +20,8 @@ const turnSchema = z.object({
   thought: z.string(),
   text: z.string(),
   state: z.enum(['waiting', 'streaming', 'done', 'stopped', 'failed']),
-  head: z.custom<AnswerHead>().nullable(),
-  totals: z.custom<AnswerTotals>().nullable(),
+  head: z.custom<ResponseHead>().nullable(),
+  totals: z.custom<ResponseTotals>().nullable(),
   problem: z.custom<Problem>().nullable(),
   firstTokenMs: z.number().nullable(),
   totalMs: z.number().nullable(),
@@ -122,9 +122,9 @@ export async function askTurn(caller: Caller, dialect: ClientDialect, model: str
   }
 
   try {
-    const onHead = (head: AnswerHead) => change(id, { head })
+    const onHead = (head: ResponseHead) => change(id, { head })
     const listener = { onHead, onText: take('text'), onThought: take('thought') }
-    const totals = await streamAnswer(caller, dialect, { model, messages }, controller.signal, listener)
+    const totals = await streamResponse(caller, dialect, { model, messages }, controller.signal, listener)
     end({ totals, state: 'done' })
   } catch (error) {
     if (controller.signal.aborted) return end({ state: 'stopped' })

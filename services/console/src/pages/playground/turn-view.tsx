@@ -30,7 +30,7 @@ export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnVi
         <VisuallyHidden>Answer: </VisuallyHidden>
         {thought !== '' && <Thought text={thought} isRunning={runs && text === ''} />}
         {text === '' && thought === '' && runs && <Waiting />}
-        <AnswerText text={text} />
+        <ResponseText text={text} />
         {state === 'stopped' && <p className={classes.note}>Stopped. You pay for the generated part.</p>}
         {problem && (
           <ProblemNotice problem={problem} action={onAgain && problem.mayPass && <Again onClick={onAgain} />} />
@@ -68,7 +68,7 @@ function Waiting() {
 }
 
 /** Fenced code apart from prose; everything is text, never markup. */
-function AnswerText({ text }: { text: string }) {
+function ResponseText({ text }: { text: string }) {
   if (text === '') return null
   const pieces = text.split(/^```[^\n]*\n?/m)
   return pieces.map((piece, index) =>

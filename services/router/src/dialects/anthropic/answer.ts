@@ -7,20 +7,20 @@ import { textOf } from '../../core/chat-chunk.ts'
 import { isText } from '../../core/error-answer.ts'
 import { isObject, type JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
-import type { PlainAnswer } from '../dialect.ts'
+import type { PlainResponse } from '../dialect.ts'
 import { parseMessage, readMessagesUsage } from '../messages/answer.ts'
-import { answerId } from '../../core/answer-id.ts'
+import { responseId } from '../../core/answer-id.ts'
 import { JsonText, type JsonBy, type Split } from './json-text.ts'
-import { ANSWER_TOOL } from './tools.ts'
+import { RESPONSE_TOOL } from './tools.ts'
 
-export function readMessage(bytes: Buffer, { id, created, model }: Identity, by: JsonBy | null): PlainAnswer {
+export function readMessage(bytes: Buffer, { id, created, model }: Identity, by: JsonBy | null): PlainResponse {
   const message = parseMessage(bytes)
   const blocks = (message.content as unknown[]).filter(isObject)
   const answer = chatMessageOf(blocks, by)
   const refusal = refusalOf(message.stop_details)
   const usage = readMessagesUsage(message.usage)
   const json = {
-    id: answerId('chat', isText(message.id) && message.id !== '' ? message.id : id),
+    id: responseId('chat', isText(message.id) && message.id !== '' ? message.id : id),
     object: 'chat.completion',
     created,
     model: message.model || model,
@@ -38,7 +38,7 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity, by:
 
 function chatMessageOf(blocks: JsonObject[], by: JsonBy | null): JsonObject {
   const { content: text, thoughts: reasoning } = wordsOf(blocks, by)
-  const calls = blocks.filter((block) => block.type === 'tool_use' && !isAnswer(block))
+  const calls = blocks.filter((block) => block.type === 'tool_use' && !isResponse(block))
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
@@ -49,7 +49,7 @@ function chatMessageOf(blocks: JsonObject[], by: JsonBy | null): JsonObject {
 
 /** In their order, as a stream tells them. */
 function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
-  const json = by === null && !blocks.some(isAnswer) ? null : new JsonText(by ?? 'call')
+  const json = by === null && !blocks.some(isResponse) ? null : new JsonText(by ?? 'call')
   let [content, thoughts] = ['', '']
   for (const block of blocks) {
     if (block.type === 'thinking') thoughts += textOf(block.thinking)
@@ -58,7 +58,7 @@ function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
       const split = json?.take(words) ?? { content: words, thoughts: '' }
       content += split.content
       thoughts += split.thoughts
-    } else if (json && isAnswer(block)) {
+    } else if (json && isResponse(block)) {
       const call = json.beginCall()
       thoughts += call.thoughts
       if (call.isFirst) content += argumentsOf(block.input)
@@ -68,8 +68,8 @@ function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
 }
 
 /** The call of our own tool, whose arguments are the answer's text. */
-export function isAnswer({ type, name }: JsonObject): boolean {
-  return type === 'tool_use' && name === ANSWER_TOOL
+export function isResponse({ type, name }: JsonObject): boolean {
+  return type === 'tool_use' && name === RESPONSE_TOOL
 }
 
 /** The vendor's reason, where it gives one. */
@@ -112,7 +112,10 @@ export interface Called {
 }
 
 function endedBy(blocks: JsonObject[]): Called {
-  return { answer: blocks.some(isAnswer), tools: blocks.some((block) => block.type === 'tool_use' && !isAnswer(block)) }
+  return {
+    answer: blocks.some(isResponse),
+    tools: blocks.some((block) => block.type === 'tool_use' && !isResponse(block)),
+  }
 }
 
 export function finishReasonOf(stopReason: unknown, { answer, tools }: Called): string {

@@ -4,7 +4,7 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk, writeChunk, type Chunk } from '../../core/chat-chunk.ts'
-import { answerId } from '../../core/answer-id.ts'
+import { responseId } from '../../core/answer-id.ts'
 import { isText } from '../../core/error-answer.ts'
 import { isObject, type JsonObject, membersOf, parseExactly } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
@@ -13,7 +13,7 @@ import type { ChatReading } from '../dialect.ts'
 import { errorMessageOf, faultOf } from '../messages/errors.ts'
 import { MessageWatch } from '../messages/watch-message.ts'
 import { JsonText, type JsonBy } from './json-text.ts'
-import { argumentsOf, finishReasonOf, isAnswer, refusalOf, writeUsage } from './answer.ts'
+import { argumentsOf, finishReasonOf, isResponse, refusalOf, writeUsage } from './answer.ts'
 
 export class MessagesStream implements ChatReading {
   #watch = new MessageWatch()
@@ -85,7 +85,7 @@ export class MessagesStream implements ChatReading {
     const { id, model } = message
     this.#identity = {
       ...this.#identity,
-      id: answerId('chat', isText(id) && id !== '' ? id : this.#identity.id),
+      id: responseId('chat', isText(id) && id !== '' ? id : this.#identity.id),
       ...(isText(model) ? { model } : null),
     }
     return this.#chunk({ role: 'assistant', content: '' })
@@ -96,7 +96,7 @@ export class MessagesStream implements ChatReading {
     if (block.type === 'text') return this.#text(block.text)
     if (block.type === 'thinking') return this.#content('reasoning_content', block.thinking)
     if (block.type !== 'tool_use') return null
-    if (isAnswer(block)) return this.#startAnswer(index, argumentsIn(block, data))
+    if (isResponse(block)) return this.#startAnswer(index, argumentsIn(block, data))
     this.#waiting.set(index, argumentsIn(block, data))
     this.progress.begun = true
     const position = this.#toolCalls.size

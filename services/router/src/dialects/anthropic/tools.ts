@@ -9,7 +9,7 @@ import type { JsonBy } from './json-text.ts'
 import { refused } from '../../core/backend-fault.ts'
 
 /** A call of it is the answer's text. */
-export const ANSWER_TOOL = 'svc_answer_in_json'
+export const RESPONSE_TOOL = 'svc_answer_in_json'
 
 export interface ToolMembers {
   tools?: Json[]
@@ -38,8 +38,8 @@ export function toolMembers(chat: Json, model: string): ToolMembers {
   if (own.length > 0) return { ...members, dropped: [...lost, 'response_format'] }
   if (!schema.isGiven) return { ...members, json: 'text' }
   const description = 'Gives the answer. Its arguments are the whole answer.'
-  const tool = { name: ANSWER_TOOL, description, input_schema: schema.schema }
-  return { tools: [tool], tool_choice: { type: 'tool', name: ANSWER_TOOL }, json: 'call', dropped: [] }
+  const tool = { name: RESPONSE_TOOL, description, input_schema: schema.schema }
+  return { tools: [tool], tool_choice: { type: 'tool', name: RESPONSE_TOOL }, json: 'call', dropped: [] }
 }
 
 function schemaOf(format: unknown): { schema: unknown; isGiven: boolean } | null {

@@ -7,10 +7,10 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { readUsage } from '../../core/chat-chunk.ts'
 import type { Identity } from '../../core/whole-record.ts'
 import { writeUsage } from '../anthropic/answer.ts'
-import type { PlainAnswer } from '../dialect.ts'
+import type { PlainResponse } from '../dialect.ts'
 import { parseResponse } from '../responses.ts'
 
-export function readResponse(bytes: Buffer, identity: Identity): PlainAnswer {
+export function readResponse(bytes: Buffer, identity: Identity): PlainResponse {
   const response = parseResponse(bytes)
   const items = objectsOf(response.output)
   const message = messageOf(items)

@@ -5,7 +5,7 @@
 import { type JsonObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
-import { answerId } from '../../core/answer-id.ts'
+import { responseId } from '../../core/answer-id.ts'
 import { endingOf, type Ending } from '../../core/finish-reasons.ts'
 import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
 import { writeMessagesUsage } from '../messages/answer.ts'
@@ -31,7 +31,7 @@ export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo
 
 /** All but the usage. Strict clients refuse null for a member that only the vendor's own answers have. */
 export function writeMessage({ id: told, model }: JsonObject, content: unknown[], stop: JsonObject): JsonObject {
-  const id = answerId('messages', wordOf(told))
+  const id = responseId('messages', wordOf(told))
   return { id, type: 'message', role: 'assistant', model, content, ...stop }
 }
 

@@ -12,7 +12,7 @@ test('an object is whole with its last brace, however it is cut into pieces', ()
         const piece = text.slice(at, Math.max(at, end))
         at += piece.length
         open.add(piece)
-        expect(open.isWhole(text.slice(0, at))).toBe(at === text.length)
+        expect(open.isComplete(text.slice(0, at))).toBe(at === text.length)
       }
     }),
   )
@@ -21,8 +21,8 @@ test('an object is whole with its last brace, however it is cut into pieces', ()
 test('braces in texts close nothing, and what is no JSON is never whole', () => {
   const ofTexts = new OpenObject()
   ofTexts.add('{"a":"}\\"}')
-  expect(ofTexts.isWhole('{"a":"}\\"}')).toBe(false)
+  expect(ofTexts.isComplete('{"a":"}\\"}')).toBe(false)
   const broken = new OpenObject()
   broken.add('{a}')
-  expect(broken.isWhole('{a}')).toBe(false)
+  expect(broken.isComplete('{a}')).toBe(false)
 })

@@ -26,7 +26,7 @@ export class OpenObject {
   }
 
   /** `text`: all pieces. */
-  isWhole(text: string): boolean {
+  isComplete(text: string): boolean {
     if (this.#isClosed) this.#isJson ??= isJson(text)
     return this.#isJson === true
   }

@@ -126,7 +126,7 @@ export class MessagesEvents {
   #write(): void {
     for (let block = this.#blocks[this.#index]; block; block = this.#blocks[this.#index]) {
       this.#fill(block)
-      const isOver = this.#stop !== null || (this.#blocks.length > this.#index + 1 && isWhole(block))
+      const isOver = this.#stop !== null || (this.#blocks.length > this.#index + 1 && isComplete(block))
       if (!isOver) return
       this.#end(block)
       this.#blocks[this.#index] = null
@@ -173,6 +173,6 @@ function deltaOf({ kind, waiting }: Block): JsonObject {
   }
 }
 
-function isWhole({ kind, input, json }: Block): boolean {
-  return kind !== 'tool_use' || json.isWhole(input)
+function isComplete({ kind, input, json }: Block): boolean {
+  return kind !== 'tool_use' || json.isComplete(input)
 }
