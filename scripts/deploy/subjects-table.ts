@@ -15,7 +15,7 @@ export function withSubjects(architecture = readFileSync(ARCHITECTURE_PATH, 'utf
   const [before, rest] = halves(architecture, BEGIN)
   const [, after] = halves(rest, END)
   const rows = Object.values<Procedure>(procedures).map(
-    (rpc) => `| \`${subjectOf(rpc)}\` | ${wayOf(rpc)} | ${rpc.about} |\n`,
+    (rpc) => `| \`${subjectOf(rpc)}\` | ${routeOf(rpc)} | ${rpc.about} |\n`,
   )
   return `${before}${BEGIN}| Subject | From → to | What |\n| --- | --- | --- |\n${rows.join('')}${END}${after}`
 }
@@ -31,7 +31,7 @@ function subjectOf({ subject, from, to }: Procedure): string {
   return subject(String(from) === String(to) ? '<process>' : '<pool>')
 }
 
-function wayOf({ kind, from, to }: Procedure): string {
+function routeOf({ kind, from, to }: Procedure): string {
   const [sender, receiver] = [from.map(nameOf).join(', '), to.map(nameOf).join(', ')]
   switch (kind) {
     case 'job':

@@ -7,7 +7,7 @@ import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
 import type { ProcessPlan } from './supervise.ts'
 
 /** A local cluster as its caller wants it. */
-export interface ClusterWish {
+export interface ClusterShape {
   edges: number
   routers: number
   /** Of keys and of metering each; one when left out. */
@@ -20,7 +20,7 @@ export interface ClusterWish {
   environment?: NodeJS.ProcessEnv
 }
 
-export interface PlanFacts extends ClusterWish {
+export interface PlanFacts extends ClusterShape {
   logDir: string
   /** The identity provider's; one of `ports` when undefined. */
   issuerPort: number | undefined

@@ -14,12 +14,12 @@ import { ownFolder } from '@gateway/embedded-postgres/own-folder'
 import { openDataFolder } from '@gateway/service/data-folder'
 import { EnvironmentError } from '@gateway/service/environment'
 import { keepMasterSecret } from '@gateway/service/keep-master-secret'
-import { type ClusterWish, planProcesses } from './plan-processes.ts'
+import { type ClusterShape, planProcesses } from './plan-processes.ts'
 import { endLeftovers, recordCluster } from './record.ts'
 import { keepServerRunning, supervise, type ProcessPlan, type SupervisedProcess } from './supervise.ts'
 import { startNats, startPostgres, startRedis, type Server } from '@gateway/servers/start'
 
-export interface ClusterOptions extends ClusterWish {
+export interface ClusterOptions extends ClusterShape {
   /** Never servers that the environment names: for tests that kill them. */
   ownServers?: boolean
   /** A NATS server that lets in whom its accounts name; `passwords` by service. */

@@ -72,13 +72,13 @@ type Verdict = Omit<Finding, 'check'>
 const YES = (note = ''): Verdict => ({ result: 'yes', note })
 const NO = (note: string): Verdict => ({ result: 'no', note })
 const LATE = (note: string): Verdict => ({ result: 'no answer', note })
-const TAKEN: Verdict = { result: 'taken', note: '' }
+const ACCEPTED: Verdict = { result: 'taken', note: '' }
 
 /** One question, and the verdict on its answer. A question without one is merely taken. */
 function question(
   name: string,
   body: ChatBody,
-  judge: (answer: ChatResponse) => Verdict = () => TAKEN,
+  judge: (answer: ChatResponse) => Verdict = () => ACCEPTED,
   { atMostTokens = SHORT_TOKENS, asWritten = false } = {},
 ): Check {
   return {
@@ -101,7 +101,7 @@ function cap(name: 'max_tokens' | 'max_completion_tokens'): Check {
   const judge = ({ usage, finish }: ChatResponse): Verdict => {
     const tokens = usage?.completion ?? null
     if (tokens !== null && tokens > TINY_TOKENS) return NO(`ignored: ${tokens} tokens instead of ${TINY_TOKENS}`)
-    return finish === 'length' || finish === 'max_tokens' || tokens !== null ? YES() : TAKEN
+    return finish === 'length' || finish === 'max_tokens' || tokens !== null ? YES() : ACCEPTED
   }
   return question(name, body, judge, { atMostTokens: TINY_TOKENS, asWritten: true })
 }

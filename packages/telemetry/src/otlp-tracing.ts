@@ -47,7 +47,7 @@ const MOST_WAITING = 16_384
 const MOST_IN_A_BATCH = 2_048
 const CLOSE_WITHIN_MS = 2_000
 /** OpenTelemetry's `ExportResultCode.SUCCESS`. */
-const TAKEN = 0
+const ACCEPTED = 0
 
 /** `tell`: the collector does not take spans; null: it does again. Of many failures in a row, only the first is told. */
 export function openOtlpTracing(
@@ -91,7 +91,7 @@ function tellTrouble(exporter: SpanExporter, tell: (trouble: Error | null) => vo
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const code: number = result.code
-        const trouble = code === TAKEN ? null : (result.error ?? new Error('the spans were not taken'))
+        const trouble = code === ACCEPTED ? null : (result.error ?? new Error('the spans were not taken'))
         if (isInTrouble !== (trouble !== null)) tell(trouble)
         isInTrouble = trouble !== null
         done(result)

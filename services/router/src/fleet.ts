@@ -18,7 +18,7 @@ import * as health from './core/backend-health.ts'
 import type { LearnedRejection } from './core/parameter-support.ts'
 import { shareOfLimit, COMPLETE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
-import { wayTo, type DialectRoute } from './dialects/dialects.ts'
+import { dialectRoute, type DialectRoute } from './dialects/dialects.ts'
 import { profileOf } from './vendors/index.ts'
 import { policiesFor, type ParameterPolicies } from './vendors/policies.ts'
 import type { VendorProfile } from './vendors/profile.ts'
@@ -31,7 +31,7 @@ export interface Backend {
   /** What no client may read of it. */
   secrets(): readonly string[]
   /** Of clients of each dialect. */
-  ways: Record<ClientDialect, BackendWay>
+  ways: Record<ClientDialect, BackendRoute>
   health: health.Health
   /** Of its models by name, whatever their pools. */
   states: Map<string, TargetState>
@@ -42,7 +42,7 @@ export interface Backend {
   places: number
 }
 
-export interface BackendWay extends DialectRoute {
+export interface BackendRoute extends DialectRoute {
   /** What calls on it carry: the credential, and whatever the backend's dialect and the config demand. */
   headers: Record<string, string>
 }
@@ -107,7 +107,7 @@ export function openBackendRegistry(
   function keepOrOpen(config: BackendConfig): Backend {
     const running = backends.get(config.id)
     if (running && isDeepStrictEqual(running.config, config)) return running
-    const ways = waysOf(config)
+    const ways = routesOf(config)
     // Whatever is asked of it that is no conversation.
     const { headers } = ways.chat
     const credential = openCredential(config, environment)
@@ -155,24 +155,24 @@ function connectionsIn(environment: NodeJS.ProcessEnv): (config: BackendConfig) 
   return (config) => openConnections(config, proxyFor)
 }
 
-function waysOf(config: BackendConfig): Backend['ways'] {
+function routesOf(config: BackendConfig): Backend['ways'] {
   const key = keyHeaders(config)
-  const wayOf = (client: ClientDialect): BackendWay => {
-    const route = wayTo(client, config.dialects)
+  const routeOf = (client: ClientDialect): BackendRoute => {
+    const route = dialectRoute(client, config.dialects)
     const headers = { ...route.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
     return { ...route, headers }
   }
-  return Object.fromEntries(clientDialects.map((client) => [client, wayOf(client)])) as Backend['ways']
+  return Object.fromEntries(clientDialects.map((client) => [client, routeOf(client)])) as Backend['ways']
 }
 
 /** The way of the job's client to a target that is capable of the job. */
-export function wayOf({ backend }: Target, header: JobHeader): BackendWay {
+export function routeOf({ backend }: Target, header: JobHeader): BackendRoute {
   return backend.ways[clientDialect(header)]
 }
 
 /** Whether it speaks the dialect of the job's client. */
 export function isNative(target: Target, header: JobHeader): boolean {
-  return wayOf(target, header).target === clientDialect(header)
+  return routeOf(target, header).target === clientDialect(header)
 }
 
 export function clientDialect({ dialect = 'chat' }: JobHeader): ClientDialect {

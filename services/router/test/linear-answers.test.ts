@@ -8,7 +8,7 @@ import { clientDialects, targetDialects, type ClientDialect, type TargetDialect 
 import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
 import { BackendFault } from '../src/core/backend-fault.ts'
 import { createSseSplitter } from '../src/core/sse-events.ts'
-import { wayTo } from '../src/dialects/dialects.ts'
+import { dialectRoute } from '../src/dialects/dialects.ts'
 
 const many = <Item>(count: number, item: (at: number) => Item): Item[] =>
   Array.from({ length: count }, (_, at) => item(at))
@@ -216,7 +216,7 @@ const NO_TOKENS = { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reaso
 const identity = { id: 'i', created: 1, model: 'm' }
 
 const ways = targetDialects.flatMap((target) =>
-  clientDialects.map((client) => ({ target, client, dialect: wayTo(client, [target]).dialect })),
+  clientDialects.map((client) => ({ target, client, dialect: dialectRoute(client, [target]).dialect })),
 )
 
 const USER = [{ role: 'user', content: 'Hello' }]

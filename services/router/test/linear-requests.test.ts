@@ -9,7 +9,7 @@ import { clientDialects, targetDialects, type ClientDialect } from '@gateway/con
 import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
 import { BackendFault } from '../src/core/backend-fault.ts'
 import type { Question } from '../src/dialects/dialect.ts'
-import { wayTo } from '../src/dialects/dialects.ts'
+import { dialectRoute } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
 import { policiesFor } from '../src/vendors/policies.ts'
 
@@ -226,7 +226,7 @@ const ITEMS = 10_000
 
 const ways = clientDialects.flatMap((client) =>
   targetDialects.flatMap((target) => {
-    const route = wayTo(client, [target])
+    const route = dialectRoute(client, [target])
     return route ? [{ client, target, dialect: route.dialect }] : []
   }),
 )

@@ -99,11 +99,11 @@ const ways = new WeakMap<Bus, DialectRoute>()
 /** `lose`: the caller is gone without a word. */
 const buses: { name: string; open: () => Promise<Bus>; lose: (caller: Bus) => void }[] = [
   { name: 'memory', open: () => openMemoryBus({ hub }), lose: (caller) => hub.cut(caller.processId) },
-  { name: 'NATS', open: openOverWay, lose: (caller) => ways.get(caller)!.cut() },
+  { name: 'NATS', open: openViaRoute, lose: (caller) => ways.get(caller)!.cut() },
 ]
 
-async function openOverWay(): Promise<Bus> {
-  const route = await openWay(Number(new URL(nats.url).port))
+async function openViaRoute(): Promise<Bus> {
+  const route = await openRoute(Number(new URL(nats.url).port))
   const bus = await openNatsBus({ url: `nats://127.0.0.1:${route.port}`, name: 'test', streams })
   ways.set(bus, route)
   closing({ [Symbol.asyncDispose]: async () => route.cut() })
@@ -115,7 +115,7 @@ interface DialectRoute {
   cut(): void
 }
 
-async function openWay(to: number): Promise<DialectRoute> {
+async function openRoute(to: number): Promise<DialectRoute> {
   const sockets = new Set<Socket>()
   const server = createServer((inside) => {
     const outside = connect(to, '127.0.0.1')

@@ -10,7 +10,7 @@ import { RICH_REQUESTS } from '@gateway/testing/rich-requests'
 import { BackendFault, understood } from '../src/core/backend-fault.ts'
 import { readRejections } from '../src/core/refused-parameters.ts'
 import type { Question } from '../src/dialects/dialect.ts'
-import { wayTo } from '../src/dialects/dialects.ts'
+import { dialectRoute } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
 
 const USAGE = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 }
@@ -98,7 +98,7 @@ const QUESTIONS: Omit<Question, 'body'>[] = [
 
 const ways = clientDialects.flatMap((client) =>
   targetDialects.flatMap((target) => {
-    const route = wayTo(client, [target])
+    const route = dialectRoute(client, [target])
     return route ? [{ client, target, dialect: route.dialect }] : []
   }),
 )

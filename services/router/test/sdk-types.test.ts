@@ -13,7 +13,7 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { expect, test } from 'vitest'
 import { createSseSplitter } from '../src/core/sse-events.ts'
 import type { Written } from '../src/dialects/dialect.ts'
-import { wayTo } from '../src/dialects/dialects.ts'
+import { dialectRoute } from '../src/dialects/dialects.ts'
 
 type Json = Record<string, unknown>
 
@@ -89,7 +89,7 @@ const usage = { promptTokens: 9, completionTokens: 4, cachedTokens: 3, cacheWrit
 const told = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
 
 function answersTo(client: ClientDialect, request: Json): { events: Json[]; wholes: Json[] } {
-  const { dialect } = wayTo(client, ['chat'])
+  const { dialect } = dialectRoute(client, ['chat'])
   const body = Buffer.from(JSON.stringify(request))
   const asked = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   const { echo } = dialect.request(asked)

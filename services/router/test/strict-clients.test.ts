@@ -12,7 +12,7 @@ import { createOpenAI as openai7 } from 'ai-sdk-7-openai'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseSplitter } from '../src/core/sse-events.ts'
-import { wayTo } from '../src/dialects/dialects.ts'
+import { dialectRoute } from '../src/dialects/dialects.ts'
 
 type Json = Record<string, unknown>
 
@@ -199,7 +199,7 @@ const USAGE = { promptTokens: 9, completionTokens: 4, cachedTokens: 0, reasoning
 
 /** A gateway of no network: the request is translated, and what the backend says back. */
 function gateway(client: ClientDialect, target: TargetDialect, told: Told): typeof fetch {
-  const { dialect } = wayTo(client, [target])
+  const { dialect } = dialectRoute(client, [target])
   return (_url, init) => {
     const { model, stream = false, ...body } = JSON.parse(init!.body as string) as Json
     const question = { kind: 'chat' as const, body: Buffer.from(JSON.stringify(body)), model: model as string }

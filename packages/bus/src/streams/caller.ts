@@ -61,7 +61,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
         stream.onFrame(peer, kind, n, bytes, now())
       } catch (error) {
         context.onStatus({ type: 'error', error, during: 'handling an answer' })
-        stream.notTaken()
+        stream.notAccepted()
       }
     },
 
@@ -237,7 +237,7 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   /** The service threw at a frame. Its job still gets an end: the bus tells it that the worker is lost. */
-  notTaken(): void {
+  notAccepted(): void {
     if (this.#stage === 'over') return
     this.#peer?.sendStop(this.#number)
     this.#stage = 'taken'

@@ -70,8 +70,8 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
   /** What becomes of a piece when its turn comes. */
   function begin(piece: Piece): void {
     if (piece.kind === 'due') {
-      const isTaken = hasRoom(intake, underWay, nowMs)
-      piece.kind = hasLeft(piece.request) ? 'late' : isTaken ? 'arrive' : 'refuse'
+      const isAccepted = hasRoom(intake, underWay, nowMs)
+      piece.kind = hasLeft(piece.request) ? 'late' : isAccepted ? 'arrive' : 'refuse'
     } else if (piece.kind === 'offer') {
       piece.kind = begun < turns.value ? 'job' : 'giveBack'
       if (piece.kind === 'job') begun++

@@ -24,7 +24,7 @@ export function smartRouteHeader({ laneId, reason, confidence }: SmartRoute): st
   return confidence === undefined ? why : `${why}; confidence=${confidence.toFixed(2)}`
 }
 
-export interface OutputWish {
+export interface OutputRequest {
   /** The cap that the request names. */
   outputCap?: number
   /** `chat_template_kwargs: { "enable_thinking": false }` */
@@ -34,7 +34,7 @@ export interface OutputWish {
 /** Warns of a cap that a model which thinks first may use up before its answer. The request is served as it was asked. */
 export function adviceHeader(
   { advisedMinOutputTokens: advised }: Pick<ServedModelConfig, 'advisedMinOutputTokens'>,
-  asked: OutputWish & { model: string },
+  asked: OutputRequest & { model: string },
 ): Record<string, string> {
   const { outputCap, thinkingDisabled, model } = asked
   if (advised === undefined || outputCap === undefined || outputCap >= advised || thinkingDisabled) return {}

@@ -45,11 +45,11 @@ const TAKEN_PER_TURN = 32
 /** Says at the end of its turn whether it takes the job, and when that is. */
 function lateRouter(turnMs: number) {
   const taken = new Map<number, number>()
-  return (askedAtMs: number): { isTaken: boolean; atMs: number } => {
+  return (askedAtMs: number): { isAccepted: boolean; atMs: number } => {
     const turn = Math.ceil(askedAtMs / turnMs)
     const count = taken.get(turn) ?? 0
     taken.set(turn, count + 1)
-    return { isTaken: count < TAKEN_PER_TURN, atMs: turn * turnMs }
+    return { isAccepted: count < TAKEN_PER_TURN, atMs: turn * turnMs }
   }
 }
 
@@ -58,10 +58,10 @@ function serve(jobs: number, anyRouter: () => ReturnType<typeof lateRouter>): nu
   let served = 0
   const asking = Array.from({ length: jobs }, () => ({ atMs: 1, attempt: 1 }))
   for (let job = asking.shift(); job; job = asking.sort((a, b) => a.atMs - b.atMs).shift()) {
-    const { isTaken, atMs } = anyRouter()(job.atMs)
-    if (isTaken) served++
+    const { isAccepted, atMs } = anyRouter()(job.atMs)
+    if (isAccepted) served++
     const { attempt } = job
-    const again = isTaken ? null : redispatch({ ...FRESH, reason: 'busy', attempt, waitedMs: atMs - 1 })
+    const again = isAccepted ? null : redispatch({ ...FRESH, reason: 'busy', attempt, waitedMs: atMs - 1 })
     if (again) asking.push({ atMs: atMs + again.afterMs, attempt: attempt + 1 })
   }
   return served

@@ -13,7 +13,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { ExactNumber } from '@gateway/contracts/json'
 import type { Capability, JobHeader, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import type { OutputWish } from '../core/answer-headers.ts'
+import type { OutputRequest } from '../core/answer-headers.ts'
 import { chatNeeds } from '../core/chat-needs.ts'
 import {
   estimateChat,
@@ -25,7 +25,7 @@ import {
 import { writeBody, type WrittenBody } from '../core/write-body.ts'
 
 /** A parsed request, in the terms that the rest of the journey uses. */
-export interface InferenceRequest extends OutputWish {
+export interface InferenceRequest extends OutputRequest {
   kind: JobKind
   /** In which the client asks and is answered. */
   dialect: ClientDialect

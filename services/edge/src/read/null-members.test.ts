@@ -153,7 +153,7 @@ function withMember(whole: object, path: Path, value: null | undefined): object 
 }
 
 describe.each(CASES)('$name', ({ read, whole }) => {
-  const isTaken = (body: object) => {
+  const isAccepted = (body: object) => {
     try {
       read(body, [])
       return true
@@ -163,7 +163,7 @@ describe.each(CASES)('$name', ({ read, whole }) => {
   }
   // A name is never null: without one, the gateway's own default answers.
   const optional = membersOf(whole).filter(
-    (path) => path.join('.') !== 'model' && isTaken(withMember(whole, path, undefined)),
+    (path) => path.join('.') !== 'model' && isAccepted(withMember(whole, path, undefined)),
   )
 
   test('takes the whole request', () => {
@@ -172,6 +172,8 @@ describe.each(CASES)('$name', ({ read, whole }) => {
   })
 
   test('takes null for every member that may be left out', () => {
-    expect(optional.filter((path) => !isTaken(withMember(whole, path, null))).map((path) => path.join('.'))).toEqual([])
+    expect(optional.filter((path) => !isAccepted(withMember(whole, path, null))).map((path) => path.join('.'))).toEqual(
+      [],
+    )
   })
 })

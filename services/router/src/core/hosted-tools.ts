@@ -21,7 +21,7 @@ import { refused } from './backend-fault.ts'
 
 export const NO_CALLS: HostedCalls = { calls: {}, total: 0 }
 
-export interface HostedWish {
+export interface HostedToolRequest {
   /** Of client and target. */
   dialect: ClientDialect
   /** Undefined: nobody has looked yet. */
@@ -42,7 +42,7 @@ export function allowedAt(
 export function withPricedTools(
   body: Buffer,
   model: string,
-  { dialect, isAsked, allowed }: HostedWish,
+  { dialect, isAsked, allowed }: HostedToolRequest,
 ): { body: Buffer; dropped: string[] } {
   if (isAsked === false || (isAsked === undefined && !mayAsk(body, dialect))) return { body, dropped: [] }
   const request = parseExactly(body.toString('utf8')) as JsonObject

@@ -127,17 +127,17 @@ const nullCaps = (asked: Record<string, unknown>) =>
   asked.max_completion_tokens == null && asked.max_tokens == null ? ['max_tokens', 'max_completion_tokens'] : []
 
 describe('a lesson', () => {
-  const lesson = (parameter: Parameter, untilMs: number) => ({ parameter, untilMs })
+  const learnedRejection = (parameter: Parameter, untilMs: number) => ({ parameter, untilMs })
 
   test('is forgotten when its time is over', () => {
-    expect(capName(withLearned([], [lesson('max_tokens', 1_000)], 999))).toBe('max_completion_tokens')
-    expect(capName(withLearned([], [lesson('max_tokens', 1_000)], 1_000))).toBe('max_tokens')
+    expect(capName(withLearned([], [learnedRejection('max_tokens', 1_000)], 999))).toBe('max_completion_tokens')
+    expect(capName(withLearned([], [learnedRejection('max_tokens', 1_000)], 1_000))).toBe('max_tokens')
   })
 
   test('outweighs what was known of its counterpart', () => {
     const known = formOf('max_tokens')
-    expect(capName(withLearned(known, [lesson('max_completion_tokens', 1)], 0))).toBe('max_tokens')
-    const both = [lesson('max_completion_tokens', 1), lesson('max_tokens', 1)]
+    expect(capName(withLearned(known, [learnedRejection('max_completion_tokens', 1)], 0))).toBe('max_tokens')
+    const both = [learnedRejection('max_completion_tokens', 1), learnedRejection('max_tokens', 1)]
     expect(capName(withLearned(known, both, 0))).toBeNull()
   })
 

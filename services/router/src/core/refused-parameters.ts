@@ -14,7 +14,7 @@ import { OWN_OF_IMAGES, learnableRejections, type Parameter, type Rejection, typ
 const DEEPEST = 3
 
 /** LiteLLM writes its own words in front (chatboxai/chatbox#2627, 2025-09-01). */
-const FRONT = '^(?:litellm\\.\\w+: \\w+Exception - )?'
+const ADAPTER = '^(?:litellm\\.\\w+: \\w+Exception - )?'
 
 /** How servers say it, with the name or names in the first group. The sources: `test/strict-servers.ts`. */
 const SENTENCES = [
@@ -41,7 +41,7 @@ const SENTENCES = [
   // Alibaba, DeepSeek.
   /(developer|system) is not one of \[/,
   /Failed to deserialize the JSON body into the target type: messages\[\d+\]\.role: unknown variant `(developer|system)`/,
-].map((sentence) => new RegExp(FRONT + sentence.source))
+].map((sentence) => new RegExp(ADAPTER + sentence.source))
 
 /** The codes by which OpenAI means the parameter, not its value. */
 const CODES = new Set<unknown>(['unsupported_parameter', 'unknown_parameter'])

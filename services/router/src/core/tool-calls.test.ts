@@ -46,14 +46,14 @@ function written(ids: string[], vendor: VendorName): { calls: string[]; results:
   }
 }
 
-const TAKEN: Partial<Record<VendorName, RegExp>> = {
+const ACCEPTED: Partial<Record<VendorName, RegExp>> = {
   openai: /^.{1,40}$/s,
   azure: /^.{1,40}$/s,
   mistral: /^[a-zA-Z0-9]{9}$/,
   vllm: /./s,
 }
 
-describe.each(Object.entries(TAKEN) as [VendorName, RegExp][])('%s', (vendor, takes) => {
+describe.each(Object.entries(ACCEPTED) as [VendorName, RegExp][])('%s', (vendor, takes) => {
   test('gets ids that it takes, each result the id of its call, and no two calls the same', () => {
     fc.assert(
       fc.property(fc.uniqueArray(id, { minLength: 1, maxLength: 5 }), (ids) => {

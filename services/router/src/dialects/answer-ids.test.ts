@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseSplitter } from '../core/sse-events.ts'
-import { wayTo } from './dialects.ts'
+import { dialectRoute } from './dialects.ts'
 
 type Json = Record<string, unknown>
 
@@ -67,7 +67,7 @@ const REQUESTS: Record<ClientDialect, Json> = {
 }
 
 function opened(client: ClientDialect, target: TargetDialect) {
-  const { dialect } = wayTo(client, [target])
+  const { dialect } = dialectRoute(client, [target])
   const body = Buffer.from(JSON.stringify(REQUESTS[client]))
   const question = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   const identity = { id: `${PREFIXES[client]}own`, created: 1, model: 'm' }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { clientDialects, targetDialects } from '@gateway/contracts/vendors'
 import { addText, KEPT_CHARACTERS, noText, scaleToInteger } from './dialect.ts'
-import { wayTo } from './dialects.ts'
+import { dialectRoute } from './dialects.ts'
 
 test('an usual answer is kept whole, and counted as it is', () => {
   fc.assert(
@@ -26,7 +26,7 @@ test('of an endless one only the beginning is kept, and the rest is counted by i
 const SAY = { messages: [{ role: 'user', content: 'Hello' }] }
 const ASK = { chat: SAY, messages: { max_tokens: 9, ...SAY }, responses: { input: 'Hello' } }
 const ways = clientDialects.flatMap((client) =>
-  targetDialects.map((target) => ({ client, target, dialect: wayTo(client, [target]).dialect })),
+  targetDialects.map((target) => ({ client, target, dialect: dialectRoute(client, [target]).dialect })),
 )
 
 test.each(ways)('no $client client orders a tier with another price at a $target backend', ({ client, dialect }) => {

@@ -6,7 +6,7 @@
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { ToolCalls } from '../core/billed-beside.ts'
-import type { HostedWish } from '../core/hosted-tools.ts'
+import type { HostedToolRequest } from '../core/hosted-tools.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/whole-record.ts'
@@ -46,7 +46,7 @@ export interface Question {
   /** What its client may send to the target; to a plain server where it is left out. */
   policy?: ParameterPolicy
   /** chat: what the request may have the vendor run; undefined where a translation has left all of that out. */
-  hosted?: HostedWish | undefined
+  hosted?: HostedToolRequest | undefined
 }
 
 export interface BackendRequest {

@@ -4,22 +4,22 @@ import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import { anthropic } from './anthropic.ts'
 import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
-import { messagesFront } from './messages-to-chat.ts'
+import { messagesAdapter } from './messages-to-chat.ts'
 import { messages } from './messages.ts'
 import { openai } from './openai.ts'
-import { overChat } from './over-chat.ts'
+import { viaChat } from './over-chat.ts'
 import { responses } from './responses.ts'
-import { responsesFront } from './responses-to-chat.ts'
+import { responsesAdapter } from './responses-to-chat.ts'
 
 /** By the client's dialect, then by the backend's. */
 const pairs: Record<ClientDialect, Record<TargetDialect, Dialect>> = {
   chat: { chat: openai, responses: chatToResponses, messages: anthropic },
   responses: {
-    chat: overChat(responsesFront, openai),
+    chat: viaChat(responsesAdapter, openai),
     responses,
-    messages: overChat(responsesFront, anthropic),
+    messages: viaChat(responsesAdapter, anthropic),
   },
-  messages: { chat: overChat(messagesFront, openai), responses: overChat(messagesFront, chatToResponses), messages },
+  messages: { chat: viaChat(messagesAdapter, openai), responses: viaChat(messagesAdapter, chatToResponses), messages },
 }
 
 /** A client's way to a backend. */
@@ -30,7 +30,7 @@ export interface DialectRoute {
 }
 
 /** The client's own dialect goes before a translation, and chat before a translation of two steps. */
-export function wayTo(client: ClientDialect, spoken: readonly TargetDialect[]): DialectRoute {
+export function dialectRoute(client: ClientDialect, spoken: readonly TargetDialect[]): DialectRoute {
   const target = [client, 'chat' as const].find((one) => spoken.includes(one)) ?? spoken[0]
   if (target === undefined) throw new Error('a backend speaks no dialect')
   return { dialect: pairs[client][target], target }

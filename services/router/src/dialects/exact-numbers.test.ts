@@ -11,7 +11,7 @@ import { namesIn, stripParameters, type ParameterPolicy } from '../core/strip-pa
 import { writeToolCalls } from '../core/tool-calls.ts'
 import { VENDOR_PROFILES } from '../vendors/index.ts'
 import type { Dialect, Question } from './dialect.ts'
-import { wayTo } from './dialects.ts'
+import { dialectRoute } from './dialects.ts'
 import { UNSIGNED } from './messages/unsigned.ts'
 
 const NUMBERS = [
@@ -87,7 +87,7 @@ const REQUESTS: Record<ClientDialect, (object: string) => string> = {
 }
 
 const PAIRS = clientDialects.flatMap((client) => targetDialects.map((target) => [client, target] as const))
-const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => wayTo(client, [target]).dialect
+const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => dialectRoute(client, [target]).dialect
 const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
 /** The target refuses a parameter and ids of calls, so that whoever may write a request anew does. */
 const REWRITING: Partial<Question> = { form: [{ parameter: 'temperature' }], profile: VENDOR_PROFILES.openai }

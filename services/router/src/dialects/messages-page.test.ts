@@ -6,10 +6,10 @@ import { afterAll, expect, test } from 'vitest'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Dialect } from './dialect.ts'
-import { wayTo } from './dialects.ts'
+import { dialectRoute } from './dialects.ts'
 
-const overChat = wayTo('messages', ['chat']).dialect
-const overResponses = wayTo('messages', ['responses']).dialect
+const viaChat = dialectRoute('messages', ['chat']).dialect
+const overResponses = dialectRoute('messages', ['responses']).dialect
 
 const HI = { type: 'text', text: 'x' }
 const LOOK = { name: 'look', input_schema: { type: 'object', properties: {} } }
@@ -103,7 +103,7 @@ const page = faultPageSection('messages', ['Field', '`chat` backends', '`respons
 afterAll(() => page.close())
 
 test.each(Object.entries(FIELDS))('%s', (field, [request, without]) => {
-  const fates = [overChat, overResponses].map((dialect) => fateOf(dialect, request, without))
+  const fates = [viaChat, overResponses].map((dialect) => fateOf(dialect, request, without))
   expect(fates).not.toContain('lost')
   page.row(`\`${field}\``, ...fates)
 })

@@ -11,12 +11,12 @@ import { anthropic } from './anthropic.ts'
 import { thinkingMembers } from './anthropic/thinking.ts'
 import { messageOf } from './messages-to-chat/answer.ts'
 import { writeChat } from './messages-to-chat/request.ts'
-import { messagesFront } from './messages-to-chat.ts'
+import { messagesAdapter } from './messages-to-chat.ts'
 import { UNSIGNED } from './messages/unsigned.ts'
 import { openai } from './openai.ts'
-import { overChat } from './over-chat.ts'
+import { viaChat } from './over-chat.ts'
 
-const dialect = overChat(messagesFront, openai)
+const dialect = viaChat(messagesAdapter, openai)
 const IDENTITY = { id: 'msg_own', created: 1_790_000_000, model: 'of-the-target' }
 const PIXEL = 'iVBORw0KGgo='
 
@@ -664,7 +664,7 @@ describe('a stream', () => {
 
   test('claims no usage before the backend has counted', () => {
     const options = { includeUsage: true, choices: 1, identity: IDENTITY }
-    const events = messagesFront.openStream({ showsThinking: false }, options)
+    const events = messagesAdapter.openStream({ showsThinking: false }, options)
     const begun = events.take({ id: 'c', model: 'm', choices: [{ delta: { content: 'Hi' } }] })!.toString()
     const usage = { promptTokens: 30, completionTokens: 9, cachedTokens: 8, reasoningTokens: 0, estimated: false }
     const [start, , , end] = createSseSplitter()
@@ -677,7 +677,7 @@ describe('a stream', () => {
 
   test('of a server that numbers no calls tells each call', () => {
     const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{"a":1}' } })
-    const events = messagesFront.openStream(
+    const events = messagesAdapter.openStream(
       { showsThinking: false },
       { includeUsage: true, choices: 1, identity: IDENTITY },
     )

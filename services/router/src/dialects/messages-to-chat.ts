@@ -6,9 +6,9 @@ import { messageOf } from './messages-to-chat/answer.ts'
 import { writeChat, type Echo } from './messages-to-chat/request.ts'
 import { MessagesEvents } from './messages-to-chat/stream.ts'
 import { textOfMessage, writeMessagesUsage } from './messages/answer.ts'
-import type { Front } from './over-chat.ts'
+import type { ClientAdapter } from './over-chat.ts'
 
-export const messagesFront: Front<Echo> = {
+export const messagesAdapter: ClientAdapter<Echo> = {
   writeChat,
   names: {
     'messages.reasoning_content': 'thinking',

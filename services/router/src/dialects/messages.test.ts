@@ -24,9 +24,9 @@ describe('a request', () => {
         const own = JSON.stringify(asked, null, indent)
         fc.pre(!own.includes(UNSIGNED))
         const { path, body, dropped } = requestOf(own, [], stream)
-        const front = `{"model":"claude"${stream ? ',"stream":true' : ''}`
+        const adapter = `{"model":"claude"${stream ? ',"stream":true' : ''}`
         const rest = own.slice(1).trimStart() === '}' ? own.slice(1) : `,${own.slice(1)}`
-        expect([path, body.toString(), dropped]).toEqual(['/messages', front + rest, []])
+        expect([path, body.toString(), dropped]).toEqual(['/messages', adapter + rest, []])
       }),
     )
   })

@@ -22,17 +22,17 @@ import type {
 } from './dialect.ts'
 
 /** A client's dialect, seen from chat. `Echo`: what an answer needs of its request. */
-export interface Front<Echo> {
+export interface ClientAdapter<Echo> {
   writeChat(request: JsonObject): { chat: JsonObject; dropped: string[]; echo: Echo }
   /** What the client calls a parameter of chat, where that is another name. */
   names: Readonly<Record<string, string>>
   readCompletion(completion: JsonObject, usage: TokenUsage | null, echo: Echo, identity: Identity): JsonObject
   textOf(answer: JsonObject): string
   withUsage(answer: JsonObject, usage: TokenUsage): JsonObject
-  openStream(echo: Echo, options: StreamOptions): FrontStream
+  openStream(echo: Echo, options: StreamOptions): ClientStream
 }
 
-export interface FrontStream {
+export interface ClientStream {
   /** The client's events for a chunk; null where there are none. */
   take(chunk: JsonObject): Written | null
   /** All that is left to say, the terminal event last. */
@@ -44,33 +44,33 @@ interface OfTarget {
   ofTarget: unknown
 }
 
-export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect {
+export function viaChat<Echo>(adapter: ClientAdapter<Echo>, target: ChatDialect): Dialect {
   return {
     headers: (apiKey) => target.headers(apiKey),
-    request: (question) => writeRequest(front, target, question),
+    request: (question) => writeRequest(adapter, target, question),
     readBackendResponse(kind, bytes, identity, echo) {
       const own = echo as Echo & OfTarget
       const { json, usage } = target.readBackendResponse(kind, bytes, identity, own.ofTarget)
-      return plainResponse(front.readCompletion(json, usage, own, identity), usage)
+      return plainResponse(adapter.readCompletion(json, usage, own, identity), usage)
     },
-    textOf: (answer) => front.textOf(answer),
-    withUsage: ({ json }, usage) => plainResponse(front.withUsage(json, usage), usage).bytes,
+    textOf: (answer) => adapter.textOf(answer),
+    withUsage: ({ json }, usage) => plainResponse(adapter.withUsage(json, usage), usage).bytes,
     readStream(options) {
       const own = options.echo as Echo & OfTarget
       const inner = target.readStream({ ...options, includeUsage: false, echo: own.ofTarget })
-      return new StreamOverChat(inner, front.openStream(own, options))
+      return new StreamOverChat(inner, adapter.openStream(own, options))
     },
     readErrorBody: (body) => target.readErrorBody(body),
   }
 }
 
-function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Question): BackendRequest {
+function writeRequest<Echo>(adapter: ClientAdapter<Echo>, target: Dialect, question: Question): BackendRequest {
   const request = parseExactly(question.body.toString('utf8')) as JsonObject
-  const { chat, dropped, echo } = front.writeChat(request)
+  const { chat, dropped, echo } = adapter.writeChat(request)
   const messages = messagesFor((question.profile ?? plain).messages, objectsOf(chat.messages))
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
   const written = target.request({ ...question, body: asChat, hosted: undefined })
-  const names = written.dropped.map((name) => front.names[name] ?? name)
+  const names = written.dropped.map((name) => adapter.names[name] ?? name)
   return {
     ...written,
     dropped: [...new Set([...dropped, ...names])].toSorted(),
@@ -86,12 +86,12 @@ function plainResponse(json: JsonObject, usage: TokenUsage | null): PlainRespons
 class StreamOverChat implements StreamReading {
   readonly progress: StreamReading['progress']
   #inner: ChatReading
-  #front: FrontStream
+  #front: ClientStream
 
-  constructor(inner: ChatReading, front: FrontStream) {
+  constructor(inner: ChatReading, adapter: ClientStream) {
     this.progress = inner.progress
     this.#inner = inner
-    this.#front = front
+    this.#front = adapter
   }
 
   read(event: SseEvent): Written | null {

@@ -8,8 +8,8 @@ import { BackendFault } from '../core/backend-fault.ts'
 import { anthropic } from './anthropic.ts'
 import type { Dialect } from './dialect.ts'
 import { openai } from './openai.ts'
-import { overChat } from './over-chat.ts'
-import { responsesFront } from './responses-to-chat.ts'
+import { viaChat } from './over-chat.ts'
+import { responsesAdapter } from './responses-to-chat.ts'
 
 const LOOK = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false }
 const user = (part: object) => ({ input: [{ role: 'user', content: [{ type: 'input_text', text: 'x' }, part] }] })
@@ -60,7 +60,7 @@ const page = faultPageSection('responses', ['Field', '`chat` backends', '`messag
 afterAll(() => page.close())
 
 test.each(Object.entries(FIELDS))('%s', (field, request) => {
-  const fates = [openai, anthropic].map((target) => fateOf(request, overChat(responsesFront, target)))
+  const fates = [openai, anthropic].map((target) => fateOf(request, viaChat(responsesAdapter, target)))
   expect(fates).not.toContain('lost')
   page.row(`\`${field}\``, ...fates)
 })

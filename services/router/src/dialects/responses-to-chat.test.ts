@@ -14,16 +14,16 @@ import { createSseSplitter } from '../core/sse-events.ts'
 import { anthropic } from './anthropic.ts'
 import type { Dialect, Quotable } from './dialect.ts'
 import { openai } from './openai.ts'
-import { overChat } from './over-chat.ts'
-import { responsesFront } from './responses-to-chat.ts'
+import { viaChat } from './over-chat.ts'
+import { responsesAdapter } from './responses-to-chat.ts'
 
 type Json = Record<string, unknown>
 
 const IDENTITY = { id: 'resp_0193', created: 1_790_000_000, model: 'of the target' }
 const QUESTION = { kind: 'chat', model: 'target', stream: false, maxTokens: undefined, form: [] } as const
 
-const overOpenAi = overChat(responsesFront, openai)
-const overAnthropic = overChat(responsesFront, anthropic)
+const overOpenAi = viaChat(responsesAdapter, openai)
+const overAnthropic = viaChat(responsesAdapter, anthropic)
 
 function write(request: object, dialect: Dialect = overOpenAi) {
   const written = dialect.request({ ...QUESTION, body: Buffer.from(JSON.stringify(request)) })

@@ -5,12 +5,12 @@
  * encrypted stay with that vendor; a tool that a vendor would run is left out and told.
  */
 
-import type { Front } from './over-chat.ts'
+import type { ClientAdapter } from './over-chat.ts'
 import { generatedTextOf, readCompletion, withUsage } from './responses-to-chat/answer.ts'
 import { writeChat, type Echo } from './responses-to-chat/request.ts'
 import { ResponseEvents } from './responses-to-chat/stream.ts'
 
-export const responsesFront: Front<Echo> = {
+export const responsesAdapter: ClientAdapter<Echo> = {
   writeChat,
   names: {
     'messages.reasoning_content': 'input.reasoning',

@@ -11,10 +11,10 @@ import { BackendFault } from '../core/backend-fault.ts'
 import { anthropic } from './anthropic.ts'
 import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
-import { messagesFront } from './messages-to-chat.ts'
+import { messagesAdapter } from './messages-to-chat.ts'
 import { openai } from './openai.ts'
-import { overChat } from './over-chat.ts'
-import { responsesFront } from './responses-to-chat.ts'
+import { viaChat } from './over-chat.ts'
+import { responsesAdapter } from './responses-to-chat.ts'
 
 const require = createRequire(import.meta.url)
 const fileOf = (sdk: string, file: string) => join(dirname(require.resolve(sdk)), 'resources', file)
@@ -449,10 +449,10 @@ const ofChat = { client: 'chat', sdk: OPENAI, root: 'ChatCompletionCreateParamsB
 const CASES: Case[] = [
   { ...ofChat, target: 'messages', dialect: anthropic, base: { messages: [ASKED] } },
   { ...ofChat, target: 'responses', dialect: chatToResponses, base: { messages: [ASKED] } },
-  { ...ofResponses, target: 'chat', dialect: overChat(responsesFront, openai), base: { input: 'x' } },
-  { ...ofResponses, target: 'messages', dialect: overChat(responsesFront, anthropic), base: { input: 'x' } },
-  { ...ofMessages, target: 'chat', dialect: overChat(messagesFront, openai), base: messagesBase },
-  { ...ofMessages, target: 'responses', dialect: overChat(messagesFront, chatToResponses), base: messagesBase },
+  { ...ofResponses, target: 'chat', dialect: viaChat(responsesAdapter, openai), base: { input: 'x' } },
+  { ...ofResponses, target: 'messages', dialect: viaChat(responsesAdapter, anthropic), base: { input: 'x' } },
+  { ...ofMessages, target: 'chat', dialect: viaChat(messagesAdapter, openai), base: messagesBase },
+  { ...ofMessages, target: 'responses', dialect: viaChat(messagesAdapter, chatToResponses), base: messagesBase },
 ]
 
 type Fate = 'kept' | 'told' | 'refused' | 'lost'

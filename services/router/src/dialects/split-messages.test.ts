@@ -8,7 +8,7 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { RESPONSE_TOOL } from './anthropic/tools.ts'
-import { wayTo } from './dialects.ts'
+import { dialectRoute } from './dialects.ts'
 
 type Json = Record<string, unknown>
 type Block = { type: 'text' | 'thinking'; text: string } | { type: 'tool_use'; name: string; input: Json }
@@ -34,7 +34,7 @@ function requestBy(client: ClientDialect): Json {
 type Asked = 'nothing' | 'json_object' | 'json_schema'
 
 function opened(client: ClientDialect, asked: Asked) {
-  const { dialect } = wayTo(client, ['messages'])
+  const { dialect } = dialectRoute(client, ['messages'])
   const body = Buffer.from(JSON.stringify({ ...requestBy(client), ...formatOf(client, asked) }))
   const question = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   return { dialect, echo: dialect.request(question).echo }

@@ -21,11 +21,11 @@ import {
   type Circumstances,
 } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
-import { allowedAt, type HostedWish } from '../core/hosted-tools.ts'
+import { allowedAt, type HostedToolRequest } from '../core/hosted-tools.ts'
 import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { versionHeaders } from '../dialects/messages/version-headers.ts'
-import { clientDialect, isNative, isHalfOpen, isUsable, wayOf, type Target } from '../fleet.ts'
+import { clientDialect, isNative, isHalfOpen, isUsable, routeOf, type Target } from '../fleet.ts'
 import type { Slot } from '../places.ts'
 import { tellRecovery, tellTrouble } from '../tell-operator.ts'
 import type { RouterContext } from '../router.ts'
@@ -50,7 +50,7 @@ export async function attempt(failoverState: FailoverState, halfOpenAttempt: Hal
     failpoint('router.backend-asked')
     if (run.job.aborted) throw run.job.aborted
     const response = await call.exchange.response
-    if (response.status >= 300) throw await readRefusal(response, call.exchange, wayOf(target, run.header).dialect)
+    if (response.status >= 300) throw await readRefusal(response, call.exchange, routeOf(target, run.header).dialect)
     const usage = await relayResponse(failoverState, call, slot, response)
     router.places.noteSuccess(slot)
     if (target.state.trouble) tellRecovery(target, router.logger)
@@ -100,7 +100,7 @@ function beginSpan(run: JobContext, target: Target, router: RouterContext): Span
 function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft }: HalfOpenAttempt, span: Span): Call {
   const { kind, stream } = run.header
   const waitingSinceMs = performance.now()
-  const { dialect, headers, target: asked } = wayOf(target, run.header)
+  const { dialect, headers, target: asked } = routeOf(target, run.header)
   const { path, body, dropped, echo } = dialect.request({
     kind,
     body: run.body,
@@ -111,7 +111,7 @@ function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft
     form,
     profile: target.backend.profile,
     policy: target.policies[kind === 'chat' ? asked : kind],
-    hosted: hostedWish(run.header, target),
+    hosted: hostedToolRequest(run.header, target),
   })
   const exchange = target.backend.client.call({
     path,
@@ -127,7 +127,7 @@ function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft
 }
 
 /** A translation out of another dialect than chat leaves the vendor's tools out by itself. */
-function hostedWish(header: JobHeader, target: Target): HostedWish | undefined {
+function hostedToolRequest(header: JobHeader, target: Target): HostedToolRequest | undefined {
   const dialect = clientDialect(header)
   if (header.kind !== 'chat' || (dialect !== 'chat' && !isNative(target, header))) return undefined
   const allowed = allowedAt(dialect, target.backend.profile, header.hostedTools)
@@ -170,7 +170,7 @@ async function readInstead(
 ): Promise<BackendFault> {
   const bytes = await readShort(exchange)
   try {
-    wayOf(target, run.header).dialect.readBackendResponse(run.header.kind, bytes, identityOf(run, target), echo)
+    routeOf(target, run.header).dialect.readBackendResponse(run.header.kind, bytes, identityOf(run, target), echo)
   } catch (fault) {
     if (fault instanceof BackendFault && fault.kind === 'error_event') return fault
   }

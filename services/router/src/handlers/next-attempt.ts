@@ -25,7 +25,7 @@ import {
   isHalfOpen,
   isUsable,
   usableFromMs,
-  wayOf,
+  routeOf,
   type Target,
   type TargetPool,
 } from '../fleet.ts'
@@ -160,7 +160,7 @@ function take(failoverState: FailoverState, targets: Target[], target: Target, u
   return {
     kind: 'attempt',
     slot,
-    form: formOf(target, wayOf(target, run.header).target, run.header.kind, performance.now()),
+    form: formOf(target, routeOf(target, run.header).target, run.header.kind, performance.now()),
     shareMs: attemptBudgetMs(remainingMs(run), untried),
     othersLeft: () => isAnyReady(targets, target, run) || (isHalfOpenAttempt && canGoBack(failoverState)),
   }
@@ -279,7 +279,7 @@ export function learnRejections(
   if (fault.isUnsent || body === undefined || (status !== 400 && status !== 422) || !isRequestsOwnFault(fault))
     return false
   const { kind, stream, defaultMaxTokens } = run.header
-  const { dialect, target: asked } = wayOf(target, run.header)
+  const { dialect, target: asked } = routeOf(target, run.header)
   const question = { kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form }
   // Lessons are of the request as it was sent, which a translation has written in other words.
   const { asChat: sentBody = run.body } = dialect.request(question)

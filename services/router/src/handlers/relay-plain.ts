@@ -10,7 +10,7 @@ import { inlineImages, type Hold } from '../clients/images.ts'
 import { countsOneChoice, generatedText } from '../core/chat-chunk.ts'
 import { checkEmbeddings, imageSources } from '../core/plain-answer.ts'
 import type { Dialect, PlainResponse } from '../dialects/dialect.ts'
-import { wayOf, type Target } from '../fleet.ts'
+import { routeOf, type Target } from '../fleet.ts'
 import type { RouterContext } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import {
@@ -42,7 +42,7 @@ export async function relayPlain(
   const hold = (bytes: number) => held.add(bytes, timeoutPolicy)
   const received = await exchange.readAll(LARGEST_RESPONSE_BYTES, hold)
   endWaiting(run, call)
-  const { dialect } = wayOf(target, run.header)
+  const { dialect } = routeOf(target, run.header)
   const read = dialect.readBackendResponse(run.header.kind, received, identityOf(run, target), call.echo)
   const known = usageTold(run, read, dialect)
   if (known) call.usage = telling(withSound(known, run))

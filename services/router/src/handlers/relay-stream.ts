@@ -19,7 +19,7 @@ import {
   type StreamReading,
   type Written,
 } from '../dialects/dialect.ts'
-import { clientDialect, wayOf } from '../fleet.ts'
+import { clientDialect, routeOf } from '../fleet.ts'
 import type { RouterContext } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import {
@@ -49,7 +49,7 @@ export async function relayStream(
 ): Promise<TokenUsage> {
   const { target, exchange } = call
   const splitter = createSseSplitter()
-  const reading = wayOf(target, run.header).dialect.readStream({
+  const reading = routeOf(target, run.header).dialect.readStream({
     includeUsage: run.header.includeUsage,
     choices: clientDialect(run.header) === 'chat' ? choicesAsked(run.body) : 1,
     identity: identityOf(run, target),

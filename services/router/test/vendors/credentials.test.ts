@@ -101,8 +101,8 @@ describe('a token that the vendor refuses before its end', () => {
       return { value: `token-${++count}`, expiresAtMs: Date.now() + 3_600_000 }
     })
     const a = await backend((response, request, socket) => {
-      const isTaken = tokensTaken.some((token) => request.headers.authorization === `Bearer ${token}`)
-      if (isTaken) return goodChat(response, request, socket)
+      const isAccepted = tokensTaken.some((token) => request.headers.authorization === `Bearer ${token}`)
+      if (isAccepted) return goodChat(response, request, socket)
       return sendJson(response, 401, { error: { message: `no: ${request.headers.authorization}` } })
     })
     const settings = backendConfig.parse({ id: 'a', url: a.url })

@@ -144,13 +144,13 @@ function mannered(vendor: Vendor, judge: Answer = goodChat): Answer {
   return (response, request, socket) => {
     if (request.body['stream'] !== true) return judge(response, request, socket)
     const { writeHead, end } = response
-    let isTaken = false
+    let isAccepted = false
     response.writeHead = ((status: number, headers: OutgoingHttpHeaders) => {
-      isTaken = status === 200
+      isAccepted = status === 200
       return writeHead.call(response, status, headers)
     }) as typeof writeHead
     const events = streamOf(STREAM_MANNERS[vendor], 'stream_options' in request.body).join('')
-    response.end = ((words: string) => end.call(response, isTaken ? events : words, 'utf8')) as typeof end
+    response.end = ((words: string) => end.call(response, isAccepted ? events : words, 'utf8')) as typeof end
     return judge(response, request, socket)
   }
 }

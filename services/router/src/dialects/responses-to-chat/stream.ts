@@ -11,12 +11,12 @@ import { choicesOf, isFinished } from '../../core/chat-chunk.ts'
 import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
 import type { Quotable, Written } from '../dialect.ts'
-import type { FrontStream } from '../over-chat.ts'
+import type { ClientStream } from '../over-chat.ts'
 import { addDelta, endOf, hasRefused, modelOf, responseOf, writeUsage, type End } from './answer.ts'
 import { Output, type Listener } from './output.ts'
 import type { Echo } from './request.ts'
 
-export class ResponseEvents implements FrontStream, Listener {
+export class ResponseEvents implements ClientStream, Listener {
   #echo: Echo
   #identity: Identity
   #output: Output
