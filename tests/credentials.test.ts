@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rememberPlans } from '../services/edge/src/admit/remember-accounts.ts'
+import { openAccountCache } from '../services/edge/src/admit/remember-accounts.ts'
 import { claimKey } from '../services/edge/src/credentials/authenticate.ts'
 import type { Route, Routes } from '../services/edge/src/listen/route.ts'
 import { routes } from '../services/edge/src/routes.ts'
@@ -25,7 +25,7 @@ describe('the table as it is', () => {
 const proofForgotten: Route = {
   credential: 'none',
   handle: (edge) => async (request, response) => {
-    const { account } = await claimKey({ ...edge, plans: rememberPlans() }, request)
+    const { account } = await claimKey({ ...edge, plans: openAccountCache() }, request)
     response.json({ account })
   },
 }

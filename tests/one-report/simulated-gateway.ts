@@ -18,7 +18,7 @@ import type { Admitted } from '../../services/edge/src/admit/admit.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../../services/edge/src/read/bytes-in-flight.ts'
 import { httpClient } from '../../services/edge/src/relay/http-client.ts'
 import type { EdgeContext, Reported } from '../../services/edge/src/edge.ts'
-import { openIntake } from '../../services/edge/src/listen/intake.ts'
+import { openLoadShedder } from '../../services/edge/src/listen/intake.ts'
 import { edgeMetrics } from '../../services/edge/src/metrics.ts'
 import { relayResponse } from '../../services/edge/src/relay/relay-answer.ts'
 import { trackRunningRequests } from '../../services/edge/src/relay/running-requests.ts'
@@ -168,7 +168,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       },
       reports: openUsageReports(publisher, logger, () => {}),
       responseMemory: new ResponseMemory(64 * 1024 * 1024),
-      intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
+      shedder: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       draining: false,
       expired: false,
       runs: new InFlightList(),
@@ -209,7 +209,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       logger,
       admission,
       running,
-      intake: opened.use(openIntake()),
+      shedder: opened.use(openLoadShedder()),
       usage: { report: reportFromEdge },
       config: unused('config'),
       settings: unused('settings'),

@@ -22,8 +22,8 @@ function likeness(one: string, other: string): number {
 }
 
 test('texts that share a subject and no word are more alike than texts that share words and no subject', () => {
-  const flight = 'cheap airline tickets'
-  expect(likeness(flight, 'inexpensive flight fares')).toBeGreaterThan(likeness(flight, 'cheap cake recipe'))
+  const sendWindow = 'cheap airline tickets'
+  expect(likeness(sendWindow, 'inexpensive flight fares')).toBeGreaterThan(likeness(sendWindow, 'cheap cake recipe'))
 })
 
 test('a word outside the vocabulary counts by its pieces', () => {

@@ -174,11 +174,11 @@ export function countShed<Reason extends string>(
   return (reason) => cells.get(reason)?.add()
 }
 
-export function observeIntakeLimit(metrics: Metrics, intake: { readonly limit: number }): void {
+export function observeShedLimit(metrics: Metrics, shedder: { readonly limit: number }): void {
   metrics.observedGauge(
     'gateway_intake_limit',
     'the most requests at an edge between arrival and router; for a router, jobs in one turn of its event loop',
-    () => intake.limit,
+    () => shedder.limit,
   )
 }
 

@@ -18,9 +18,9 @@ import type { MinuteBuckets } from './core/minute-buckets.ts'
 import type { ResponseKeySource } from './idempotency/answer-keys.ts'
 import type { RunningResponses } from './idempotency/running-answers.ts'
 import type { ClientNetwork } from './listen/client-network.ts'
-import type { Intake } from './listen/intake.ts'
+import type { LoadShedder } from './listen/intake.ts'
 import type { EdgeMetrics } from './metrics.ts'
-import type { RememberedPlans } from './admit/remember-accounts.ts'
+import type { AccountCache } from './admit/remember-accounts.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 import type { VerifySignIn } from './credentials/verify-token.ts'
 
@@ -40,7 +40,7 @@ export interface EdgeContext {
   verifySignIn: VerifySignIn
   keys: KeysClient
   metering: MeteringClient
-  plans: RememberedPlans
+  plans: AccountCache
   /** What the ledger says, for those who ask for their own figures. */
   figures: LedgerFigures
   /** Null where no backend counts. */
@@ -51,7 +51,7 @@ export interface EdgeContext {
   bytes: BytesInFlight
   largeBodies: LargeBodies
   clientNetwork: ClientNetwork
-  intake: Intake
+  shedder: LoadShedder
   idempotency: { store: IdempotencyStore; keys: ResponseKeySource; running: RunningResponses }
   usage: { report(event: UsageEvent): Reported }
   metrics: EdgeMetrics

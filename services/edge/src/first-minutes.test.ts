@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadEdgeSettings } from './config.ts'
 import { refuseEveryToken } from './credentials/verify-token.ts'
 import type { EdgeContext } from './edge.ts'
-import { openIntake } from './listen/intake.ts'
+import { openLoadShedder } from './listen/intake.ts'
 import { createApp } from './listen/route.ts'
 import { edgeMetrics } from './metrics.ts'
 import { pages, routes } from './routes.ts'
@@ -26,7 +26,7 @@ async function open(environment: NodeJS.ProcessEnv = {}): Promise<string> {
   const edge = {
     settings,
     config: { current: loadDefaultConfig().config },
-    intake: opened.use(openIntake()),
+    shedder: opened.use(openLoadShedder()),
     plans: { isDeadKey: () => false, planOf: () => null },
     verifySignIn: refuseEveryToken,
     metrics: edgeMetrics(createMetrics({ service: 'edge' })),

@@ -7,7 +7,7 @@ import type { AdmitDecision } from '@gateway/admission/port'
 import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
-import { countShed, countTokens, observeIntakeLimit, observeStreams } from '@gateway/telemetry/process-metrics'
+import { countShed, countTokens, observeShedLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { ByteBudget } from './core/byte-budget.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 
@@ -53,9 +53,9 @@ export function observeRunning(metrics: Metrics, running: RunningRequests): void
   observeStreams(metrics, () => running.streams)
 }
 
-export function observeIntake(metrics: Metrics, intake: { readonly count: number; readonly limit: number }): void {
-  metrics.observedGauge('gateway_intake', 'requests at an edge between arrival and router', () => intake.count)
-  observeIntakeLimit(metrics, intake)
+export function observeShedding(metrics: Metrics, shedder: { readonly count: number; readonly limit: number }): void {
+  metrics.observedGauge('gateway_intake', 'requests at an edge between arrival and router', () => shedder.count)
+  observeShedLimit(metrics, shedder)
 }
 
 /** By what holds them. */
@@ -63,7 +63,7 @@ export function observeBytes(metrics: Metrics, { budget }: { readonly budget: By
   metrics.observedGauge(
     'gateway_bytes_in_flight',
     'bytes at an edge: bodies of `unproven` keys, of keys in look-up (`proving`), of `guests` and `accounts`; unread `answers`',
-    () => Object.entries(budget.pots).map(([pot, { used }]) => [[pot], used] as const),
+    () => Object.entries(budget.memoryBudgets).map(([memoryBudget, { used }]) => [[memoryBudget], used] as const),
     ['pot'],
   )
 }

@@ -12,8 +12,8 @@ import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { explainListenError } from '@gateway/service/explain-listen-error'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
-import { surviveWithoutStore } from './admit/admission-without-store.ts'
-import { holdEnds } from './admit/hold-ends.ts'
+import { openLocalAdmissionFallback } from './admit/admission-without-store.ts'
+import { batchReleases } from './admit/hold-ends.ts'
 import { createApp, type Routes } from './listen/route.ts'
 import { trackBytesInFlight, usualBytesInFlight } from './read/bytes-in-flight.ts'
 import { openLargeBodies } from './read/large-bodies.ts'
@@ -24,11 +24,11 @@ import { createMinuteBuckets } from './core/minute-buckets.ts'
 import type { EdgeContext } from './edge.ts'
 import { cacheResponseKeys } from './idempotency/answer-keys.ts'
 import { trackRunningResponses } from './idempotency/running-answers.ts'
-import { openIntake } from './listen/intake.ts'
+import { openLoadShedder } from './listen/intake.ts'
 import { listen } from './listen/listen.ts'
 import { refuseUnparsed } from './listen/refuse-unparsed.ts'
-import { edgeMetrics, observeBytes, observeIntake, observeRunning } from './metrics.ts'
-import { rememberPlans } from './admit/remember-accounts.ts'
+import { edgeMetrics, observeBytes, observeShedding, observeRunning } from './metrics.ts'
+import { openAccountCache } from './admit/remember-accounts.ts'
 import { createUsageReporter } from './relay/settle.ts'
 import { pages, routes } from './routes.ts'
 import { followDeadKeys, trackRunningRequests } from './relay/running-requests.ts'
@@ -71,8 +71,8 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const figures = openLedgerFigures(metering)
   const unitOf = (slug: string) => config.current.plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
   const { edgesMax, signIn } = settings
-  const store = holdEnds(parts.admission, logger)
-  const admission = surviveWithoutStore({
+  const store = batchReleases(parts.admission, logger)
+  const admission = openLocalAdmissionFallback({
     store,
     keys,
     metering,
@@ -89,8 +89,8 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const bytes = trackBytesInFlight(mostBytes, networkOf, metrics.shed)
   observeBytes(page, bytes)
   const largeBodies = openLargeBodies(metrics.shed)
-  const intake = openIntake()
-  observeIntake(page, intake)
+  const shedder = openLoadShedder()
+  observeShedding(page, shedder)
   const answers = await trackRunningResponses(bus, parts.idempotency, logger)
   const edge: EdgeContext = {
     ...parts,
@@ -99,12 +99,12 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     bytes,
     largeBodies,
     clientNetwork: networkOf,
-    intake,
+    shedder,
     idempotency: { store: parts.idempotency, keys: cacheResponseKeys(keys), running: answers },
     keys,
     metering,
     verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
-    plans: rememberPlans(),
+    plans: openAccountCache(),
     figures,
     countAtBackends: openBackendCounts(createRoutersClient(bus).countTokens),
     asides: createMinuteBuckets(MOST_ASIDE_ACCOUNTS),
@@ -137,7 +137,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       await answers[Symbol.asyncDispose]()
       running[Symbol.dispose]()
       await store[Symbol.asyncDispose]()
-      intake[Symbol.dispose]()
+      shedder[Symbol.dispose]()
       await largeBodies[Symbol.asyncDispose]()
     },
   }

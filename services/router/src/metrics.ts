@@ -5,7 +5,7 @@
 import type { InFlightList } from '@gateway/in-flight/collections'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
-import { countShed, countTokens, observeIntakeLimit, observeStreams } from '@gateway/telemetry/process-metrics'
+import { countShed, countTokens, observeShedLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { Change } from './core/backend-health.ts'
 import { isUsable, type BackendRegistry } from './fleet.ts'
 import type { JobContext } from './handlers/run.ts'
@@ -107,7 +107,7 @@ export function observeRouter(
   },
 ): void {
   const { backendRegistry, places, runs, subscriptions } = parts
-  observeIntakeLimit(metrics, subscriptions)
+  observeShedLimit(metrics, subscriptions)
   metrics.observedGauge('gateway_router_jobs_running', 'jobs under way', () => runs.size)
   metrics.observedGauge('gateway_router_jobs_waiting', 'jobs that wait for a place at a backend', () => places.waiting)
   observeStreams(metrics, () => [...runs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0))

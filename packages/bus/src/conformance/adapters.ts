@@ -7,7 +7,7 @@ import { createMemoryHub, openMemoryBus } from '../memory.ts'
 import { openNatsBus } from '../nats.ts'
 import type { OnStatus } from '../port.ts'
 import type { Tuning } from '../tuning.ts'
-import { openTap, type Tap } from './tap.ts'
+import { openObserver, type Observer } from './tap.ts'
 
 export const eventStream = { name: 'EVENTS', subjects: ['events.>'], consumers: ['ledger'] } satisfies DurableStream
 
@@ -49,19 +49,19 @@ async function createMemoryWorld(): Promise<World> {
 
 export async function createNatsWorld(): Promise<NatsWorld> {
   const server = await startNats({ own: true })
-  const opened = new Map<CountedBus, Tap>()
+  const opened = new Map<CountedBus, Observer>()
   return {
     server,
     async open(options = {}) {
-      const tap = await openTap(server.url)
-      const bus = await openNatsBus({ url: tap.url, name: 'conformance', streams: [eventStream], ...options })
-      opened.set(bus, tap)
+      const observer = await openObserver(server.url)
+      const bus = await openNatsBus({ url: observer.url, name: 'conformance', streams: [eventStream], ...options })
+      opened.set(bus, observer)
       return bus
     },
     kill: (bus) => opened.get(bus)?.close(),
     async [Symbol.asyncDispose]() {
       await Promise.all([...opened.keys()].map((bus) => bus[Symbol.asyncDispose]()))
-      for (const tap of opened.values()) tap.close()
+      for (const observer of opened.values()) observer.close()
       await server[Symbol.asyncDispose]()
     },
   }

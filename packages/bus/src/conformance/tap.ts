@@ -3,18 +3,18 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-export interface Tap {
+export interface Observer {
   readonly url: string
   /** What was sent through it to the server. */
   sent(): string
   close(): void
 }
 
-export async function openTap(serverUrl: string): Promise<Tap> {
+export async function openObserver(serverUrl: string): Promise<Observer> {
   const { protocol, port } = new URL(serverUrl)
   const sockets = new Set<Socket>()
   const sent: Buffer[] = []
-  const tap = createServer((inside) => {
+  const observer = createServer((inside) => {
     const outside = connect(Number(port), '127.0.0.1')
     for (const socket of [inside, outside]) {
       sockets.add(socket)
@@ -33,15 +33,15 @@ export async function openTap(serverUrl: string): Promise<Tap> {
     inside.pipe(outside)
     outside.pipe(inside)
   })
-  tap.listen(0, '127.0.0.1')
-  await once(tap, 'listening')
-  const address = tap.address()
+  observer.listen(0, '127.0.0.1')
+  await once(observer, 'listening')
+  const address = observer.address()
   if (address === null || typeof address === 'string') throw new Error('a tap without a port')
   return {
     url: `${protocol}//127.0.0.1:${address.port}`,
     sent: () => Buffer.concat(sent).toString('latin1'),
     close() {
-      tap.close()
+      observer.close()
       for (const socket of sockets) socket.destroy()
     },
   }

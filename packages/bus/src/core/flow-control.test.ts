@@ -5,7 +5,7 @@ import {
   announced,
   consume,
   countSent,
-  createFlight,
+  createSendWindow,
   createReceiver,
   createSender,
   echo,
@@ -237,24 +237,24 @@ describe('the receiving side of a stream', () => {
 
 describe('the bytes in flight to a process', () => {
   it('are what was sent after the last mark that came back', () => {
-    const flight = createFlight(100, 30)
-    expect([countSent(flight, 29), countSent(flight, 1)]).toEqual([false, true])
-    const first = takeMark(flight, 0)
-    countSent(flight, 70)
-    expect(mayFly(flight)).toBe(false)
-    echo(flight, first)
-    expect([inFlightBytes(flight), mayFly(flight)]).toEqual([70, true])
+    const sendWindow = createSendWindow(100, 30)
+    expect([countSent(sendWindow, 29), countSent(sendWindow, 1)]).toEqual([false, true])
+    const first = takeMark(sendWindow, 0)
+    countSent(sendWindow, 70)
+    expect(mayFly(sendWindow)).toBe(false)
+    echo(sendWindow, first)
+    expect([inFlightBytes(sendWindow), mayFly(sendWindow)]).toEqual([70, true])
   })
 
   it('are cleared by a later mark when an earlier one or its echo was lost', () => {
-    const flight = createFlight(100, 30)
-    countSent(flight, 50)
-    const lost = takeMark(flight, 5)
-    countSent(flight, 50)
-    const later = takeMark(flight, 7)
-    expect(echo(flight, later)).toBe(7)
-    expect(inFlightBytes(flight)).toBe(0)
-    expect([echo(flight, lost), echo(flight, later)]).toEqual([null, null])
-    expect(inFlightBytes(flight)).toBe(0)
+    const sendWindow = createSendWindow(100, 30)
+    countSent(sendWindow, 50)
+    const lost = takeMark(sendWindow, 5)
+    countSent(sendWindow, 50)
+    const later = takeMark(sendWindow, 7)
+    expect(echo(sendWindow, later)).toBe(7)
+    expect(inFlightBytes(sendWindow)).toBe(0)
+    expect([echo(sendWindow, lost), echo(sendWindow, later)]).toEqual([null, null])
+    expect(inFlightBytes(sendWindow)).toBe(0)
   })
 })

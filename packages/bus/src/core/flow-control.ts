@@ -206,7 +206,7 @@ export function takeAck(receiver: Receiver): number {
  * count as in flight. A mark or an echo that is lost delays the count until the next one, never falsifies it. This
  * window is about reception alone: a reader that consumes slowly holds back its own stream only.
  */
-export interface Flight {
+export interface SendWindow {
   readonly windowBytes: number
   readonly markEveryBytes: number
   sent: number
@@ -217,38 +217,38 @@ export interface Flight {
   readonly marks: { n: number; sent: number; atMs: number }[]
 }
 
-export function createFlight(windowBytes: number, markEveryBytes: number): Flight {
+export function createSendWindow(windowBytes: number, markEveryBytes: number): SendWindow {
   return { windowBytes, markEveryBytes, sent: 0, echoed: 0, lastMark: 0, markedAtBytes: 0, marks: [] }
 }
 
-export function inFlightBytes(flight: Flight): number {
-  return flight.sent - flight.echoed
+export function inFlightBytes(sendWindow: SendWindow): number {
+  return sendWindow.sent - sendWindow.echoed
 }
 
-export function mayFly(flight: Flight): boolean {
-  return inFlightBytes(flight) < flight.windowBytes
+export function mayFly(sendWindow: SendWindow): boolean {
+  return inFlightBytes(sendWindow) < sendWindow.windowBytes
 }
 
 /** Counts bytes sent; true when a mark is due. */
-export function countSent(flight: Flight, bytes: number): boolean {
-  flight.sent += bytes
-  return flight.sent - flight.markedAtBytes >= flight.markEveryBytes
+export function countSent(sendWindow: SendWindow, bytes: number): boolean {
+  sendWindow.sent += bytes
+  return sendWindow.sent - sendWindow.markedAtBytes >= sendWindow.markEveryBytes
 }
 
 /** The number of a mark that is sent now. */
-export function takeMark(flight: Flight, nowMs: number): number {
-  flight.markedAtBytes = flight.sent
-  flight.lastMark = (flight.lastMark + 1) >>> 0
-  flight.marks.push({ n: flight.lastMark, sent: flight.sent, atMs: nowMs })
-  return flight.lastMark
+export function takeMark(sendWindow: SendWindow, nowMs: number): number {
+  sendWindow.markedAtBytes = sendWindow.sent
+  sendWindow.lastMark = (sendWindow.lastMark + 1) >>> 0
+  sendWindow.marks.push({ n: sendWindow.lastMark, sent: sendWindow.sent, atMs: nowMs })
+  return sendWindow.lastMark
 }
 
 /** Mark `n` has arrived, and so has or is lost all that went before it. Returns when it was sent. */
-export function echo(flight: Flight, n: number): number | null {
-  const at = flight.marks.findIndex((mark) => mark.n === n)
+export function echo(sendWindow: SendWindow, n: number): number | null {
+  const at = sendWindow.marks.findIndex((mark) => mark.n === n)
   if (at < 0) return null
-  const { sent, atMs } = flight.marks[at]!
-  flight.echoed = sent
-  flight.marks.splice(0, at + 1)
+  const { sent, atMs } = sendWindow.marks[at]!
+  sendWindow.echoed = sent
+  sendWindow.marks.splice(0, at + 1)
   return atMs
 }

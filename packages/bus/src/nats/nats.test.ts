@@ -9,7 +9,7 @@ import { type Server, startNats } from '@gateway/servers/start'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventStream } from '../conformance/adapters.ts'
 import { ask, read, text, until } from '../conformance/answers.ts'
-import { openTap } from '../conformance/tap.ts'
+import { openObserver } from '../conformance/tap.ts'
 import { openNatsBus } from '../nats.ts'
 import type { DurableMessage, BusStatus } from '../port.ts'
 import { PORTION_BYTES } from './durable-consume.ts'
@@ -95,9 +95,9 @@ describe('a bus on NATS', () => {
   it('subscribes once, however much it asks, dispatches and publishes', async () => {
     const server = closing.use(await startNats({ own: true }))
     const worker = closing.use(await openNatsBus({ url: server.url, name: 'worker' }))
-    const tap = await openTap(server.url)
-    closing.defer(() => tap.close())
-    const caller = closing.use(await openNatsBus({ url: tap.url, name: 'caller', streams: [eventStream] }))
+    const observer = await openObserver(server.url)
+    closing.defer(() => observer.close())
+    const caller = closing.use(await openNatsBus({ url: observer.url, name: 'caller', streams: [eventStream] }))
     await worker.serveJobs('job.a', 'routers', (job) => {
       job.accept()
       job.end(text(''))
@@ -108,7 +108,7 @@ describe('a bus on NATS', () => {
       await caller.request('echo', text('?'), { timeoutMs: 1_000 })
       await caller.durable.publish('events.a', text('!'), { timeoutMs: 1_000 })
     }
-    expect(tap.sent().match(/^SUB .*$/gm)).toEqual([`SUB inbox.${caller.processId}.> 1`])
+    expect(observer.sent().match(/^SUB .*$/gm)).toEqual([`SUB inbox.${caller.processId}.> 1`])
   })
 
   it('takes a backlog of large events in portions that fit its memory', async () => {

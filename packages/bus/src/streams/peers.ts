@@ -20,7 +20,7 @@ import {
 } from '../core/messages.ts'
 import { type Inbox, framesSubject } from '../inbox.ts'
 import type { StreamContext } from './context.ts'
-import { countSent, createFlight, echo, mayFly, takeMark, type Flight } from '../core/flow-control.ts'
+import { countSent, createSendWindow, echo, mayFly, takeMark, type SendWindow } from '../core/flow-control.ts'
 import { InFlightList } from '@gateway/in-flight/collections'
 import { atTurnsEnd } from '../event-loop.ts'
 
@@ -146,7 +146,7 @@ export class Peer {
   readonly streams = new InFlightList<PeerStream>()
   lastHeardAtMs: number
   readonly #context: StreamContext
-  readonly #flight: Flight
+  readonly #flight: SendWindow
   #outgoing: Frame[] = []
   #leavesThisTurn = false
   #laterFlush: NodeJS.Timeout | undefined
@@ -158,7 +158,7 @@ export class Peer {
   constructor(id: string, context: StreamContext) {
     this.id = id
     this.#context = context
-    this.#flight = createFlight(context.tuning.peerWindowBytes, context.tuning.markEveryBytes)
+    this.#flight = createSendWindow(context.tuning.peerWindowBytes, context.tuning.markEveryBytes)
     this.lastHeardAtMs = context.now()
   }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  createIntakeLimit,
+  createShedLimit,
   hasRoom,
   hasRoomForStranger,
   judge,
@@ -9,7 +9,7 @@ import {
   noteTurnedAway,
   noteWait,
   WINDOW_MS,
-  type IntakeLimit,
+  type ShedLimit,
 } from './intake-limit.ts'
 
 const TUNING = { targetMs: 250, least: 64, most: 1_024 }
@@ -23,14 +23,14 @@ interface Second {
 }
 
 interface Plant {
-  limit: IntakeLimit
+  limit: ShedLimit
   nowMs: number
   queue: number[]
   credit: number
   due: number
 }
 
-const openPlant = (): Plant => ({ limit: createIntakeLimit(TUNING, 0), nowMs: 0, queue: [], credit: 0, due: 0 })
+const openPlant = (): Plant => ({ limit: createShedLimit(TUNING, 0), nowMs: 0, queue: [], credit: 0, due: 0 })
 
 /** What does `capacity` a second, one after another, and is asked `offered` a second. `pauses`: it stands still meanwhile. */
 function run(plant: Plant, seconds: number, offered: number, capacity: number, pauseMs = 0): Second[] {
@@ -120,7 +120,7 @@ test.each([100, 250, 400])('one pause of %i ms of a busy process refuses nobody'
 })
 
 test('an outage of three seconds, after which all that waited comes at once, refuses nobody', () => {
-  const limit = createIntakeLimit(TUNING, 0)
+  const limit = createShedLimit(TUNING, 0)
   let nowMs = 0
   for (; nowMs < 3_000; nowMs += WINDOW_MS) {
     expect(hasRoom(limit, 300, nowMs)).toBe(true)
@@ -160,7 +160,7 @@ test('something always goes through, however late the process is', () => {
   )
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 200 }), fc.nat(2_000), (events, count) => {
-      const limit = createIntakeLimit(TUNING, 0)
+      const limit = createShedLimit(TUNING, 0)
       let nowMs = 0
       for (const { kind, ms } of events) {
         if (kind === 'wait') noteWait(limit, nowMs, nowMs + ms)
@@ -174,7 +174,7 @@ test('something always goes through, however late the process is', () => {
 })
 
 test('senders that are turned away in time are no sign of lateness, and no witness that hides it', () => {
-  const limit = createIntakeLimit(TUNING, 0)
+  const limit = createShedLimit(TUNING, 0)
   for (let nowMs = WINDOW_MS; nowMs < 20_000; nowMs += WINDOW_MS) {
     hasRoom(limit, 500, nowMs)
     noteTurnedAway(limit)
@@ -191,10 +191,10 @@ test('senders that are turned away in time are no sign of lateness, and no witne
 })
 
 test.each([
-  ['late', (limit: IntakeLimit, nowMs: number) => noteWait(limit, nowMs, nowMs + 2_000)],
+  ['late', (limit: ShedLimit, nowMs: number) => noteWait(limit, nowMs, nowMs + 2_000)],
   ['refused behind', noteRefusedBehind],
 ])('few that are %s are no load: a burst after them is served', (_, note) => {
-  const limit = createIntakeLimit(TUNING, 0)
+  const limit = createShedLimit(TUNING, 0)
   limit.value = TUNING.least
   for (let nowMs = 1_000; nowMs < 20_000; nowMs += 1_000) {
     hasRoom(limit, TUNING.least - 1, nowMs)
@@ -206,7 +206,7 @@ test.each([
 })
 
 test('while the process is late, strangers have half of the room, and known senders all of it', () => {
-  const limit = createIntakeLimit(TUNING, 0)
+  const limit = createShedLimit(TUNING, 0)
   expect(hasRoomForStranger(limit, TUNING.most - 1, 0)).toBe(true)
   limit.value = 200
   expect([99, 100].map((count) => hasRoomForStranger(limit, count, 0))).toEqual([true, false])
@@ -214,7 +214,7 @@ test('while the process is late, strangers have half of the room, and known send
 })
 
 test('those who do the work and give it back count as lateness, few of them do not', () => {
-  const limit = createIntakeLimit(TUNING, 0)
+  const limit = createShedLimit(TUNING, 0)
   const window = (nowMs: number, refused: number) => {
     hasRoom(limit, 299, nowMs)
     for (let i = 0; i < 100; i++) noteWait(limit, nowMs - 200, nowMs - 195)

@@ -15,15 +15,15 @@
  * And something always goes through and tells how long it took. Pure: the clock is an argument.
  */
 
-interface IntakeTuning {
+interface ShedTuning {
   targetMs: number
   least: number
   /** Without a sign of lateness so much is taken, or what is done in the target's time if that is more. */
   most: number
 }
 
-export interface IntakeLimit {
-  readonly tuning: IntakeTuning
+export interface ShedLimit {
+  readonly tuning: ShedTuning
   /** At most so many at once. */
   value: number
   windowFromMs: number
@@ -60,13 +60,13 @@ const RISE = 1.25
 /** Of what came to its end in a window. */
 const REFUSED_SHARE = 0.1
 
-export function createIntakeLimit(tuning: IntakeTuning, nowMs: number): IntakeLimit {
-  const limit = { tuning, value: tuning.most, lateWindows: 0, lastWaitMs: 0, lastAtMs: nowMs } as IntakeLimit
+export function createShedLimit(tuning: ShedTuning, nowMs: number): ShedLimit {
+  const limit = { tuning, value: tuning.most, lateWindows: 0, lastWaitMs: 0, lastAtMs: nowMs } as ShedLimit
   beginWindow(limit, 0, nowMs)
   return limit
 }
 
-function beginWindow(limit: IntakeLimit, count: number, nowMs: number): void {
+function beginWindow(limit: ShedLimit, count: number, nowMs: number): void {
   limit.windowFromMs = nowMs
   limit.shortestMs = Infinity
   limit.waits = 0
@@ -77,23 +77,23 @@ function beginWindow(limit: IntakeLimit, count: number, nowMs: number): void {
 }
 
 /** Whether one more is taken on beside `count` others. */
-export function hasRoom(limit: IntakeLimit, count: number, nowMs: number): boolean {
+export function hasRoom(limit: ShedLimit, count: number, nowMs: number): boolean {
   if (count >= limit.peak) limit.peak = count + 1
   return count < limit.value && !(count >= limit.tuning.least && stands(limit, nowMs))
 }
 
 /** Where nothing comes to its end, something else is away. */
-function stands({ tuning, lastWaitMs, lastAtMs }: IntakeLimit, nowMs: number): boolean {
+function stands({ tuning, lastWaitMs, lastAtMs }: ShedLimit, nowMs: number): boolean {
   const longestMs = STANDS_AT * tuning.targetMs
   return lastWaitMs > longestMs && nowMs - lastAtMs < longestMs
 }
 
 /** The same for a sender that the process has not served before. While it is late, those have half of the room. */
-export function hasRoomForStranger(limit: IntakeLimit, count: number, nowMs: number): boolean {
+export function hasRoomForStranger(limit: ShedLimit, count: number, nowMs: number): boolean {
   return hasRoom(limit, count, nowMs) && (limit.value >= limit.tuning.most || count < limit.value / 2)
 }
 
-export function noteWait(limit: IntakeLimit, sinceMs: number, nowMs: number): void {
+export function noteWait(limit: ShedLimit, sinceMs: number, nowMs: number): void {
   limit.done++
   limit.lastWaitMs = nowMs - sinceMs
   limit.lastAtMs = nowMs
@@ -103,16 +103,16 @@ export function noteWait(limit: IntakeLimit, sinceMs: number, nowMs: number): vo
 }
 
 /** No witness, because it did not wait for all that others wait for. But it shows that the process is not silent. */
-export function noteTurnedAway(limit: IntakeLimit): void {
+export function noteTurnedAway(limit: ShedLimit): void {
   limit.turnedAway++
 }
 
-export function noteRefusedBehind(limit: IntakeLimit): void {
+export function noteRefusedBehind(limit: ShedLimit): void {
   limit.refusedBehind++
 }
 
 /** `count`: what is under way now. */
-export function judge(limit: IntakeLimit, count: number, nowMs: number): void {
+export function judge(limit: ShedLimit, count: number, nowMs: number): void {
   const lastedMs = nowMs - limit.windowFromMs
   const isAwaited = limit.waits < LEAST_WAITS && (count > 0 || limit.waits > 0)
   const isStanding = stands(limit, nowMs)

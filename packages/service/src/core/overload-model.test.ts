@@ -6,7 +6,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createIntakeLimit, hasRoom, judge, noteRefusedBehind, noteWait, WINDOW_MS } from './intake-limit.ts'
+import { createShedLimit, hasRoom, judge, noteRefusedBehind, noteWait, WINDOW_MS } from './intake-limit.ts'
 import { afterTurn, createTurnLimit } from './turn-limit.ts'
 
 /** Of a request's work, as a profile of the gateway divides it. */
@@ -15,7 +15,7 @@ const BESIDE = { refuse: 0.01, late: 0, giveBack: 0.02, busy: 0.02 }
 type Kind = keyof typeof PARTS | keyof typeof BESIDE | 'due' | 'offer'
 
 const TIMEOUT_MS = 2_000
-/** `redispatch.ts` of the edge. */
+/** `retry.ts` of the edge. */
 const BUSY_TIMEOUT_MS = 1_500
 const TICK_MS = 20
 const STEP_MS = 0.5
@@ -57,7 +57,7 @@ interface Load {
 }
 
 function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
-  const intake = createIntakeLimit({ targetMs: 250, least: 64, most: 1_024 }, 0)
+  const shedder = createShedLimit({ targetMs: 250, least: 64, most: 1_024 }, 0)
   const turns = createTurnLimit({ targetMs: 60, least: 32, most: 1_024 })
   const newProcess = (): Process => ({ inbox: [], turn: [], leftMs: 0 })
   const [edge, store, router] = [newProcess(), newProcess(), newProcess()]
@@ -70,7 +70,7 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
   /** What becomes of a piece when its turn comes. */
   function begin(piece: Piece): void {
     if (piece.kind === 'due') {
-      const isAccepted = hasRoom(intake, underWay, nowMs)
+      const isAccepted = hasRoom(shedder, underWay, nowMs)
       piece.kind = hasLeft(piece.request) ? 'late' : isAccepted ? 'arrive' : 'refuse'
     } else if (piece.kind === 'offer') {
       piece.kind = begun < turns.value ? 'job' : 'giveBack'
@@ -97,7 +97,7 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
         return
       }
       underWay--
-      noteRefusedBehind(intake)
+      noteRefusedBehind(shedder)
       longestQueueMs = Math.max(longestQueueMs, nowMs - request.arrivedAtMs)
     },
     job(request) {
@@ -106,7 +106,7 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
     },
     accepted({ arrivedAtMs }) {
       underWay--
-      noteWait(intake, arrivedAtMs, nowMs)
+      noteWait(shedder, arrivedAtMs, nowMs)
       longestQueueMs = Math.max(longestQueueMs, nowMs - arrivedAtMs)
     },
     answer: (request) => send(edge, 'deliver', request),
@@ -156,7 +156,7 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
     const busy = [edge, store, router].filter(({ inbox, turn }) => inbox.length + turn.length > 0)
     for (const process of busy) run(process, (STEP_MS * speedAt(nowMs)) / busy.length)
     if (nowMs - judgedAtMs < WINDOW_MS) continue
-    judge(intake, underWay, nowMs)
+    judge(shedder, underWay, nowMs)
     judgedAtMs = nowMs
   }
   latencies.sort((a, b) => a - b)

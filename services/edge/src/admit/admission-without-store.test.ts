@@ -4,7 +4,7 @@ import { AdmissionUnavailableError, type AdmitRequest, type EdgeAdmission } from
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import type { LookUpReply } from '@gateway/contracts/keys-api'
 import { createLogger } from '@gateway/telemetry/logger'
-import { surviveWithoutStore, TOTAL_MAX_AGE_MS } from './admission-without-store.ts'
+import { openLocalAdmissionFallback, TOTAL_MAX_AGE_MS } from './admission-without-store.ts'
 import type { KeysClient, MeteringClient } from '../clients.ts'
 import { LEASE_MS, type Reservation } from '../relay/running-requests.ts'
 
@@ -76,7 +76,7 @@ describe('while the admission store is away', () => {
       },
     })
     decidedHere = 0
-    const over = (face: EdgeAdmission) => surviveWithoutStore({ ...parts, store: face })
+    const over = (face: EdgeAdmission) => openLocalAdmissionFallback({ ...parts, store: face })
     partly = (isLost) => {
       const refuse = () => Promise.reject(new AdmissionUnavailableError('this part is away'))
       return over({

@@ -23,7 +23,7 @@ import { openMemoryAdmission } from '@gateway/admission/memory'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import type { Logger } from '@gateway/telemetry/logger'
 import { type KeysClient, type MeteringClient, shareCalls } from '../clients.ts'
-import { rememberRefusals } from './remember-accounts.ts'
+import { cacheRefusals } from './remember-accounts.ts'
 import { LEASE_MS, type Reservation } from '../relay/running-requests.ts'
 
 export const TOTAL_MAX_AGE_MS = 5_000
@@ -48,11 +48,11 @@ interface Parts {
 }
 
 /** The same face as the store's: callers need not know which of the two decided. */
-export function surviveWithoutStore(parts: Parts): EdgeAdmission {
+export function openLocalAdmissionFallback(parts: Parts): EdgeAdmission {
   const { store, keys, metering, unitOf, edgesMax, logger } = parts
   const local = openMemoryAdmission()
-  const totals = rememberTotals()
-  const refusals = rememberRefusals()
+  const totals = cacheTotals()
+  const refusals = cacheRefusals()
   /** The requests that are counted here, and since when. */
   const here = new Map<string, number>()
   /** The requests that the store was told to hold and has not answered, and since when. */
@@ -259,7 +259,7 @@ function shareOf(limits: AdmitRequest['limits'], edgesMax: number): AdmitRequest
  * How old the ledger's total is, and which ended requests it surely includes: those that had ended before the total
  * before it was read. Until then they count twice, which is never too little.
  */
-function rememberTotals() {
+function cacheTotals() {
   const accounts = new Map<string, { readAtMs: number; endedBefore: string[]; endedSince: string[] }>()
   const of = (account: string) => {
     const known = accounts.get(account) ?? { readAtMs: -Infinity, endedBefore: [], endedSince: [] }

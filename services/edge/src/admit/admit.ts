@@ -99,17 +99,17 @@ export async function decide(
 /** Only this call is the store's; what it lacks is asked of others outside of it. */
 async function askStore(edge: EdgeContext, ask: AdmitRequest): Promise<{ answer: AdmitDecision; tookMs: number }> {
   const askedAtMs = performance.now()
-  edge.intake.enter()
+  edge.shedder.enter()
   try {
     const answer = await orUnavailable(edge.admission.admit(ask))
     const tookMs = performance.now() - askedAtMs
     // A look that passes is followed by the request's own call.
     if (ask.takes === undefined || answer.kind === 'deny') edge.metrics.admission(answer, tookMs)
     // A key that the store lacks is mostly made up.
-    if (answer.kind === 'deny' || answer.kind === 'miss') edge.intake.turnedAway()
+    if (answer.kind === 'deny' || answer.kind === 'miss') edge.shedder.turnedAway()
     return { answer, tookMs }
   } finally {
-    edge.intake.leave()
+    edge.shedder.leave()
   }
 }
 

@@ -3,7 +3,7 @@ import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createLogger } from '@gateway/telemetry/logger'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { holdEnds } from './hold-ends.ts'
+import { batchReleases } from './hold-ends.ts'
 
 const ACCOUNT = 'account'
 const KEY = 'a-key-hash'
@@ -72,7 +72,7 @@ describe('an end', () => {
       renew: (leases, leaseMs) => store.renew(leases, leaseMs),
       authenticate: (key) => answer('authenticate', () => store.authenticate(key)),
     }
-    edge = holdEnds(watched, logger)
+    edge = batchReleases(watched, logger)
   })
   const admit = (id: string, usualTokens?: number, worstCharge?: number) =>
     edge.admit(ask(id, usualTokens, worstCharge))
@@ -173,7 +173,7 @@ interface Admitted {
 async function play(edges: number, sequence: Step[], look: (held: Store, truth: Store) => Promise<void>) {
   const [held, truth] = [await knownStore(), await knownStore()]
   await using opened = new AsyncDisposableStack()
-  const holding = Array.from({ length: edges }, () => opened.use(holdEnds(held, logger)))
+  const holding = Array.from({ length: edges }, () => opened.use(batchReleases(held, logger)))
   const running = new Map<number, Admitted>()
   const seen = new Set<number>()
   const answers: [unknown, unknown][] = []

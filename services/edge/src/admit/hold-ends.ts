@@ -26,7 +26,7 @@ interface Held {
 }
 
 /** Disposing tells what is held. */
-export function holdEnds(store: EdgeAdmission, logger: Logger): EdgeAdmission & AsyncDisposable {
+export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmission & AsyncDisposable {
   /** Accounts in the order in which they began to be held. */
   const held = new Map<string, Held>()
   const farFromLimitsUntilMs = new Map<string, number>()

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import type { AdmitDecision } from '@gateway/admission/port'
-import { rememberPlans, rememberRefusals } from './remember-accounts.ts'
+import { openAccountCache, cacheRefusals } from './remember-accounts.ts'
 
 test('an unknown key is remembered briefly, so that it may be minted a moment later', () => {
   let nowMs = 0
-  const plans = rememberPlans(() => nowMs)
-  plans.rememberUnknownKey('hash')
+  const plans = openAccountCache(() => nowMs)
+  plans.cacheUnknownKey('hash')
   expect(plans.isUnknownKey('hash')).toBe(true)
   nowMs = 2_000
   expect(plans.isUnknownKey('hash')).toBe(false)
 })
 
 test('a scanner with many keys does not fill the memory: the oldest are forgotten', () => {
-  const plans = rememberPlans(() => 0)
-  for (let i = 0; i <= 10_000; i++) plans.rememberUnknownKey(`hash-${i}`)
+  const plans = openAccountCache(() => 0)
+  for (let i = 0; i <= 10_000; i++) plans.cacheUnknownKey(`hash-${i}`)
   expect(plans.isUnknownKey('hash-0')).toBe(false)
   expect(plans.isUnknownKey('hash-10000')).toBe(true)
 })
@@ -28,7 +28,7 @@ function refusal(reason: Refusal['reason'], retryAfterMs: number): Refusal {
 
 test('a refusal holds for as long as it said, and for a minute at most', () => {
   let nowMs = 0
-  const refusals = rememberRefusals(() => nowMs)
+  const refusals = cacheRefusals(() => nowMs)
   refusals.note('short', refusal('requests', 5_000))
   refusals.note('long', refusal('allowance', 1e9))
   const held = () => ['short', 'long'].filter((account) => refusals.of(account, NOW))
@@ -41,13 +41,13 @@ test('a refusal holds for as long as it said, and for a minute at most', () => {
 })
 
 test.each(['tokens', 'plan'] as const)('one for %s depends on what was asked, so it is not kept', (reason) => {
-  const refusals = rememberRefusals()
+  const refusals = cacheRefusals()
   refusals.note('account', refusal(reason, 5_000))
   expect(refusals.of('account', NOW)).toBeNull()
 })
 
 test('an answer that allows, and another plan, end it', () => {
-  const refusals = rememberRefusals()
+  const refusals = cacheRefusals()
   refusals.note('account', refusal('requests', 5_000))
   expect(refusals.of('account', { ...NOW, plan: 'pro' })).toBeNull()
   refusals.note('account', { kind: 'allow', standing: refusal('requests', 0).standing, isTight: false })

@@ -13,9 +13,9 @@ const MAX_DEAD_KEYS = 10_000
 /** Short, because a key could be minted by then; long enough to keep a scanner off the database. */
 const UNKNOWN_KEY_MS = 2_000
 
-export type RememberedPlans = ReturnType<typeof rememberPlans>
+export type AccountCache = ReturnType<typeof openAccountCache>
 
-export function rememberPlans(nowMs: () => number = Date.now) {
+export function openAccountCache(nowMs: () => number = Date.now) {
   const plans = new Map<string, string>()
   const unknownUntilMs = new Map<string, number>()
   const deadKeys = new Map<string, true>()
@@ -23,10 +23,10 @@ export function rememberPlans(nowMs: () => number = Date.now) {
     planOf: (account: string): string | null => plans.get(account) ?? null,
     remember: (account: string, plan: string) => setBounded(plans, account, plan, MAX_ACCOUNTS),
     isUnknownKey: (keyHash: string) => (unknownUntilMs.get(keyHash) ?? 0) > nowMs(),
-    rememberUnknownKey: (keyHash: string) =>
+    cacheUnknownKey: (keyHash: string) =>
       setBounded(unknownUntilMs, keyHash, nowMs() + UNKNOWN_KEY_MS, MAX_UNKNOWN_KEYS),
     isDeadKey: (keyHash: string) => deadKeys.has(keyHash),
-    rememberDeadKey: (keyHash: string) => setBounded(deadKeys, keyHash, true, MAX_DEAD_KEYS),
+    cacheDeadKey: (keyHash: string) => setBounded(deadKeys, keyHash, true, MAX_DEAD_KEYS),
   }
 }
 
@@ -38,7 +38,7 @@ const LONGEST_MS = 60_000
 /** Forgetting them leaves the edge to what it knows itself. */
 const MAX_REFUSALS = 10_000
 
-interface RememberedRefusals {
+interface CachedRefusals {
   note(account: string, answer: AdmitDecision): void
   /** The refusal that still holds; none where the account may have more now. */
   of(account: string, now: { plan: string; overage: boolean; limit: number }): Refusal | null
@@ -48,7 +48,7 @@ interface RememberedRefusals {
  * An edge that loses the store in the middle of a burst would else begin anew on its share, just when all is used up: for as
  * long as the store said, nobody may decide otherwise.
  */
-export function rememberRefusals(nowMs: () => number = () => performance.now()): RememberedRefusals {
+export function cacheRefusals(nowMs: () => number = () => performance.now()): CachedRefusals {
   const refusals = new Map<string, { answer: Refusal; untilMs: number }>()
   return {
     note(account, answer) {

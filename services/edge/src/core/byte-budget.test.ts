@@ -6,9 +6,9 @@ import {
   isCrowding,
   take,
   takeAnyway,
-  type BodyPot,
+  type BodyBudget,
   type ByteBudget,
-  type Pot,
+  type MemoryBudget,
 } from './byte-budget.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -39,10 +39,10 @@ test('one sender has a part of a pot only, and is told that it is the one', () =
   expect(take(budget, 'accounts', 'b', MEGABYTE)).toBe('taken')
 })
 
-test.each<BodyPot>(['guests', 'accounts'])(
+test.each<BodyBudget>(['guests', 'accounts'])(
   'however small the budget, one body of the largest size has room: %s',
-  (pot) => {
-    expect(take(createByteBudget(MEGABYTE, LARGEST), pot, 'a', LARGEST)).toBe('taken')
+  (memoryBudget) => {
+    expect(take(createByteBudget(MEGABYTE, LARGEST), memoryBudget, 'a', LARGEST)).toBe('taken')
   },
 )
 
@@ -56,10 +56,11 @@ test('while unread answers are too many, whoever has most of them is found', () 
   expect(isCrowding(budget, 'slow 1')).toBe(false)
 })
 
-const usedOf = ({ pots }: ByteBudget): number => POTS.reduce((sum, pot) => sum + pots[pot].used, 0)
-const POTS: Pot[] = ['unproven', 'proving', 'guests', 'accounts', 'answers']
+const usedOf = ({ memoryBudgets }: ByteBudget): number =>
+  BUDGETS.reduce((sum, memoryBudget) => sum + memoryBudgets[memoryBudget].used, 0)
+const BUDGETS: MemoryBudget[] = ['unproven', 'proving', 'guests', 'accounts', 'answers']
 const step = fc.record({
-  pot: fc.constantFrom(...POTS),
+  memoryBudget: fc.constantFrom(...BUDGETS),
   sender: fc.constantFrom('a', 'b', 'c'),
   bytes: fc.integer({ min: 0, max: 2 * LARGEST }),
   /** Gives back the one that stands so far in the list. */
@@ -71,26 +72,30 @@ test('no sequence of takes and gives passes a limit or leaves anything behind', 
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1_024 }), fc.array(step, { maxLength: 60 }), (megabytes, steps) => {
       const budget = createByteBudget(megabytes * MEGABYTE, LARGEST)
-      const held: { pot: Pot; sender: string; bytes: number }[] = []
-      for (const { pot, sender, bytes, gives, anyway } of steps) {
+      const held: { memoryBudget: MemoryBudget; sender: string; bytes: number }[] = []
+      for (const { memoryBudget, sender, bytes, gives, anyway } of steps) {
         if (gives !== null) {
           const [back] = held.splice(gives, 1)
-          if (back) give(budget, back.pot, back.sender, back.bytes)
-        } else if (anyway || pot === 'answers') {
-          takeAnyway(budget, pot, sender, bytes)
-          held.push({ pot, sender, bytes })
+          if (back) give(budget, back.memoryBudget, back.sender, back.bytes)
+        } else if (anyway || memoryBudget === 'answers') {
+          takeAnyway(budget, memoryBudget, sender, bytes)
+          held.push({ memoryBudget, sender, bytes })
         } else {
           const before = usedOf(budget)
-          const taken = take(budget, pot, sender, bytes)
-          if (taken === 'taken') held.push({ pot, sender, bytes })
+          const taken = take(budget, memoryBudget, sender, bytes)
+          if (taken === 'taken') held.push({ memoryBudget, sender, bytes })
           expect(usedOf(budget)).toBe(before + (taken === 'taken' ? bytes : 0))
-          if (taken === 'taken') expect(budget.pots[pot].used).toBeLessThanOrEqual(budget.pots[pot].limit)
+          if (taken === 'taken')
+            expect(budget.memoryBudgets[memoryBudget].used).toBeLessThanOrEqual(
+              budget.memoryBudgets[memoryBudget].limit,
+            )
         }
-        const { used, limit, bySender } = budget.pots.answers
+        const { used, limit, bySender } = budget.memoryBudgets.answers
         if (used > limit) expect([...bySender.keys()].some((one) => isCrowding(budget, one))).toBe(true)
       }
-      for (const { pot, sender, bytes } of held) give(budget, pot, sender, bytes)
-      for (const pot of POTS) expect(budget.pots[pot]).toMatchObject({ used: 0, bySender: new Map() })
+      for (const { memoryBudget, sender, bytes } of held) give(budget, memoryBudget, sender, bytes)
+      for (const memoryBudget of BUDGETS)
+        expect(budget.memoryBudgets[memoryBudget]).toMatchObject({ used: 0, bySender: new Map() })
     }),
   )
 })

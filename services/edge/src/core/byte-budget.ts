@@ -9,7 +9,7 @@
  * is remembered.
  */
 
-export type Pot =
+export type MemoryBudget =
   /** Small bodies that are read before their key was looked up. */
   | 'unproven'
   /** A connection's share while its key is looked up, before its body is read. */
@@ -20,12 +20,12 @@ export type Pot =
   | 'accounts'
   /** Answers that their readers have not taken. */
   | 'answers'
-export type BodyPot = Exclude<Pot, 'answers'>
+export type BodyBudget = Exclude<MemoryBudget, 'answers'>
 
 /** Who has no room left: the sender alone, or everybody. */
 export type Taken = 'taken' | 'sender_full' | 'full'
 
-interface PotState {
+interface BudgetState {
   limit: number
   perSender: number
   used: number
@@ -37,17 +37,17 @@ export interface ByteBudget {
   readonly provenLimit: number
   /** Of all pots but `answers`. */
   readonly bodiesLimit: number
-  readonly pots: Readonly<Record<Pot, PotState>>
+  readonly memoryBudgets: Readonly<Record<MemoryBudget, BudgetState>>
 }
 
 /** Parts of the whole. Those of bodies come to 5/8; together with `answers` the whole is given out. */
-const SHARES: Record<Pot, { pot: number; sender: number }> = {
-  unproven: { pot: 1 / 16, sender: 1 / 32 },
-  proving: { pot: 1 / 16, sender: 1 / 32 },
-  guests: { pot: 1 / 4, sender: 1 / 8 },
-  accounts: { pot: 1 / 2, sender: 3 / 8 },
+const SHARES: Record<MemoryBudget, { memoryBudget: number; sender: number }> = {
+  unproven: { memoryBudget: 1 / 16, sender: 1 / 32 },
+  proving: { memoryBudget: 1 / 16, sender: 1 / 32 },
+  guests: { memoryBudget: 1 / 4, sender: 1 / 8 },
+  accounts: { memoryBudget: 1 / 2, sender: 3 / 8 },
   // The budget refuses no answer; `isCrowding` tells the sender that holds more than its fair part.
-  answers: { pot: 3 / 8, sender: 3 / 8 },
+  answers: { memoryBudget: 3 / 8, sender: 3 / 8 },
 }
 const PROVEN_SHARE = 1 / 2
 const BODIES_SHARE = 5 / 8
@@ -55,64 +55,69 @@ const BODIES_SHARE = 5 / 8
 /** `largestBody`: of any kind of sender, one at least has room. */
 export function createByteBudget(totalBytes: number, largestBody: number): ByteBudget {
   const bodyFits = (bytes: number) => Math.max(largestBody, Math.floor(bytes))
-  const potOf = (pot: Pot): PotState => {
-    const { pot: ofAll, sender } = SHARES[pot]
-    const size = pot === 'guests' || pot === 'accounts' ? bodyFits : Math.floor
+  const budgetOf = (memoryBudget: MemoryBudget): BudgetState => {
+    const { memoryBudget: ofAll, sender } = SHARES[memoryBudget]
+    const size = memoryBudget === 'guests' || memoryBudget === 'accounts' ? bodyFits : Math.floor
     return { limit: size(totalBytes * ofAll), perSender: size(totalBytes * sender), used: 0, bySender: new Map() }
   }
-  const pots = {
-    unproven: potOf('unproven'),
-    proving: potOf('proving'),
-    guests: potOf('guests'),
-    accounts: potOf('accounts'),
-    answers: potOf('answers'),
+  const memoryBudgets = {
+    unproven: budgetOf('unproven'),
+    proving: budgetOf('proving'),
+    guests: budgetOf('guests'),
+    accounts: budgetOf('accounts'),
+    answers: budgetOf('answers'),
   }
   const provenLimit = bodyFits(totalBytes * PROVEN_SHARE)
-  return { provenLimit, bodiesLimit: Math.max(provenLimit, Math.floor(totalBytes * BODIES_SHARE)), pots }
+  return { provenLimit, bodiesLimit: Math.max(provenLimit, Math.floor(totalBytes * BODIES_SHARE)), memoryBudgets }
 }
 
 /** Takes the bytes of a body, or none of them. */
-export function take(budget: ByteBudget, pot: BodyPot, sender: string, bytes: number): Taken {
-  const { limit, perSender, used, bySender } = budget.pots[pot]
+export function take(budget: ByteBudget, memoryBudget: BodyBudget, sender: string, bytes: number): Taken {
+  const { limit, perSender, used, bySender } = budget.memoryBudgets[memoryBudget]
   if ((bySender.get(sender) ?? 0) + bytes > perSender) return 'sender_full'
   if (used + bytes > limit) return 'full'
-  if (isProven(pot) && provenBytes(budget) + bytes > budget.provenLimit) return 'full'
+  if (isProven(memoryBudget) && provenBytes(budget) + bytes > budget.provenLimit) return 'full'
   if (bodyBytes(budget) + bytes > budget.bodiesLimit) return 'full'
-  takeAnyway(budget, pot, sender, bytes)
+  takeAnyway(budget, memoryBudget, sender, bytes)
   return 'taken'
 }
 
 /** For bytes that are there already, beyond the limits, too. Later takings meet the limits. */
-export function takeAnyway({ pots }: ByteBudget, pot: Pot, sender: string, bytes: number): void {
+export function takeAnyway(
+  { memoryBudgets }: ByteBudget,
+  memoryBudget: MemoryBudget,
+  sender: string,
+  bytes: number,
+): void {
   // A sender of nothing would be remembered for ever: nobody gives nothing back.
   if (bytes === 0) return
-  const state = pots[pot]
+  const state = memoryBudgets[memoryBudget]
   state.used += bytes
   state.bySender.set(sender, (state.bySender.get(sender) ?? 0) + bytes)
 }
 
-export function give({ pots }: ByteBudget, pot: Pot, sender: string, bytes: number): void {
-  const state = pots[pot]
+export function give({ memoryBudgets }: ByteBudget, memoryBudget: MemoryBudget, sender: string, bytes: number): void {
+  const state = memoryBudgets[memoryBudget]
   state.used -= bytes
   const left = (state.bySender.get(sender) ?? 0) - bytes
   if (left > 0) state.bySender.set(sender, left)
   else state.bySender.delete(sender)
 }
 
-function isProven(pot: Pot): boolean {
-  return pot === 'guests' || pot === 'accounts'
+function isProven(memoryBudget: MemoryBudget): boolean {
+  return memoryBudget === 'guests' || memoryBudget === 'accounts'
 }
 
-function provenBytes({ pots }: ByteBudget): number {
-  return pots.guests.used + pots.accounts.used
+function provenBytes({ memoryBudgets }: ByteBudget): number {
+  return memoryBudgets.guests.used + memoryBudgets.accounts.used
 }
 
 function bodyBytes(budget: ByteBudget): number {
-  return budget.pots.unproven.used + budget.pots.proving.used + provenBytes(budget)
+  return budget.memoryBudgets.unproven.used + budget.memoryBudgets.proving.used + provenBytes(budget)
 }
 
 /** Unread answers are too many, and this sender has at least its part of them. While they are, there is such a sender. */
-export function isCrowding({ pots }: ByteBudget, sender: string): boolean {
-  const { used, limit, bySender } = pots.answers
+export function isCrowding({ memoryBudgets }: ByteBudget, sender: string): boolean {
+  const { used, limit, bySender } = memoryBudgets.answers
   return used > limit && (bySender.get(sender) ?? 0) * bySender.size >= limit
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BUSY_TIMEOUT_MS, MOST_LOSSES, redispatch, type Unavailability } from './redispatch.ts'
+import { BUSY_TIMEOUT_MS, MOST_LOSSES, retry, type Unavailability } from './redispatch.ts'
 
 const reasons: Unavailability[] = ['no_responder', 'timeout', 'rejected', 'lost', 'busy']
 
-const delayMs = (...unserved: Parameters<typeof redispatch>) => redispatch(...unserved)?.afterMs ?? null
+const delayMs = (...unserved: Parameters<typeof retry>) => retry(...unserved)?.afterMs ?? null
 
 const FRESH = { attempt: 1, losses: 0, waitedMs: 0, remainingMs: 60_000 }
 
@@ -18,7 +18,7 @@ test('a job that loses its router goes to another, and to a third, and is given 
 })
 
 test('a job that nobody accepts is not multiplied: each attempt waits longer', () => {
-  const dispatched = [1, 2, 3, 4, 5, 1_999].map((attempt) => redispatch({ ...FRESH, reason: 'timeout', attempt }))
+  const dispatched = [1, 2, 3, 4, 5, 1_999].map((attempt) => retry({ ...FRESH, reason: 'timeout', attempt }))
   expect(dispatched.map((again) => again?.acceptTimeoutMs)).toEqual([undefined, 500, 1_000, 2_000, 2_000, 2_000])
 })
 
@@ -61,7 +61,7 @@ function serve(jobs: number, anyRouter: () => ReturnType<typeof lateRouter>): nu
     const { isAccepted, atMs } = anyRouter()(job.atMs)
     if (isAccepted) served++
     const { attempt } = job
-    const again = isAccepted ? null : redispatch({ ...FRESH, reason: 'busy', attempt, waitedMs: atMs - 1 })
+    const again = isAccepted ? null : retry({ ...FRESH, reason: 'busy', attempt, waitedMs: atMs - 1 })
     if (again) asking.push({ atMs: atMs + again.afterMs, attempt: attempt + 1 })
   }
   return served
@@ -82,7 +82,7 @@ test('a job is never dispatched after its time, and never waits for a router for
   })
   fc.assert(
     fc.property(anyCase, (unserved) => {
-      const again = redispatch(unserved)
+      const again = retry(unserved)
       const { waitedMs, remainingMs, losses } = unserved
       if (remainingMs <= 0 || waitedMs >= 15_000 || losses >= MOST_LOSSES) expect(again).toBeNull()
       if (again) expect(again.afterMs).toBeLessThan(remainingMs)

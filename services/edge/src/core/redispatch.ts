@@ -44,7 +44,7 @@ export interface DispatchState {
 }
 
 /** Null: give up. */
-export function redispatch({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): DispatchState | null {
+export function retry({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): DispatchState | null {
   if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS || losses >= MOST_LOSSES) return null
   if (reason === 'busy' && waitedMs >= BUSY_TIMEOUT_MS) return null
   const afterMs = delayAfter(reason, attempt)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { formatKey, KEY_ID_LENGTH, KEY_SECRET_LENGTH } from '@gateway/contracts/api-key'
 import { rpcClient } from '@gateway/service/talk-as'
-import { rememberPlans } from '../admit/remember-accounts.ts'
+import { openAccountCache } from '../admit/remember-accounts.ts'
 import type { EdgeContext } from '../edge.ts'
 import { followDeadKeys, type RunningRequests } from '../relay/running-requests.ts'
 import { claimKey, hashKey } from './authenticate.ts'
@@ -12,7 +12,7 @@ test.each(['rotated', 'revoked'] as const)(
   'a %s key is refused once keys has told of it, whatever a former primary of Redis takes it for',
   async (reason) => {
     await using bus = await openMemoryBus({ hub: createMemoryHub() })
-    const plans = rememberPlans()
+    const plans = openAccountCache()
     const cut: string[] = []
     const running = { cutKey: (keyHash) => void cut.push(keyHash) } satisfies Partial<RunningRequests>
     await using _following = await followDeadKeys(bus, running as Partial<RunningRequests> as RunningRequests, plans)

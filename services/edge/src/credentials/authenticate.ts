@@ -153,7 +153,7 @@ export async function fillKey(edge: EdgeContext, caller: Caller): Promise<string
   if (edge.plans.isUnknownKey(caller.keyHash)) throw invalidKey()
   const reply = await edge.keys.fill({ account: caller.account, keyHash: caller.keyHash })
   if (reply.kind === 'unknown') {
-    edge.plans.rememberUnknownKey(caller.keyHash)
+    edge.plans.cacheUnknownKey(caller.keyHash)
     throw invalidKey()
   }
   edge.plans.remember(caller.account, reply.plan)

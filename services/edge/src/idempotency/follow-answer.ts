@@ -11,7 +11,7 @@ import { subjects } from '@gateway/contracts/subjects'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { EdgeContext } from '../edge.ts'
 import type { HttpClient } from '../relay/http-client.ts'
-import { openPassage } from '../relay/reader.ts'
+import { openResponseWindow } from '../relay/reader.ts'
 import type { SharedResponse } from './shared-answer.ts'
 
 /** A busy edge takes a moment; a dead one is known to be so at once. */
@@ -30,14 +30,14 @@ export function followResponse(
   dialect: ClientDialect | null,
 ): Promise<boolean> {
   return new Promise((resolve) => {
-    const passage = openPassage(dialect, {
+    const responseWindow = openResponseWindow(dialect, {
       reader,
       consumed: (count) => job.consumed(count),
       hold: bytes.reserveResponse(request.account),
       onNoRoom: () => reader.cut(noRoom()),
     })
     const over = (isAnswered: boolean): void => {
-      passage.close()
+      responseWindow.close()
       resolve(isAnswered)
     }
     const job = bus.dispatch(
@@ -52,10 +52,10 @@ export function followResponse(
           const { contentType, headers } = followedHead.parse(decodeJson(frame))
           reader.begin(contentType, () => headers)
         },
-        onData: (piece) => passage.pass(piece),
+        onData: (piece) => responseWindow.pass(piece),
         onEnd(frame) {
           const { headers } = followedEnd.parse(decodeJson(frame))
-          const rest = passage.rest()
+          const rest = responseWindow.rest()
           if (rest.length > 0) reader.write(rest)
           reader.finish(() => headers)
           over(true)
@@ -71,7 +71,7 @@ export function followResponse(
       },
     )
     reader.listen({
-      consumed: (count) => passage.taken(count),
+      consumed: (count) => responseWindow.taken(count),
       left() {
         job.stop()
         over(true)

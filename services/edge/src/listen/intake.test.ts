@@ -13,9 +13,9 @@ import {
   randomBase62,
 } from '@gateway/contracts/api-key'
 import type { EdgeContext } from '../edge.ts'
-import { rememberPlans } from '../admit/remember-accounts.ts'
+import { openAccountCache } from '../admit/remember-accounts.ts'
 import { namesKnownAccount } from '../credentials/authenticate.ts'
-import { openIntake, refuseWhileLate, type Intake } from './intake.ts'
+import { openLoadShedder, refuseWhileLate, type LoadShedder } from './intake.ts'
 import { beginRequest, type Step, takeSteps } from './take-steps.ts'
 import { edgeMetrics } from '../metrics.ts'
 
@@ -29,16 +29,16 @@ const KNOWN = newKey()
 const STRANGER = newKey()
 
 let opened: AsyncDisposableStack
-let intake: Intake
+let shedder: LoadShedder
 let url: string
 let metrics: ReturnType<typeof createMetrics>
 beforeEach(async () => {
   opened = new AsyncDisposableStack()
-  intake = opened.use(openIntake())
+  shedder = opened.use(openLoadShedder())
   metrics = createMetrics({ service: 'edge' })
-  const plans = rememberPlans()
+  const plans = openAccountCache()
   plans.remember(KNOWN.account, 'free')
-  const parts = { intake, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
+  const parts = { shedder, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
   const edge = { ...parts, settings: { docsUrl: '', topupUrl: '' }, config: { current: {} } } as unknown as EdgeContext
   const refuseLate = refuseWhileLate(edge, (request) => namesKnownAccount({ plans }, request))
   const serve: Step = (_request, response) => void response.end('served')
@@ -63,7 +63,7 @@ const many = (count: number, what: () => void) => {
 }
 
 test('while too much is on its way, a request is refused with when to come back, and served as soon as there is room', async () => {
-  many(intake.limit, intake.enter)
+  many(shedder.limit, shedder.enter)
   const refused = await ask()
   expect(refused.status).toBe(503)
   expect(await refused.json()).toMatchObject({
@@ -73,13 +73,13 @@ test('while too much is on its way, a request is refused with when to come back,
   expect(waitMs).toBeGreaterThanOrEqual(500)
   expect(waitMs).toBeLessThanOrEqual(1_500)
   expect(Number(refused.headers.get('retry-after'))).toBe(Math.ceil(waitMs / 1_000))
-  intake.leave()
+  shedder.leave()
   expect(await (await ask()).text()).toBe('served')
   expect(metrics.text()).toMatch(/gateway_shed_total\{[^}]*reason="late"[^}]*\} 1\n/)
 })
 
 test('hundreds that are refused at once are all told, and do not come back at the same moment', async () => {
-  many(intake.limit, intake.enter)
+  many(shedder.limit, shedder.enter)
   const answers = await Promise.all(Array.from({ length: 400 }, () => ask()))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
   expect(new Set(answers.map(({ headers }) => headers.get('retry-after-ms'))).size).toBeGreaterThan(100)
@@ -88,51 +88,51 @@ test('hundreds that are refused at once are all told, and do not come back at th
 /** So many enter, wait for `waitMs` and leave, each by `end`. */
 async function letWait(count: number, waitMs: number, end: (sinceMs: number) => void): Promise<void> {
   const sinceMs = performance.now()
-  many(count, intake.enter)
-  intake.hasRoom(() => true)
+  many(count, shedder.enter)
+  shedder.hasRoom(() => true)
   await new Promise((resolve) => setTimeout(resolve, waitMs))
   many(count, () => {
-    intake.leave()
+    shedder.leave()
     end(sinceMs)
   })
 }
 
 test('an edge that others on its machine starve refuses nobody while it has little to do', async () => {
-  for (let second = 0; second < 4; second++) await letWait(20, 1_000, intake.arrived)
-  many(24, intake.enter)
+  for (let second = 0; second < 4; second++) await letWait(20, 1_000, shedder.arrived)
+  many(24, shedder.enter)
   expect(await (await ask()).text()).toBe('served')
 }, 20_000)
 
 test('callers whom the store turns away in time make no edge refuse its own', async () => {
-  const atRest = intake.limit
-  intake.enter()
-  for (let turn = 0; turn < 40; turn++) await letWait(50, 200, intake.turnedAway)
-  expect(intake.limit).toBe(atRest)
+  const atRest = shedder.limit
+  shedder.enter()
+  for (let turn = 0; turn < 40; turn++) await letWait(50, 200, shedder.turnedAway)
+  expect(shedder.limit).toBe(atRest)
 }, 20_000)
 
 test('an edge that is late leaves half of its room to those whom it has served before', async () => {
-  while (intake.limit > 128) await letWait(intake.limit, 600, intake.arrived)
-  many(Math.ceil(intake.limit / 2), intake.enter)
+  while (shedder.limit > 128) await letWait(shedder.limit, 600, shedder.arrived)
+  many(Math.ceil(shedder.limit / 2), shedder.enter)
   expect((await ask()).status).toBe(503)
   expect(await (await ask(KNOWN.key)).text()).toBe('served')
-  many(intake.limit, intake.enter)
+  many(shedder.limit, shedder.enter)
   expect((await ask(KNOWN.key)).status).toBe(503)
 }, 20_000)
 
 test('when routers come late for everybody, less is taken on; when they are in time again, as much as before', async () => {
-  const atRest = intake.limit
+  const atRest = shedder.limit
   /** A hundred at a time, each of which takes so long. */
   const goOn = async (waitMs: number, until: () => boolean) => {
     await expect
       .poll(
         async () => {
           const sinceMs = performance.now()
-          many(100, intake.enter)
-          intake.hasRoom(() => true)
+          many(100, shedder.enter)
+          shedder.hasRoom(() => true)
           await new Promise((resolve) => setTimeout(resolve, waitMs))
           many(100, () => {
-            intake.leave()
-            intake.arrived(sinceMs)
+            shedder.leave()
+            shedder.arrived(sinceMs)
           })
           return until()
         },
@@ -140,6 +140,6 @@ test('when routers come late for everybody, less is taken on; when they are in t
       )
       .toBe(true)
   }
-  await goOn(400, () => intake.limit < 128)
-  await goOn(5, () => intake.limit >= atRest)
+  await goOn(400, () => shedder.limit < 128)
+  await goOn(5, () => shedder.limit >= atRest)
 }, 40_000)

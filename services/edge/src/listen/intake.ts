@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { ToldError } from '@gateway/contracts/errors'
 import {
-  createIntakeLimit,
+  createShedLimit,
   hasRoom,
   hasRoomForStranger,
   judge,
@@ -27,7 +27,7 @@ import type { EdgeMetrics } from '../metrics.ts'
  */
 const TUNING = { targetMs: 250, least: 64, most: 1_024 }
 
-export interface Intake extends Disposable {
+export interface LoadShedder extends Disposable {
   /** `isKnown`: this edge has served its sender before. */
   hasRoom(isKnown: () => boolean): boolean
   enter(): void
@@ -42,8 +42,8 @@ export interface Intake extends Disposable {
   readonly limit: number
 }
 
-export function openIntake(): Intake {
-  const limit = createIntakeLimit(TUNING, performance.now())
+export function openLoadShedder(): LoadShedder {
+  const limit = createShedLimit(TUNING, performance.now())
   let count = 0
   const timer = setInterval(() => judge(limit, count, performance.now()), WINDOW_MS).unref()
   return {
@@ -79,14 +79,14 @@ function overloaded(): ToldError {
 }
 
 interface Refuser extends ErrorSettings {
-  intake: Intake
+  shedder: LoadShedder
   metrics: EdgeMetrics
 }
 
 export function refuseWhileLate(edge: Refuser, isKnown: (request: IncomingMessage) => boolean): Step {
-  const { intake, metrics } = edge
+  const { shedder, metrics } = edge
   return (request, response, next) => {
-    if (intake.hasRoom(() => isKnown(request))) return next()
+    if (shedder.hasRoom(() => isKnown(request))) return next()
     metrics.shed('late')
     measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
     refuseAtTurnsEnd(() => {

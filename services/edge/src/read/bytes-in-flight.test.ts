@@ -103,10 +103,11 @@ test('whatever becomes of requests, nothing of what they held is left in the end
           const { done } = await one.steps.next().catch(() => ({ done: true }))
           if (done) one.isOver = true
         }
-        for (const { used } of Object.values(bytes.budget.pots)) expect(used).toBeGreaterThanOrEqual(0)
+        for (const { used } of Object.values(bytes.budget.memoryBudgets)) expect(used).toBeGreaterThanOrEqual(0)
       }
       for (const { close, left } of running) if (left >= 0) close()
-      for (const { used, bySender } of Object.values(bytes.budget.pots)) expect([used, bySender.size]).toEqual([0, 0])
+      for (const { used, bySender } of Object.values(bytes.budget.memoryBudgets))
+        expect([used, bySender.size]).toEqual([0, 0])
     }),
     { numRuns: 500 },
   )
@@ -116,10 +117,10 @@ test('a sender is charged at its own address while its key is not proven, and at
   const { bytes, open } = stage()
   const { hold, close } = open('2001:db8::1')
   expect(hold.takeUnproven(1_000)).toBe(true)
-  expect([...bytes.budget.pots.unproven.bySender]).toEqual([['2001:db8:0:0::/64', 1_000]])
+  expect([...bytes.budget.memoryBudgets.unproven.bySender]).toEqual([['2001:db8:0:0::/64', 1_000]])
   hold.provenAs('team', false)
-  expect(bytes.budget.pots.unproven.bySender.size).toBe(0)
-  expect([...bytes.budget.pots.accounts.bySender]).toEqual([['team', 1_000]])
+  expect(bytes.budget.memoryBudgets.unproven.bySender.size).toBe(0)
+  expect([...bytes.budget.memoryBudgets.accounts.bySender]).toEqual([['team', 1_000]])
   close()
 })
 

@@ -9,10 +9,10 @@ import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { findPlan } from '@gateway/contracts/models'
-import type { RememberedPlans } from '../admit/remember-accounts.ts'
+import type { AccountCache } from '../admit/remember-accounts.ts'
 import { memoryBytes } from '@gateway/service/memory'
 import { createByteBudget, give, isCrowding, take, takeAnyway } from '../core/byte-budget.ts'
-import type { BodyPot, ByteBudget, Taken } from '../core/byte-budget.ts'
+import type { BodyBudget, ByteBudget, Taken } from '../core/byte-budget.ts'
 import { createWorkShares, took, tookFor, waitFor, type WorkShares } from '../core/work-shares.ts'
 import type { ClientNetwork } from '../listen/client-network.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
@@ -100,7 +100,7 @@ export function noteProven(
 }
 
 interface KnownAccounts {
-  plans: Pick<RememberedPlans, 'planOf'>
+  plans: Pick<AccountCache, 'planOf'>
   config: { readonly current: GatewayConfig }
 }
 
@@ -128,7 +128,7 @@ export class MemoryReservation implements ResponseReservation {
   readonly #request: IncomingMessage
   readonly #networkOf: ClientNetwork
   readonly #countShed: CountShed
-  #pot: BodyPot = 'unproven'
+  #pot: BodyBudget = 'unproven'
   #sender: string
   #body = 0
   #answer = 0
@@ -290,16 +290,16 @@ export class MemoryReservation implements ResponseReservation {
     return this.#pot === 'accounts' || this.#pot === 'guests'
   }
 
-  #proven(account: string, isGuest: boolean): [BodyPot, string] {
+  #proven(account: string, isGuest: boolean): [BodyBudget, string] {
     return isGuest ? ['guests', this.#networkOf(this.#request)] : ['accounts', account]
   }
 
-  #take(pot: BodyPot, sender: string, bytes: number): Taken {
+  #take(memoryBudget: BodyBudget, sender: string, bytes: number): Taken {
     // Its client left while its key was looked up: nothing would give this back.
     if (this.#isClosed) return 'taken'
-    const taken = take(this.#budget, pot, sender, bytes)
+    const taken = take(this.#budget, memoryBudget, sender, bytes)
     if (taken === 'taken') {
-      this.#pot = pot
+      this.#pot = memoryBudget
       this.#sender = sender
       this.#body = bytes
     }

@@ -26,12 +26,12 @@ beforeAll(async () => {
   const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
   const admission = { admit: async () => ({ kind: 'allow', standing: { plan: 'free' } }) }
   const plans = { planOf: () => 'free' }
-  const intake = { enter() {}, leave() {} }
+  const shedder = { enter() {}, leave() {} }
   const edge = {
     bytes,
     admission,
     plans,
-    intake,
+    shedder,
     config: { current: loadDefaultConfig().config },
   } as unknown as EdgeContext
   const claim: Step = (_asked, { locals }, next) => {
@@ -40,7 +40,7 @@ beforeAll(async () => {
     next()
   }
   const tellHeld: Step = (_asked, response) => {
-    const held = Object.values(bytes.budget.pots).reduce((sum, { used }) => sum + used, 0)
+    const held = Object.values(bytes.budget.memoryBudgets).reduce((sum, { used }) => sum + used, 0)
     response.end(JSON.stringify(held))
   }
   const ways = new Map([

@@ -54,7 +54,7 @@ export interface Client extends Reader {
 /** The source of a client that still waits for one. */
 export const NO_SOURCE: Source = { consumed() {}, left() {}, headersOnSilence: () => ({}) }
 
-export interface Passage {
+export interface ResponseWindow {
   pass(bytes: Uint8Array): void
   /** The client has left: counts the events and writes nothing. */
   note(bytes: Uint8Array): void
@@ -68,7 +68,7 @@ export interface Passage {
   close(): void
 }
 
-interface PassageEnds {
+interface ResponseWindowEnds {
   reader: Pick<Reader, 'write'>
   /** The router is told how many bytes the client has taken. */
   consumed: Consumed
@@ -79,11 +79,11 @@ interface PassageEnds {
 }
 
 /** `dialect`: a stream's; null where the answer is JSON. */
-export function openPassage(dialect: ClientDialect | null, ends: PassageEnds): Passage {
+export function openResponseWindow(dialect: ClientDialect | null, ends: ResponseWindowEnds): ResponseWindow {
   return dialect ? passEvents(dialect, ends) : passBytes(ends)
 }
 
-function passBytes({ reader, consumed }: PassageEnds): Passage {
+function passBytes({ reader, consumed }: ResponseWindowEnds): ResponseWindow {
   return {
     close() {},
     pass: (bytes) => reader.write(bytes),
@@ -96,7 +96,7 @@ function passBytes({ reader, consumed }: PassageEnds): Passage {
 
 const NOTHING = new Uint8Array(0)
 
-function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }: PassageEnds): Passage {
+function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }: ResponseWindowEnds): ResponseWindow {
   const whole = completeEvents()
   const isTerminal = terminalEventOf(dialect)
   /** From the terminal event on. */

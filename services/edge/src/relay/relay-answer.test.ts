@@ -98,7 +98,7 @@ async function stage(
     admission: {
       finish: async ({ charge, tokens }: { charge: number; tokens: number }) => void finished.push({ charge, tokens }),
     },
-    intake: { enter() {}, leave() {}, arrived() {}, turnedAway() {}, refusedBehind() {} },
+    shedder: { enter() {}, leave() {}, arrived() {}, turnedAway() {}, refusedBehind() {} },
     running: {
       begin: (request: RunningRequest) => running.set(request.requestId, request),
       end: (requestId: string) => running.delete(requestId),
@@ -135,7 +135,7 @@ async function stage(
     await new Promise((resolve) => server.close(resolve))
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, reports, finished, running, job, metrics, responseBudget: bytes.budget.pots.answers }
+  return { url, reports, finished, running, job, metrics, responseBudget: bytes.budget.memoryBudgets.answers }
 }
 
 const admitted = {

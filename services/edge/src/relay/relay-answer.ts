@@ -19,7 +19,7 @@ import { type Bill, billOf, errorOf, type Charge, type Departure, type LastWord 
 import { anthropicLimitHeaders, smartRouteHeader, standingHeaders } from '../core/answer-headers.ts'
 import type { EdgeContext, Reported } from '../edge.ts'
 import type { Measured } from '../listen/take-steps.ts'
-import { type Client, openPassage, type Passage, type Source } from './reader.ts'
+import { type Client, openResponseWindow, type ResponseWindow, type Source } from './reader.ts'
 import { runJob, type ResponseEvents, type JobRun, type RouterLoss } from './run-job.ts'
 import { lapse, release, settle, settleInTime, usageEvent } from './settle.ts'
 import { takenOver } from './taken-over.ts'
@@ -57,7 +57,7 @@ class RelayedResponse implements ResponseEvents, Source {
   #run: JobRun | null = null
   /** Of the router that answers now; another router begins anew. */
   #head: ResponseHead | null = null
-  #passage: Passage
+  #passage: ResponseWindow
 
   constructor(edge: EdgeContext, relay: Relay, client: Client) {
     this.#edge = edge
@@ -69,9 +69,9 @@ class RelayedResponse implements ResponseEvents, Source {
 
   begin(): void {
     const { job, body, deadlineMs, keyHash, admitted } = this.#relay
-    const { bus, intake, running } = this.#edge
+    const { bus, shedder, running } = this.#edge
     this.#client.listen(this)
-    intake.enter()
+    shedder.enter()
     this.#run = runJob(bus, job, body, deadlineMs, this)
     failpoint('edge.dispatched')
     running.begin({
@@ -87,10 +87,10 @@ class RelayedResponse implements ResponseEvents, Source {
   }
 
   onOffered(isAnswered: boolean): void {
-    const { intake } = this.#edge
-    intake.leave()
+    const { shedder } = this.#edge
+    shedder.leave()
     // A client that leaves early has not waited for us.
-    if (isAnswered) intake.arrived(this.#enteredAtMs)
+    if (isAnswered) shedder.arrived(this.#enteredAtMs)
   }
 
   onHead(head: ResponseHead): void {
@@ -146,9 +146,9 @@ class RelayedResponse implements ResponseEvents, Source {
     return responseHeaders(this.#relay, null)
   }
 
-  #openPassage(): Passage {
+  #openPassage(): ResponseWindow {
     const { job } = this.#relay
-    return openPassage(streamDialect(job), {
+    return openResponseWindow(streamDialect(job), {
       reader: this.#client,
       consumed: (bytes) => this.#run?.consumed(bytes),
       hold: this.#edge.bytes.reserveResponse(job.account),
@@ -246,7 +246,7 @@ function noteBusyRouters(edge: EdgeContext, word: LastWord): void {
   if (word.kind !== 'failure' || word.failure.code !== 'SERVICE_UNAVAILABLE') return
   if (word.failure.retryAfterMs === undefined) return
   edge.metrics.shed('routers_busy')
-  edge.intake.refusedBehind()
+  edge.shedder.refusedBehind()
 }
 
 /** Null: there is nothing to report. */

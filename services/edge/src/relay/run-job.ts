@@ -19,7 +19,7 @@ import {
   type PlannedJob,
 } from '@gateway/contracts/job'
 import { subjects } from '@gateway/contracts/subjects'
-import { MOST_LOSSES, redispatch, type Unavailability } from '../core/redispatch.ts'
+import { MOST_LOSSES, retry, type Unavailability } from '../core/redispatch.ts'
 import { retryAfterMs } from '../listen/intake.ts'
 
 export interface ResponseEvents {
@@ -173,7 +173,7 @@ class RunningJob implements JobRun {
     const nowMs = performance.now()
     const again = this.#isStopped
       ? null
-      : redispatch({
+      : retry({
           reason,
           attempt: this.#offers,
           losses: this.#losses,

@@ -9,7 +9,7 @@ import type { Bus } from '@gateway/bus/port'
 import { atMost } from '@gateway/service/start-service'
 import { rpcClient } from '@gateway/service/talk-as'
 import type { Logger } from '@gateway/telemetry/logger'
-import type { RememberedPlans } from '../admit/remember-accounts.ts'
+import type { AccountCache } from '../admit/remember-accounts.ts'
 
 export const LEASE_MS = 30_000
 const RENEW_EVERY_MS = LEASE_MS / 3
@@ -112,9 +112,9 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
  * Follows the keys service's news of dead keys. The edge cuts a key's open answers, and lets those of a rotated key finish.
  * The tombstone in the admission store refuses the key, and so does the edge's memory where it asks a former primary.
  */
-export function followDeadKeys(bus: Bus, running: RunningRequests, plans: RememberedPlans): Promise<AsyncDisposable> {
+export function followDeadKeys(bus: Bus, running: RunningRequests, plans: AccountCache): Promise<AsyncDisposable> {
   return rpcClient('edge', bus).hear('keysInvalidated', ({ reason, keyHash }) => {
-    plans.rememberDeadKey(keyHash)
+    plans.cacheDeadKey(keyHash)
     if (reason !== 'rotated') running.cutKey(keyHash)
   })
 }
