@@ -31,8 +31,8 @@ function measureMetrics(): void {
   const page = createMetrics({ service: 'bench' })
   const edge = edgeMetrics(page.of('edge'))
   const router = routerMetrics(page.of('router'))
-  const standing = {} as never
-  const answer = { kind: 'allow', standing, isTight: false } as const
+  const quotaStatus = {} as never
+  const answer = { kind: 'allow', quotaStatus, isTight: false } as const
   const usage = { promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false }
   const endpoint = '/v1/chat/completions'
   const plain = () => {

@@ -36,7 +36,7 @@ test('a workspace in order breaks no rule', () => {
 const COMPOSE = 'services never import services, standalone alone composes them by their start'
 const DOWNWARD = 'packages never import services'
 const INSIDE = 'relative imports stay in their own package'
-const FACES = 'the exports of a package are its faces: nobody reaches past them, and each has a user'
+const INTERFACES = 'the exports of a package are its faces: nobody reaches past them, and each has a user'
 const CONTRACTS = 'contracts needs zod only'
 const NO_IO = 'core, pricing and auto reach no I/O'
 const NO_WORLD = 'core, pricing and auto take the time and chance as arguments'
@@ -80,7 +80,7 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
   ],
   [
     'an import past the exports of a package',
-    FACES,
+    INTERFACES,
     {
       'packages/bus/package.json': manifest('@gateway/bus', ['nats'], [], { './port': './src/port.ts' }),
       'packages/bus/src/inbox.ts': `export const inbox = 1\n`,
@@ -89,7 +89,7 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
   ],
   [
     'an export that nobody imports',
-    FACES,
+    INTERFACES,
     {
       'packages/bus/package.json': manifest('@gateway/bus', ['nats'], [], {
         './port': './src/port.ts',

@@ -3,7 +3,7 @@
  */
 
 import { builtinModules } from 'node:module'
-import { faceOf, type Owner, type ResolvedImport, type SourceFile, type SourceTree } from './source-tree.ts'
+import { interfaceOf, type Owner, type ResolvedImport, type SourceFile, type SourceTree } from './source-tree.ts'
 
 export interface Violation {
   rule: string
@@ -55,16 +55,16 @@ export const rules: Record<string, Rule> = {
       if (item.specifier.startsWith('.')) continue
       used.add(item.specifier)
       const { exports = {} } = target.manifest
-      if ('./*' in exports || faceOf(item.specifier, target) in exports) continue
+      if ('./*' in exports || interfaceOf(item.specifier, target) in exports) continue
       yield {
         path: file.path,
         message: `imports ${item.specifier}, which ${target.folder}/package.json does not export`,
       }
     }
     for (const { folder, manifest } of tree.owners) {
-      for (const face of Object.keys(manifest.exports ?? {})) {
-        const isUsed = face === './*' || used.has(`${manifest.name}${face.slice(1)}`)
-        if (!isUsed) yield { path: `${folder}/package.json`, message: `exports ${face}, which nobody imports` }
+      for (const port of Object.keys(manifest.exports ?? {})) {
+        const isUsed = port === './*' || used.has(`${manifest.name}${port.slice(1)}`)
+        if (!isUsed) yield { path: `${folder}/package.json`, message: `exports ${port}, which nobody imports` }
       }
     }
   },

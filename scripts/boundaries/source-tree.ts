@@ -77,12 +77,12 @@ function resolve(from: string, specifier: string, owners: Owner[]): string | nul
   if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier)
   const owner = owners.find(({ manifest }) => specifier.startsWith(`${manifest.name}/`))
   if (!owner) return null
-  const face = faceOf(specifier, owner)
-  return posix.join(owner.folder, owner.manifest.exports?.[face] ?? `src/${face}.ts`)
+  const port = interfaceOf(specifier, owner)
+  return posix.join(owner.folder, owner.manifest.exports?.[port] ?? `src/${port}.ts`)
 }
 
 /** `@gateway/bus/port` is the face `./port`. */
-export function faceOf(specifier: string, { manifest }: Owner): string {
+export function interfaceOf(specifier: string, { manifest }: Owner): string {
   return `.${specifier.slice(manifest.name.length)}`
 }
 

@@ -3,7 +3,7 @@
  * sockets of backends and client are simulated. The test takes each step itself.
  */
 
-import type { EdgeAdmission, Standing } from '@gateway/admission/port'
+import type { EdgeAdmission, QuotaStatus } from '@gateway/admission/port'
 import { openMemoryBus } from '@gateway/bus/memory'
 import type { Bus } from '@gateway/bus/port'
 import { backendConfig, planConfig, poolConfig, servedModelConfig, type GatewayConfig } from '@gateway/contracts/config'
@@ -31,7 +31,7 @@ import { routerMetrics } from '../../services/router/src/metrics.ts'
 import { openConcurrencyLimiter } from '../../services/router/src/places.ts'
 import { openUsageReports } from '../../services/router/src/report-usage.ts'
 import type { RouterContext } from '../../services/router/src/router.ts'
-import { openShortageNews } from '../../services/router/src/tell-operator.ts'
+import { openShortageReports } from '../../services/router/src/tell-operator.ts'
 import { caller, driveBackends, WORD, type DrivenCall } from './backend-calls.ts'
 import { simulateClient, type SimulatedClient } from './simulated-client.ts'
 import { simulateNetwork, type SimulatedNetwork } from './simulated-network.ts'
@@ -173,7 +173,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       expired: false,
       runs: new InFlightList(),
       metrics: routerMetrics(createMetrics({ service: 'router' })),
-      shortages: openShortageNews(logger),
+      shortages: openShortageReports(logger),
       tracer: NO_TRACING,
     }
     opened.use(
@@ -306,7 +306,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
 }
 
 const WINDOW = { limit: 100, remaining: 99, resetMs: 0 }
-const STANDING: Standing = {
+const STANDING: QuotaStatus = {
   plan: 'free',
   planVersion: 1,
   window: '2026-11',
@@ -325,6 +325,6 @@ const ADMITTED: Admitted = {
   price: plannedJob().price,
   estimate: { maxPromptTokens: 20, maxOutputTokens: 80, usualPromptTokens: PROMPT_ESTIMATE, usualTokens: 30 },
   worstCharge: 100_000,
-  standing: STANDING,
+  quotaStatus: STANDING,
   waitedMs: 0,
 }

@@ -5,7 +5,7 @@
  * Every call is decided in one turn of the event loop, so calls cannot come between one's check and its writing.
  */
 
-import { deactivate, fill, NO_FACTS, keyState, type AccountFacts } from './core/account-facts.ts'
+import { deactivate, fill, NO_STATE, keyState, type AccountState } from './core/account-facts.ts'
 import { admit } from './core/admit.ts'
 import { heldAccount } from './core/held-account.ts'
 import { DAY_MS, monthOf } from './core/month.ts'
@@ -38,7 +38,7 @@ interface MemoryAdmissionOptions {
 }
 
 interface Account {
-  facts: AccountFacts
+  facts: AccountState
   use: Use
   records: Map<string, RequestRecord>
   /** No lease lapses before, and nothing that is over is forgotten. */
@@ -49,15 +49,15 @@ interface Account {
 export function openMemoryAdmission({ now = Date.now, onLapsed = () => {} }: MemoryAdmissionOptions = {}): Admission {
   const accounts = openAccounts(onLapsed)
   return {
-    ...edgeFace(accounts, now),
-    ...ownersFace(accounts, now),
+    ...edgeInterface(accounts, now),
+    ...ownersInterface(accounts, now),
     [Symbol.asyncDispose]: async () => {},
   }
 }
 
 type Accounts = ReturnType<typeof openAccounts>
 
-function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
+function edgeInterface(accounts: Accounts, now: () => number): EdgeAdmission {
   return {
     partOf: () => '',
 
@@ -95,7 +95,7 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
 }
 
 /** For those who own the facts: keys and metering. */
-function ownersFace(accounts: Accounts, now: () => number): OwnersAdmission {
+function ownersInterface(accounts: Accounts, now: () => number): OwnersAdmission {
   return {
     fill: async ({ account: name, keys, version, plan, overage, extra, window, moreLater = false }) => {
       const nowMs = now()
@@ -163,7 +163,7 @@ function openAccounts(onLapsed: (count: number) => void) {
     at(name: string, nowMs: number): Account {
       forgetIdle(nowMs)
       const account = accounts.get(name) ?? {
-        facts: NO_FACTS,
+        facts: NO_STATE,
         use: unused(nowMs),
         records: new Map<string, RequestRecord>(),
         nextLapseMs: Number.POSITIVE_INFINITY,

@@ -59,7 +59,7 @@ export interface RunningLease {
   window?: string
 }
 
-export interface Standing {
+export interface QuotaStatus {
   plan: string
   /** The version of the account's facts that the plan is known from. */
   planVersion: number
@@ -86,9 +86,9 @@ export type DenyReason = 'key' | 'plan' | 'requests' | 'tokens' | 'day' | 'allow
  * know the key or account; have keys fill it. `cold`: the store does not know the window's total; have metering warm it.
  */
 export type AdmitDecision =
-  | { kind: 'allow'; standing: Standing; isTight: boolean }
+  | { kind: 'allow'; quotaStatus: QuotaStatus; isTight: boolean }
   | { kind: 'deny'; reason: 'key' }
-  | { kind: 'deny'; reason: Exclude<DenyReason, 'key'>; retryAfterMs: number; standing: Standing }
+  | { kind: 'deny'; reason: Exclude<DenyReason, 'key'>; retryAfterMs: number; quotaStatus: QuotaStatus }
   | { kind: 'plan'; plan: string }
   | { kind: 'miss' }
   | { kind: 'cold' }

@@ -53,8 +53,8 @@ export async function openRedisAdmission(options: RedisAdmissionOptions): Promis
   })
   const store = openStore(connection, options)
   return {
-    ...edgeFace(store),
-    ...ownersFace(store, connection, options.now),
+    ...edgeInterface(store),
+    ...ownersInterface(store, connection, options.now),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }
 }
@@ -81,7 +81,7 @@ function openStore(connection: ScriptConnection, { now, onLapsed }: RedisAdmissi
   }
 }
 
-function edgeFace({ ask, change, partOf }: Store): EdgeAdmission {
+function edgeInterface({ ask, change, partOf }: Store): EdgeAdmission {
   return {
     partOf,
 
@@ -117,7 +117,7 @@ function renewalOf({ requestId, worstCharge, window }: RunningLease) {
 }
 
 /** For those who own the facts: keys and metering. */
-function ownersFace({ ask, change }: Store, connection: ScriptConnection, now?: () => number): OwnersAdmission {
+function ownersInterface({ ask, change }: Store, connection: ScriptConnection, now?: () => number): OwnersAdmission {
   return {
     fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, keys }) => {
       const flags = { overage: overage ? 1 : 0, moreLater: moreLater ? 1 : 0 }

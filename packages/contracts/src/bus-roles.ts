@@ -60,7 +60,7 @@ import {
   reconcileTotalsRequest,
 } from './reconcile-api.ts'
 import { describeRouter, routerAlive, routerDescribed, showRoutersReply, showRoutersRequest } from './routers-api.ts'
-import { accountThreshold, noteStandingReply, noteStandingRequest } from './standing.ts'
+import { accountThreshold, recordQuotaStatusReply, recordQuotaStatusRequest } from './standing.ts'
 import { usageBatch } from './usage-event.ts'
 
 /** The names under which processes open the bus. `ctl` is the operator's command line. */
@@ -174,8 +174,8 @@ export const procedures = {
   keysUsed: tells('metering', 'keys')('keys.used', keysUsed, 'when keys were last used'),
   keysNoteStanding: asks(['metering'], 'keys')(
     'keys.note-standing',
-    noteStandingRequest,
-    noteStandingReply,
+    recordQuotaStatusRequest,
+    recordQuotaStatusReply,
     'totals that moved, for the thresholds below',
   ),
 

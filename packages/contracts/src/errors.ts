@@ -157,10 +157,10 @@ export interface ErrorReader {
 }
 
 /** What an error says, without the stack of one that was thrown. */
-export type ToldError = Pick<GatewayError, 'code' | 'message' | 'details'>
+export type PublicError = Pick<GatewayError, 'code' | 'message' | 'details'>
 
 /** The HTTP answer to an error, in the shape that its reader knows. `links` are the addresses that error bodies carry. */
-export function renderError(error: ToldError, links: ErrorLinks, reader: ErrorReader = {}): RenderedError {
+export function renderError(error: PublicError, links: ErrorLinks, reader: ErrorReader = {}): RenderedError {
   const { code, details } = error
   return {
     status: ERROR_STATUS[code],
@@ -169,14 +169,14 @@ export function renderError(error: ToldError, links: ErrorLinks, reader: ErrorRe
   }
 }
 
-const BODIES: Record<ClientDialect, (error: ToldError, links: ErrorLinks, reader: ErrorReader) => object> = {
+const BODIES: Record<ClientDialect, (error: PublicError, links: ErrorLinks, reader: ErrorReader) => object> = {
   chat: chatErrorBody,
   responses: openAiErrorBody,
   messages: (error, links, { requestId }) => messagesErrorBody(error, links, requestId),
 }
 
 /** A code's additions to a body, under their names in JSON. */
-function additions({ code, details }: ToldError, links: ErrorLinks): object {
+function additions({ code, details }: PublicError, links: ErrorLinks): object {
   switch (code) {
     case 'rate_limit_exceeded':
       return { retry_after_ms: Math.ceil(details.retryAfterMs ?? 0), docs: links.docsUrl }
@@ -195,12 +195,12 @@ function additions({ code, details }: ToldError, links: ErrorLinks): object {
   }
 }
 
-function messageOf({ code, message }: ToldError): string {
+function messageOf({ code, message }: PublicError): string {
   return FIXED_MESSAGE[code] ?? message
 }
 
 /** The contract's two shapes. */
-function chatErrorBody(error: ToldError, links: ErrorLinks, { isNested = false }: ErrorReader): object {
+function chatErrorBody(error: PublicError, links: ErrorLinks, { isNested = false }: ErrorReader): object {
   const { code, details, message } = error
   switch (code) {
     case 'rate_limit_exceeded':
@@ -215,7 +215,7 @@ function chatErrorBody(error: ToldError, links: ErrorLinks, { isNested = false }
 }
 
 /** OpenAI's shape, which the Responses API has for every error. */
-function openAiErrorBody(error: ToldError, links: ErrorLinks): object {
+function openAiErrorBody(error: PublicError, links: ErrorLinks): object {
   const { code, details } = error
   if (details.refusal) return { error: { message: error.message, ...details.refusal, gateway_code: code } }
   const type = details.type ?? (ERROR_STATUS[code] >= 500 ? 'server_error' : 'invalid_request_error')
@@ -239,7 +239,7 @@ const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> = {
 }
 
 /** Anthropic's shape, with our code and its additions beside the message. An event of a stream carries the same. */
-export function messagesErrorBody(error: ToldError, links?: ErrorLinks, requestId?: string): object {
+export function messagesErrorBody(error: PublicError, links?: ErrorLinks, requestId?: string): object {
   const { code, details } = error
   const limit = details.type === undefined ? {} : { limit: details.type }
   const type = MESSAGES_TYPES[ERROR_STATUS[code]]

@@ -8,12 +8,12 @@ import { openEnum } from './open-enum.ts'
 import { planUnit } from './usage.ts'
 
 /** Totals of the ledger, in both units: only keys knows which one the account's plan counts in. */
-export const noteStandingRequest = z.object({
+export const recordQuotaStatusRequest = z.object({
   totals: z.array(z.object({ account: z.string(), window: z.string(), milliTokens: z.int(), nanoUsd: z.int() })),
 })
-export const noteStandingReply = z.object({ kind: z.literal('noted') })
-export type NoteStandingRequest = z.infer<typeof noteStandingRequest>
-export type NoteStandingReply = z.infer<typeof noteStandingReply>
+export const recordQuotaStatusReply = z.object({ kind: z.literal('noted') })
+export type RecordQuotaStatusRequest = z.infer<typeof recordQuotaStatusRequest>
+export type RecordQuotaStatusReply = z.infer<typeof recordQuotaStatusReply>
 
 /**
  * One for each account, window and threshold, however the allowance moves afterwards. Published at least once; a

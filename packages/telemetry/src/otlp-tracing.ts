@@ -56,7 +56,7 @@ export function openOtlpTracing(
   settings: TracingSettings,
   tell: (trouble: Error | null) => void,
 ): Tracing {
-  const exporter = tellTrouble(new OTLPTraceExporter({ url: `${endpoint}/v1/traces` }), tell)
+  const exporter = reportTrouble(new OTLPTraceExporter({ url: `${endpoint}/v1/traces` }), tell)
   const processor = new BatchSpanProcessor({
     exporter,
     scheduledDelayMillis: EXPORT_EVERY_MS,
@@ -85,7 +85,7 @@ export function openOtlpTracing(
   }
 }
 
-function tellTrouble(exporter: SpanExporter, tell: (trouble: Error | null) => void): SpanExporter {
+function reportTrouble(exporter: SpanExporter, tell: (trouble: Error | null) => void): SpanExporter {
   let isInTrouble = false
   return {
     export: (spans, done) =>

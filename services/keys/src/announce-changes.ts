@@ -120,7 +120,7 @@ async function deliverInTurn(parts: AnnouncerParts, change: Change): Promise<voi
 /** Announces the change and forgets it. */
 async function deliver(parts: AnnouncerParts, change: Change): Promise<void> {
   if (laneOf(change) === 'revocation') await revoke(parts, change)
-  else await tellAccount(parts, change)
+  else await notifyAccount(parts, change)
 }
 
 async function revoke(parts: AnnouncerParts, change: Change): Promise<void> {
@@ -149,8 +149,8 @@ async function bury(parts: AnnouncerParts, { account, reason, deadKey }: Change)
   parts.deadKeys.tell({ account, keyHash, keyId, reason })
 }
 
-async function tellAccount(parts: AnnouncerParts, change: Change): Promise<void> {
-  if (change.reason === 'plan') await tellMetering(parts, change.account)
+async function notifyAccount(parts: AnnouncerParts, change: Change): Promise<void> {
+  if (change.reason === 'plan') await notifyMetering(parts, change.account)
   await fillAdmission(parts, change.account)
   failpoint('keys.change-announced')
   await forgetChange(parts.database, change)
@@ -160,7 +160,7 @@ async function tellAccount(parts: AnnouncerParts, change: Change): Promise<void>
  * The store's total must be in the unit of the new plan before a request is measured against its limit. So the former plan
  * holds while metering is away: dollars that were spent would else use up an allowance of tokens.
  */
-async function tellMetering({ bus, config, database }: AnnouncerParts, account: string): Promise<void> {
+async function notifyMetering({ bus, config, database }: AnnouncerParts, account: string): Promise<void> {
   const [held] = await readHeldPlans(database, [account])
   if (!held) return
   const { plan, version } = held

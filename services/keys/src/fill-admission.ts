@@ -9,10 +9,10 @@
 import type { KeysAdmission } from '@gateway/admission/port'
 import type { ConfigSource } from '@gateway/config/config-source'
 import { extraIn } from './core/plans.ts'
-import { readAdmissionFacts, readHeldPlans, type AdmissionFacts, type AskedFacts } from './db/facts.ts'
+import { readAdmissionState, readHeldPlans, type AdmissionState, type RequestedState } from './db/facts.ts'
 import type { KeysDatabase } from './db/tables.ts'
 
-export interface AskedAccount {
+export interface RequestedAccount {
   account: string
   /** Keys to tell of even if they are dead. */
   keyHashes: readonly Buffer[]
@@ -23,7 +23,7 @@ interface Parts {
   admission: KeysAdmission
   config: ConfigSource
 }
-type Filled = AdmissionFacts | undefined
+type Filled = AdmissionState | undefined
 
 /** Undefined when there is no such account. */
 export async function fillAdmission(parts: Parts, account: string): Promise<Filled> {
@@ -35,16 +35,16 @@ export async function fillAdmission(parts: Parts, account: string): Promise<Fill
 /** Accounts that differ, each with an outcome of its own, in their order. */
 export async function fillAccounts(
   parts: Parts,
-  asked: readonly AskedAccount[],
+  asked: readonly RequestedAccount[],
 ): Promise<PromiseSettledResult<Filled>[]> {
   const { admission, database } = parts
   // First the store's epoch, then the facts that it will be held against.
   const clocks = await Promise.allSettled(asked.map(({ account }) => admission.currentWindow(account)))
-  const questions = asked.flatMap((one, index): AskedFacts[] => {
+  const questions = asked.flatMap((one, index): RequestedState[] => {
     const clock = clocks[index]!
     return clock.status === 'fulfilled' ? [{ ...one, window: clock.value.window }] : []
   })
-  const facts = await readAdmissionFacts(database, questions)
+  const facts = await readAdmissionState(database, questions)
   const outcomes = await Promise.allSettled(
     clocks.map(async (clock, index): Promise<Filled> => {
       if (clock.status === 'rejected') throw clock.reason
@@ -56,7 +56,7 @@ export async function fillAccounts(
   return again(parts, asked, outcomes)
 }
 
-async function write({ admission, config }: Parts, held: AdmissionFacts, epoch: string | undefined): Promise<void> {
+async function write({ admission, config }: Parts, held: AdmissionState, epoch: string | undefined): Promise<void> {
   const { account, version, plan, overage, window, moreLater, keys } = held
   const extra = extraIn(config.current.plans, held)
   const keyFacts = keys.map(({ keyId: _id, ...state }) => state)
@@ -67,7 +67,7 @@ async function write({ admission, config }: Parts, held: AdmissionFacts, epoch: 
 /** Writes those anew that changed on the way to the store. */
 async function again(
   parts: Parts,
-  asked: readonly AskedAccount[],
+  asked: readonly RequestedAccount[],
   outcomes: PromiseSettledResult<Filled>[],
 ): Promise<PromiseSettledResult<Filled>[]> {
   const plans = await readHeldPlans(

@@ -7,15 +7,15 @@
 import { repeat } from '@gateway/service/repeat'
 import { forgetOldNetworks } from './db/guest-networks.ts'
 import type { KeysContext } from './keys-context.ts'
-import { sealSomeAnew } from './seal-anew.ts'
+import { reencryptSomeKeys } from './seal-anew.ts'
 
 const EVERY_MS = 600_000
 
-export function keepTidy(context: Pick<KeysContext, 'database' | 'masterKeys' | 'logger'>): AsyncDisposable {
+export function startCleanupJob(context: Pick<KeysContext, 'database' | 'masterKeys' | 'logger'>): AsyncDisposable {
   return repeat(async (stopping) => {
     try {
       await forgetOldNetworks(context.database)
-      while (!stopping.aborted && (await sealSomeAnew(context)) > 0);
+      while (!stopping.aborted && (await reencryptSomeKeys(context)) > 0);
     } catch (error) {
       context.logger.warn({ err: error }, 'tidying up failed; it will be tried again')
     }

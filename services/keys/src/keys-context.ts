@@ -11,8 +11,8 @@ import type { Pepper } from './core/hashing.ts'
 import type { MasterKeys } from './core/master-keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
 import type { LookUps } from './gather-look-ups.ts'
-import type { MintGate } from './mint-gate.ts'
-import type { TakeTurns } from './take-turns.ts'
+import type { MintRateLimiter } from './mint-gate.ts'
+import type { KeyedMutex } from './take-turns.ts'
 
 export interface KeysContext {
   bus: Bus
@@ -21,9 +21,9 @@ export interface KeysContext {
   /** A few connections for rotating and revoking alone, which wait for nothing else. */
   urgent: KeysDatabase
   /** For transactions there that wait for rows of an owner. */
-  inTurn: TakeTurns
+  inTurn: KeyedMutex
   lookUps: LookUps
-  mintGate: MintGate
+  mintRateLimiter: MintRateLimiter
   config: ConfigSource
   masterKeys: MasterKeys
   pepper: Pepper

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { openMintGate, type Limited } from './mint-gate.ts'
+import { openMintRateLimiter, type Limited } from './mint-gate.ts'
 
 const made = { kind: 'made' } as const
 const HOUR_MS = 3_600_000
@@ -17,7 +17,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('of new devices that ask at once', () => {
   test('those of one network go one after the other, and leave room for others', async () => {
-    const gate = openMintGate()
+    const gate = openMintRateLimiter()
     const { begun, mint } = openMints()
     for (const network of ['a', 'a', 'a', 'b']) void gate.enter({ network, isKnownDevice: false }, mint(network))
     expect(begun.map(({ network }) => network)).toEqual(['a', 'b'])
@@ -27,7 +27,7 @@ describe('of new devices that ask at once', () => {
   })
 
   test('those that wait are refused as soon as their network is', async () => {
-    const gate = openMintGate()
+    const gate = openMintRateLimiter()
     const { begun, mint } = openMints()
     const visits = [1, 2, 3].map(() => gate.enter({ network: 'a', isKnownDevice: false }, mint('a')))
     const known = gate.enter({ network: 'a', isKnownDevice: true }, mint('a'))
@@ -40,7 +40,7 @@ describe('of new devices that ask at once', () => {
 
   test('a refusal is believed for a second, with what is left of the wait', async () => {
     let nowMs = 0
-    const gate = openMintGate(() => nowMs)
+    const gate = openMintRateLimiter(() => nowMs)
     const visit = { network: 'a', isKnownDevice: false }
     expect(await gate.enter(visit, async () => limited)).toEqual(limited)
     nowMs = 900
@@ -53,7 +53,7 @@ describe('of new devices that ask at once', () => {
 
   test('a visitor that would wait too long is refused, and never kept', async () => {
     let nowMs = 0
-    const gate = openMintGate(() => nowMs)
+    const gate = openMintRateLimiter(() => nowMs)
     const { begun, mint } = openMints()
     const visits = Array.from({ length: 500 }, (_, index) =>
       gate.enter({ network: `${index}`, isKnownDevice: false }, mint(`${index}`)),
@@ -70,7 +70,7 @@ describe('of new devices that ask at once', () => {
   })
 
   test('a mint that fails fails alone', async () => {
-    const gate = openMintGate()
+    const gate = openMintRateLimiter()
     const visit = { network: 'a', isKnownDevice: false }
     await expect(gate.enter(visit, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken')
     expect(await gate.enter(visit, async () => made)).toEqual(made)
@@ -88,7 +88,7 @@ test('however many ask and whatever comes of it, each is answered, few are let i
   await fc.assert(
     fc.asyncProperty(fc.array(visit, { maxLength: 60 }), async (visits) => {
       let nowMs = 0
-      const gate = openMintGate(() => nowMs)
+      const gate = openMintRateLimiter(() => nowMs)
       const inside: string[] = []
       const answers = visits.map(async ({ network, isKnownDevice, outcome, turns, afterMs }) => {
         nowMs += afterMs

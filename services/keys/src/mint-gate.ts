@@ -6,7 +6,7 @@
  * network that goes on asking costs one transaction a second.
  */
 
-export interface MintGate {
+export interface MintRateLimiter {
   /** `isKnownDevice`: the device has an account, so the cap on new ones does not concern it. */
   enter<Outcome extends { kind: string }>(
     visit: { network: string; isKnownDevice: boolean },
@@ -42,7 +42,7 @@ interface Waiting {
   refuse(answer: Limited | Busy): void
 }
 
-export function openMintGate(nowMs: () => number = () => performance.now()): MintGate {
+export function openMintRateLimiter(nowMs: () => number = () => performance.now()): MintRateLimiter {
   /** By network, the next one first. */
   const lines = new Map<string, Waiting[]>()
   const inside = new Set<string>()

@@ -20,7 +20,7 @@ export async function requireMasterKeys(database: KeysDatabase, masterKeys: Mast
 type SealingContext = Pick<KeysContext, 'database' | 'masterKeys'>
 
 /** Answers how many; 0: there are none, or other processes have them in hand. */
-export async function sealSomeAnew({ database, masterKeys }: SealingContext): Promise<number> {
+export async function reencryptSomeKeys({ database, masterKeys }: SealingContext): Promise<number> {
   return database.transaction().execute(async (transaction) => {
     const former = await lockFormerKeys(transaction, masterKeys.current.id)
     for (const key of former)
@@ -37,7 +37,7 @@ export async function reseal(context: SealingContext): Promise<ResealReply> {
   const stopAtMs = performance.now() + WORK_FOR_MS
   let sealedAnew = 0
   for (let sealed = 1; sealed > 0 && performance.now() < stopAtMs;) {
-    sealed = await sealSomeAnew(context)
+    sealed = await reencryptSomeKeys(context)
     sealedAnew += sealed
   }
   const ids = await readMasterKeyIds(context.database)

@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { type Handlers, serve, rpcClient } from '@gateway/service/talk-as'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { startAnnouncer } from './announce-changes.ts'
-import { announceThresholds, noteStanding } from './thresholds.ts'
+import { announceThresholds, recordQuotaStatus } from './thresholds.ts'
 import { answerSecretsOf, deriveMasterKeys } from './core/master-keys.ts'
 import { noteUse } from './db/keys.ts'
 import { readPepper } from './db/pepper.ts'
@@ -31,11 +31,11 @@ import {
 import { lookUp } from './handlers/look-up.ts'
 import { mintGuest } from './handlers/mint-guest.ts'
 import { reconcile } from './handlers/reconcile.ts'
-import { keepTidy } from './keep-tidy.ts'
+import { startCleanupJob } from './keep-tidy.ts'
 import type { KeysContext } from './keys-context.ts'
-import { openMintGate } from './mint-gate.ts'
+import { openMintRateLimiter } from './mint-gate.ts'
 import { requireMasterKeys, reseal } from './seal-anew.ts'
-import { takeTurns } from './take-turns.ts'
+import { keyedMutex } from './take-turns.ts'
 import { watchOutbox } from './watch-outbox.ts'
 
 export const URGENT_CONNECTIONS = 4
@@ -65,9 +65,17 @@ export async function startKeys(given: KeysParts): Promise<RunningService> {
   await using starting = new AsyncDisposableStack()
   const changes = starting.use(startAnnouncer(parts))
   const lookUps = openLookUps(parts.database)
-  const inTurn = takeTurns()
-  const context: KeysContext = { ...parts, inTurn, masterKeys, pepper, changes, lookUps, mintGate: openMintGate() }
-  starting.use(keepTidy(context))
+  const inTurn = keyedMutex()
+  const context: KeysContext = {
+    ...parts,
+    inTurn,
+    masterKeys,
+    pepper,
+    changes,
+    lookUps,
+    mintRateLimiter: openMintRateLimiter(),
+  }
+  starting.use(startCleanupJob(context))
   starting.use(announceThresholds(context))
   starting.use(
     await rpcClient('keys', parts.bus).hear('keysUsed', ({ uses }) => {
@@ -100,7 +108,7 @@ function handlersOf(context: KeysContext): Handlers<'keys'> {
     keysReconcile: (question) => reconcile(context, question),
     keysReseal: () => reseal(context),
     keysAnswerSecrets: async () => answerSecretsOf(context.masterKeys),
-    keysNoteStanding: (question) => noteStanding(context, question),
+    keysNoteStanding: (question) => recordQuotaStatus(context, question),
     keysShowAccount: (question) => showAccount(context, question),
   }
 }

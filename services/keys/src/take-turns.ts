@@ -5,9 +5,9 @@
 
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 
-export type TakeTurns = <Result>(owner: KeyOwner, run: () => Promise<Result>) => Promise<Result>
+export type KeyedMutex = <Result>(owner: KeyOwner, run: () => Promise<Result>) => Promise<Result>
 
-export function takeTurns(): TakeTurns {
+export function keyedMutex(): KeyedMutex {
   const lastOf = new Map<string, Promise<unknown>>()
   return (owner, run) => {
     const name = JSON.stringify([owner.issuer, owner.subject])

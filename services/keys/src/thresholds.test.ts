@@ -6,7 +6,7 @@ import { accountStream, subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openKeysService, type TestKeys } from '../test/keys-service.ts'
-import { announceThresholds, noteStanding } from './thresholds.ts'
+import { announceThresholds, recordQuotaStatus } from './thresholds.ts'
 import { topUp } from './handlers/change-account.ts'
 import { mintKey } from './handlers/developer-keys.ts'
 
@@ -48,7 +48,9 @@ async function announce(): Promise<AsyncDisposable> {
 
 const allowance = () => keys.config.current.plans.find((plan) => plan.default)!.limit
 const used = (share: number, window = WINDOW) =>
-  noteStanding(keys, { totals: [{ account, window, milliTokens: Math.ceil(allowance() * share * 1_000), nanoUsd: 0 }] })
+  recordQuotaStatus(keys, {
+    totals: [{ account, window, milliTokens: Math.ceil(allowance() * share * 1_000), nanoUsd: 0 }],
+  })
 const percents = () => told.map(({ percent }) => percent)
 
 test('an account that reaches 80 % and then all of its allowance is told of once each, whoever notices it how often', async () => {
@@ -88,7 +90,7 @@ test('a top-up raises the bar', async () => {
 test('an account on a plan that the config no longer has, and one that does not exist, pass nothing', async () => {
   await keys.database.query("update keys.accounts set plan = 'retired'")
   await used(1)
-  await noteStanding(keys, { totals: [{ account: 'nobody00', window: WINDOW, milliTokens: 1e15, nanoUsd: 0 }] })
+  await recordQuotaStatus(keys, { totals: [{ account: 'nobody00', window: WINDOW, milliTokens: 1e15, nanoUsd: 0 }] })
   const { rows } = await keys.database.query('select 1 from keys.thresholds')
   expect(rows).toEqual([])
 })

@@ -6,7 +6,7 @@
  * when its event is stored; a crash in between publishes it again under the same id.
  */
 
-import type { AccountThreshold, NoteStandingReply, NoteStandingRequest } from '@gateway/contracts/standing'
+import type { AccountThreshold, RecordQuotaStatusReply, RecordQuotaStatusRequest } from '@gateway/contracts/standing'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { repeat } from '@gateway/service/repeat'
 import { rpcClient } from '@gateway/service/talk-as'
@@ -15,13 +15,13 @@ import { sql } from 'kysely'
 import type { KeysContext } from './keys-context.ts'
 import type { KeysDatabase } from './db/tables.ts'
 
-type StandingContext = Pick<KeysContext, 'database' | 'config' | 'logger'>
+type QuotaStatusContext = Pick<KeysContext, 'database' | 'config' | 'logger'>
 
 /** The answer means that it is noted for good. */
-export async function noteStanding(
-  context: StandingContext,
-  { totals }: NoteStandingRequest,
-): Promise<NoteStandingReply> {
+export async function recordQuotaStatus(
+  context: QuotaStatusContext,
+  { totals }: RecordQuotaStatusRequest,
+): Promise<RecordQuotaStatusReply> {
   const allowances = await readAllowances(context.database, totals)
   const used = new Map(totals.map((total) => [`${total.window}${total.account}`, total]))
   const passed = allowances.flatMap((facts) => passedBy(context, facts, used.get(`${facts.window}${facts.account}`)!))
@@ -32,9 +32,9 @@ export async function noteStanding(
 }
 
 function passedBy(
-  { config }: StandingContext,
-  { account, window, plan: slug, extraMilliTokens, extraNanoUsd }: AllowanceFacts,
-  { milliTokens, nanoUsd }: NoteStandingRequest['totals'][number],
+  { config }: QuotaStatusContext,
+  { account, window, plan: slug, extraMilliTokens, extraNanoUsd }: AllowanceState,
+  { milliTokens, nanoUsd }: RecordQuotaStatusRequest['totals'][number],
 ): PassedThreshold[] {
   const plan = config.current.plans.find((candidate) => candidate.slug === slug)
   if (!plan) return []
@@ -71,7 +71,7 @@ export function announceThresholds(context: AnnouncingContext): AsyncDisposable 
 
 function announceOne({ bus, database }: AnnouncingContext): Promise<'announced' | 'nothing'> {
   return database.transaction().execute(async (transaction) => {
-    const threshold = await lockUntold(transaction)
+    const threshold = await lockUnreported(transaction)
     if (!threshold) return 'nothing'
     await rpcClient('keys', bus).report('accountThreshold', eventOf(threshold), { timeoutMs: STORED_WITHIN_MS })
     await noteAnnounced(transaction, threshold)
@@ -79,7 +79,7 @@ function announceOne({ bus, database }: AnnouncingContext): Promise<'announced' 
   })
 }
 
-function eventOf({ passedAt, used, limit, ...threshold }: UntoldThreshold): AccountThreshold {
+function eventOf({ passedAt, used, limit, ...threshold }: UnreportedThreshold): AccountThreshold {
   const { account, window, percent, unit } = threshold
   return {
     v: 1,
@@ -91,7 +91,7 @@ function eventOf({ passedAt, used, limit, ...threshold }: UntoldThreshold): Acco
   }
 }
 
-interface AllowanceFacts {
+interface AllowanceState {
   account: string
   window: string
   plan: string
@@ -114,8 +114,8 @@ interface PassedThreshold {
 async function readAllowances(
   database: KeysDatabase,
   windows: readonly { account: string; window: string }[],
-): Promise<AllowanceFacts[]> {
-  const { rows } = await sql<AllowanceFacts>`
+): Promise<AllowanceState[]> {
+  const { rows } = await sql<AllowanceState>`
     select tag as account, asked."window", plan,
       coalesce(sum(amount) filter (where unit = 'tokens'), 0)::bigint as "extraMilliTokens",
       coalesce(sum(amount) filter (where unit = 'usd'), 0)::bigint as "extraNanoUsd"
@@ -144,7 +144,7 @@ async function insertPassed(database: KeysDatabase, passed: readonly PassedThres
   return rows
 }
 
-interface UntoldThreshold extends PassedThreshold {
+interface UnreportedThreshold extends PassedThreshold {
   kind: 'developer' | 'guest'
   issuer: string | null
   subject: string | null
@@ -152,7 +152,7 @@ interface UntoldThreshold extends PassedThreshold {
 }
 
 /** The oldest that operators are still to be told of, locked for one process only. */
-function lockUntold(transaction: KeysDatabase): Promise<UntoldThreshold | undefined> {
+function lockUnreported(transaction: KeysDatabase): Promise<UnreportedThreshold | undefined> {
   return transaction
     .selectFrom('keys.thresholds as passed')
     .innerJoin('keys.accounts as of', 'of.tag', 'passed.account')

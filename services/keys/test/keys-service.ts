@@ -18,9 +18,9 @@ import { readPepper } from '../src/db/pepper.ts'
 import type { KeysTables } from '../src/db/tables.ts'
 import { openLookUps } from '../src/gather-look-ups.ts'
 import type { KeysContext } from '../src/keys-context.ts'
-import { openMintGate } from '../src/mint-gate.ts'
+import { openMintRateLimiter } from '../src/mint-gate.ts'
 import { URGENT_CONNECTIONS } from '../src/start.ts'
-import { takeTurns } from '../src/take-turns.ts'
+import { keyedMutex } from '../src/take-turns.ts'
 
 /** The memory adapter, and a switch that takes it away from keys. */
 export interface TestAdmission extends KeysAdmission {
@@ -73,9 +73,9 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
     admission,
     database,
     urgent,
-    inTurn: takeTurns(),
+    inTurn: keyedMutex(),
     lookUps: openLookUps(database),
-    mintGate: waitingMintRateLimiter(),
+    mintRateLimiter: waitingMintRateLimiter(),
     config,
     masterKeys,
     pepper,
@@ -86,7 +86,7 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
 }
 
 /** Its clock stands still, so that on a slow machine, too, nobody waits too long. */
-export const waitingMintRateLimiter = () => openMintGate(() => 0)
+export const waitingMintRateLimiter = () => openMintRateLimiter(() => 0)
 
 export async function countRows(database: Database, table: 'accounts' | 'keys' | 'outbox'): Promise<number> {
   const { rows } = await database.query<{ count: number }>(`select count(*) as count from keys.${table}`)

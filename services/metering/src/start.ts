@@ -18,7 +18,7 @@ import { quota } from './handlers/quota.ts'
 import { reconcile } from './handlers/reconcile.ts'
 import { warmTogether } from './handlers/warm.ts'
 import { startSettlement } from './settlement.ts'
-import { createKeyUse, startTellingStanding } from './tell-keys.ts'
+import { createKeyUse, startQuotaStatusPublisher } from './tell-keys.ts'
 
 interface MeteringParts {
   bus: Bus
@@ -39,14 +39,14 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
   await using starting = new AsyncDisposableStack()
   const partitions = createPartitions(database)
   starting.use(await keepPartitionsAhead(partitions, logger))
-  const standing = starting.use(startTellingStanding({ bus, database, logger }))
+  const quotaStatus = starting.use(startQuotaStatusPublisher({ bus, database, logger }))
   const settlement = starting.use(startSettlement({ database, admission, logger, metrics }))
   const context: UsageContext = {
     database,
     partitions,
     settlement,
     keyUse: createKeyUse(bus),
-    standing,
+    quotaStatus,
     countBatch: batchCounter(metrics),
     tracer: parts.tracer ?? NO_TRACING,
     logger,
@@ -58,7 +58,7 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
       meteringAccountUsage: async (question) => ({ groups: await readAccountUsage(database, question) }),
       meteringUsageByAccount: (question) => readUsageByAccount(database, question),
       meteringReconcile: (question) => reconcile({ database, admission, now: Date.now }, question),
-      meteringWarm: warmTogether({ database, admission, standing }),
+      meteringWarm: warmTogether({ database, admission, quotaStatus }),
     }),
   )
   return runUntilDisposed(starting.move())

@@ -2,10 +2,10 @@ import { createMemoryHub, type MemoryHub, openMemoryBus } from '@gateway/bus/mem
 import { keysUsed } from '@gateway/contracts/developer-keys-api'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { noteStandingRequest, type NoteStandingRequest } from '@gateway/contracts/standing'
+import { recordQuotaStatusRequest, type RecordQuotaStatusRequest } from '@gateway/contracts/standing'
 import { type PostgresServer, startPostgres } from '@gateway/servers/start'
 import { IN_WINDOW_MS, messageOf, usageEvent, WINDOW } from '../test/usage-events.ts'
-import { createKeyUse, type StandingTeller, startTellingStanding } from './tell-keys.ts'
+import { createKeyUse, type QuotaStatusPublisher, startQuotaStatusPublisher } from './tell-keys.ts'
 import { openLedger, type TestLedger } from '../test/ledger.ts'
 import { consumeUsage } from './consumers/usage.ts'
 
@@ -57,31 +57,31 @@ beforeEach(async () => {
 })
 afterEach(() => running.disposeAsync())
 
-async function startTelling(): Promise<StandingTeller & AsyncDisposable> {
+async function startPublishing(): Promise<QuotaStatusPublisher & AsyncDisposable> {
   const bus = running.use(await openMemoryBus({ hub }))
-  return startTellingStanding({ ...ledger, bus, now: () => IN_WINDOW_MS })
+  return startQuotaStatusPublisher({ ...ledger, bus, now: () => IN_WINDOW_MS })
 }
 
 /** Keys as far as this goes: what it was told last of each account. */
-async function listen(): Promise<Map<string, NoteStandingRequest['totals'][number]>> {
-  const heard = new Map<string, NoteStandingRequest['totals'][number]>()
+async function listen(): Promise<Map<string, RecordQuotaStatusRequest['totals'][number]>> {
+  const heard = new Map<string, RecordQuotaStatusRequest['totals'][number]>()
   const bus = running.use(await openMemoryBus({ hub }))
   await bus.serve(subjects.keysNoteStanding, groups.keys, async (payload) => {
-    const { totals } = noteStandingRequest.parse(JSON.parse(Buffer.from(payload).toString()))
+    const { totals } = recordQuotaStatusRequest.parse(JSON.parse(Buffer.from(payload).toString()))
     for (const total of totals) heard.set(total.account, total)
     return Buffer.from(JSON.stringify({ kind: 'noted' }))
   })
   return heard
 }
 
-const use = (standing: StandingTeller, account: string) =>
-  consumeUsage({ ...ledger, standing }, [messageOf(usageEvent({ account }))])
+const use = (quotaStatus: QuotaStatusPublisher, account: string) =>
+  consumeUsage({ ...ledger, quotaStatus }, [messageOf(usageEvent({ account }))])
 
 test('keys is told what accounts have used soon after it was recorded', async () => {
   const heard = await listen()
-  const standing = running.use(await startTelling())
-  await use(standing, 'acct0001')
-  await use(standing, 'acct0001')
+  const quotaStatus = running.use(await startPublishing())
+  await use(quotaStatus, 'acct0001')
+  await use(quotaStatus, 'acct0001')
   const total = { account: 'acct0001', window: WINDOW, milliTokens: 2 * CHARGE, nanoUsd: 0 }
   await expect.poll(() => heard.get('acct0001')).toEqual(total)
 })
@@ -89,19 +89,19 @@ test('keys is told what accounts have used soon after it was recorded', async ()
 test('what nobody heard, or a killed process did not tell, is told by the next one, however many accounts', async () => {
   const forgotten = { moved() {} }
   const accounts = Array.from({ length: 1_100 }, (_, index) => `acct${String(index).padStart(4, '0')}`)
-  await consumeUsage({ ...ledger, standing: forgotten }, [
+  await consumeUsage({ ...ledger, quotaStatus: forgotten }, [
     messageOf(...accounts.map((account) => usageEvent({ account }))),
   ])
   const heard = await listen()
-  running.use(await startTelling())
+  running.use(await startPublishing())
   await expect.poll(() => [...heard.keys()].sort()).toEqual(accounts)
 })
 
 test('while keys is away totals wait, and the newest is told', async () => {
-  const standing = running.use(await startTelling())
-  await use(standing, 'acct0001')
+  const quotaStatus = running.use(await startPublishing())
+  await use(quotaStatus, 'acct0001')
   await new Promise((resolve) => setTimeout(resolve, 1_500))
-  await use(standing, 'acct0001')
+  await use(quotaStatus, 'acct0001')
   const heard = await listen()
   await expect.poll(() => heard.get('acct0001')?.milliTokens).toBe(2 * CHARGE)
 })

@@ -12,7 +12,7 @@
 import { monthOf } from '@gateway/admission/month'
 import type { Bus } from '@gateway/bus/port'
 import { rpcClient } from '@gateway/service/talk-as'
-import type { NoteStandingRequest } from '@gateway/contracts/standing'
+import type { RecordQuotaStatusRequest } from '@gateway/contracts/standing'
 import type { Logger } from '@gateway/telemetry/logger'
 import { repeat } from '@gateway/service/repeat'
 import { type Report, windowKey } from './core/reports.ts'
@@ -47,7 +47,7 @@ export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
   }
 }
 
-export interface StandingTeller {
+export interface QuotaStatusPublisher {
   /** These totals are others than they were, or are to be judged anew. */
   moved(windows: readonly WindowName[]): void
 }
@@ -57,12 +57,12 @@ const EVERYTHING_EVERY_MS = 3_600_000
 const TOTALS_AT_A_TIME = 500
 const TIMEOUT_MS = 10_000
 
-export function startTellingStanding(parts: {
+export function startQuotaStatusPublisher(parts: {
   bus: Bus
   database: MeteringDatabase
   logger: Logger
   now?: () => number
-}): StandingTeller & AsyncDisposable {
+}): QuotaStatusPublisher & AsyncDisposable {
   const { bus, database, logger, now = Date.now } = parts
   const untold = new Map<string, WindowName>()
   let nextRoundAtMs = -Infinity
@@ -78,13 +78,13 @@ export function startTellingStanding(parts: {
     while (!stopping.aborted && page.length > 0) {
       page = await pageOfWindow(database, page.at(-1)!, TOTALS_AT_A_TIME)
       moved(page)
-      while (untold.size > 0) await tellSome()
+      while (untold.size > 0) await publishSome()
     }
     nextRoundAtMs = performance.now() + EVERYTHING_EVERY_MS
   }
 
   /** A total that moves meanwhile is told again. */
-  async function tellSome(): Promise<void> {
+  async function publishSome(): Promise<void> {
     const some = [...untold.values().take(TOTALS_AT_A_TIME)]
     for (const name of some) untold.delete(windowKey(name))
     try {
@@ -95,7 +95,7 @@ export function startTellingStanding(parts: {
     }
   }
 
-  async function tell(totals: NoteStandingRequest['totals']): Promise<void> {
+  async function tell(totals: RecordQuotaStatusRequest['totals']): Promise<void> {
     if (totals.length === 0) return
     await rpcClient('metering', bus).ask('keysNoteStanding', { totals }, { timeoutMs: TIMEOUT_MS })
   }
@@ -104,7 +104,7 @@ export function startTellingStanding(parts: {
   const telling = repeat(async (stopping) => {
     try {
       if (performance.now() >= nextRoundAtMs) await noteEveryTotal(stopping)
-      while (!stopping.aborted && untold.size > 0) await tellSome()
+      while (!stopping.aborted && untold.size > 0) await publishSome()
       if (away) logger.info('keys takes the standing of accounts again')
       away = false
     } catch (error) {

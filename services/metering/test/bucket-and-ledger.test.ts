@@ -188,7 +188,7 @@ async function play(stage: Stage, steps: readonly Step[]): Promise<void> {
     if (!event) return
     await consumeUsage(ledger, [messageOf(event)])
     const life = lives.find(({ requestId }) => requestId === event.requestId)!
-    life.row = standing(life.row, {
+    life.row = quotaStatus(life.row, {
       rank: event.reporter === 'edge' ? 2 : 1,
       tokens: event.usage.promptTokens + event.usage.completionTokens,
     })
@@ -251,7 +251,7 @@ async function play(stage: Stage, steps: readonly Step[]): Promise<void> {
 }
 
 /** The rule of the ledger: an edge's report stands, and of two routers' the larger. */
-function standing(held: Report | null, next: Report): Report {
+function quotaStatus(held: Report | null, next: Report): Report {
   if (held === null || next.rank > held.rank) return next
   return next.rank === 1 && held.rank === 1 && next.tokens > held.tokens ? next : held
 }
@@ -260,5 +260,5 @@ async function tokensInBucket(admit: Awaited<ReturnType<typeof newAccount>>['adm
   const answer = await admit('probe', 0)
   if (answer.kind !== 'allow') throw new Error(`the probe was answered ${answer.kind}`)
   const refilled = TOKENS_PER_MS * (nowMs - IN_WINDOW_MS)
-  return TOKENS_PER_MINUTE - BALLAST + refilled - answer.standing.tokens.remaining
+  return TOKENS_PER_MINUTE - BALLAST + refilled - answer.quotaStatus.tokens.remaining
 }

@@ -92,7 +92,7 @@ export async function openLedger(
     settlement,
     keyUse: { tell() {} },
     countBatch() {},
-    standing: { moved() {} },
+    quotaStatus: { moved() {} },
     partitions: createPartitions(database, () => IN_WINDOW_MS),
     audit: (account) => audit(database, account),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

@@ -13,7 +13,7 @@ import type { RouterMetrics } from './metrics.ts'
 import type { JobContext } from './handlers/run.ts'
 import type { ConcurrencyLimiter } from './places.ts'
 import type { UsageReports } from './report-usage.ts'
-import type { ShortageNews } from './tell-operator.ts'
+import type { ShortageReports } from './tell-operator.ts'
 import type { TokenCounter } from './tokens/count-tokens.ts'
 
 export interface RouterContext {
@@ -26,7 +26,7 @@ export interface RouterContext {
   responseMemory: ResponseMemory
   reports: UsageReports
   metrics: RouterMetrics
-  shortages: ShortageNews
+  shortages: ShortageReports
   tracer: Tracer
   /** Stopping: open jobs finish, new ones go elsewhere. */
   draining: boolean

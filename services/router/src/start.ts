@@ -28,7 +28,7 @@ import { openConcurrencyLimiter } from './places.ts'
 import { startProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
 import type { RouterContext } from './router.ts'
-import { openShortageNews } from './tell-operator.ts'
+import { openShortageReports } from './tell-operator.ts'
 import { openTokenCounter } from './tokens/count-tokens.ts'
 
 export interface RouterParts {
@@ -72,7 +72,7 @@ export async function startRouter({
     runs,
     subscriptions: turns,
     metrics: counts,
-    shortages: openShortageNews(logger),
+    shortages: openShortageReports(logger),
     tracer,
   }
   const subscriptions = takePools(bus, backendRegistry, serveJob.bind(null, router))

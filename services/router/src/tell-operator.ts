@@ -18,7 +18,7 @@ const SENTENCES: Record<Trouble, (target: Target) => string> = {
 }
 
 /** `fault`: how the last attempt at the target ended. */
-export function tellTrouble(target: Target, fault: BackendFault, log: Logger): void {
+export function reportTrouble(target: Target, fault: BackendFault, log: Logger): void {
   const trouble = troubleIn(fault)
   if (trouble === undefined || trouble === target.state.trouble) return
   target.state.trouble = trouble
@@ -27,7 +27,7 @@ export function tellTrouble(target: Target, fault: BackendFault, log: Logger): v
 }
 
 /** The target was in trouble, and has served. */
-export function tellRecovery(target: Target, log: Logger): void {
+export function reportRecovery(target: Target, log: Logger): void {
   target.state.trouble = undefined
   log.info(fieldsOf(target), 'a target serves again')
 }
@@ -40,10 +40,10 @@ const SHORTAGE_TOLD_EVERY_MS = 60_000
 const SHORTAGE =
   'this router cannot open connections, and no backend is to blame: raise its limit of open files (EMFILE, ENFILE), the range of local ports (EADDRNOTAVAIL) or the memory (ENOBUFS, ENOMEM), or run more routers'
 
-export type ShortageNews = ReturnType<typeof openShortageNews>
+export type ShortageReports = ReturnType<typeof openShortageReports>
 
 /** Every request meets a shortage while there is one, so the log has it once a minute. */
-export function openShortageNews(log: Logger) {
+export function openShortageReports(log: Logger) {
   let toldAtMs = -Infinity
   return {
     tell(fault: BackendFault): void {

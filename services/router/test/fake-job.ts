@@ -65,7 +65,7 @@ export function fakeJob(
   const begun = Promise.withResolvers<void>()
   const asked = Buffer.from(JSON.stringify(body))
   const data: Buffer[] = []
-  let tellOver: (how: JobOver) => void = () => {}
+  let reportOver: (how: JobOver) => void = () => {}
   let isOver = false
   let gate = Promise.withResolvers<void>()
   gate.resolve()
@@ -84,7 +84,7 @@ export function fakeJob(
     abort(cause) {
       isOver = true
       if (!state.end && !state.failure) abort.abort(new JobAborted(cause))
-      tellOver(cause)
+      reportOver(cause)
     },
     hold: () => (gate = Promise.withResolvers<void>()),
     release: () => gate.resolve(),
@@ -99,7 +99,7 @@ export function fakeJob(
       },
       onAbort: (listener) =>
         abort.signal.addEventListener('abort', () => listener(abort.signal.reason as JobAborted), { once: true }),
-      onOver: (listener) => void (tellOver = listener),
+      onOver: (listener) => void (reportOver = listener),
       accept() {
         state.accepted = true
       },

@@ -16,7 +16,7 @@ import { ResponseMemory, LARGEST_RESPONSE_BYTES } from '../src/answer-memory.ts'
 import { openConcurrencyLimiter } from '../src/places.ts'
 import { startProbes } from '../src/probes.ts'
 import type { RouterContext } from '../src/router.ts'
-import { openShortageNews } from '../src/tell-operator.ts'
+import { openShortageReports } from '../src/tell-operator.ts'
 import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
 import { configOf } from './router-under-test.ts'
 import { SimulatedNetwork, type Wish } from './simulated-network.ts'
@@ -92,7 +92,7 @@ export class World {
       responseMemory: new ResponseMemory(LARGEST_RESPONSE_BYTES),
       subscriptions: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       metrics: routerMetrics(metrics),
-      shortages: openShortageNews(quiet),
+      shortages: openShortageReports(quiet),
       tracer: NO_TRACING,
       draining: false,
       expired: false,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { countAllowed, HOUR_MS, knownAccount, SECOND_MS, standingOf, verdict, waitOf } from './stage.ts'
+import { countAllowed, HOUR_MS, knownAccount, SECOND_MS, quotaStatusOf, verdict, waitOf } from './stage.ts'
 
 onEachAdapter((open) => {
   test('against an allowance of 1,000 tokens, 500 simultaneous requests pass it by less than one worst case', async () => {
@@ -29,7 +29,7 @@ onEachAdapter((open) => {
     const refused = await stage.admit()
     expect(verdict(refused)).toBe('allowance')
     expect(waitOf(refused)).toBe(12 * HOUR_MS)
-    expect(standingOf(refused)).toMatchObject({ used: 1000, limit: 1000 })
+    expect(quotaStatusOf(refused)).toMatchObject({ used: 1000, limit: 1000 })
   })
 
   test('an allowance held by what still runs is refused for a moment only', async () => {
@@ -49,7 +49,7 @@ onEachAdapter((open) => {
     await stage.settle(5000, 1, [])
     const answer = await stage.admit({ worstCharge: 1e9 })
     expect(verdict(answer)).toBe('allow')
-    expect(standingOf(answer)).toMatchObject({ used: 5000, limit: 1000, overage: true })
+    expect(quotaStatusOf(answer)).toMatchObject({ used: 5000, limit: 1000, overage: true })
   })
 
   test('a top-up adds to the allowance', async () => {
@@ -57,7 +57,7 @@ onEachAdapter((open) => {
     await stage.settle(1000, 1, [])
     expect(verdict(await stage.admit())).toBe('allowance')
     await stage.fill({ version: 2, extra: 500 })
-    expect(standingOf(await stage.admit())).toMatchObject({ used: 1000, limit: 1500 })
+    expect(quotaStatusOf(await stage.admit())).toMatchObject({ used: 1000, limit: 1500 })
   })
 
   test('the same request id is admitted once', async () => {
@@ -65,7 +65,7 @@ onEachAdapter((open) => {
     const answers = await stage.admitAtOnce(20, { requestId: 'once', worstCharge: 999 })
     expect(countAllowed(answers)).toBe(20)
     const next = await stage.admit({ worstCharge: 1 })
-    expect(standingOf(next)).toMatchObject({ requests: { remaining: 3 }, day: { remaining: 3 } })
+    expect(quotaStatusOf(next)).toMatchObject({ requests: { remaining: 3 }, day: { remaining: 3 } })
     expect(verdict(next)).toBe('allow')
   })
 
@@ -83,7 +83,7 @@ onEachAdapter((open) => {
     await stage.admit({ requestId: 'paid', worstCharge: 700, leaseMs: 5 * SECOND_MS })
     await stage.finish('paid', 300)
     stage.clock.advance(11 * HOUR_MS)
-    expect(standingOf(await stage.admit()).used).toBe(300)
+    expect(quotaStatusOf(await stage.admit()).used).toBe(300)
     expect(stage.lapsed).toBe(0)
   })
 
@@ -93,7 +93,7 @@ onEachAdapter((open) => {
     await stage.settle(300, 1, ['quick'])
     await stage.finish('quick', 300)
     const next = await stage.admit({ worstCharge: 699 })
-    expect(standingOf(next).used).toBe(300)
+    expect(quotaStatusOf(next).used).toBe(300)
     expect(verdict(await stage.admit())).toBe('allow')
     expect(verdict(await stage.admit())).toBe('pending')
   })

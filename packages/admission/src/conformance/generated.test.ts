@@ -5,13 +5,13 @@
 
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, standingOf, verdict, waitOf, type Stage } from './stage.ts'
+import { HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, quotaStatusOf, verdict, waitOf, type Stage } from './stage.ts'
 
 const LIMITS = { tokensPerMinute: 10_000, allowance: 1e9 }
 
 /** What is left of the bucket; asking takes nothing. */
 async function left(stage: Stage): Promise<number> {
-  return standingOf(await stage.admit({ usualTokens: 0, worstCharge: 0 })).tokens.remaining
+  return quotaStatusOf(await stage.admit({ usualTokens: 0, worstCharge: 0 })).tokens.remaining
 }
 
 onEachAdapter((open) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { KEY, knownAccount, newAccount, standingOf, verdict } from './stage.ts'
+import { KEY, knownAccount, newAccount, quotaStatusOf, verdict } from './stage.ts'
 
 onEachAdapter((open) => {
   const authenticate = (stage: Awaited<ReturnType<typeof newAccount>>, keyHash = KEY) =>
@@ -30,7 +30,7 @@ onEachAdapter((open) => {
     await stage.settle(90, 5, [])
     expect(await stage.admit()).toEqual({ kind: 'cold' })
     await stage.warm(70, 4)
-    expect(standingOf(await stage.admit()).used).toBe(90)
+    expect(quotaStatusOf(await stage.admit()).used).toBe(90)
   })
 
   test('a revoked key is refused although a late fill says it is active', async () => {
@@ -76,7 +76,7 @@ onEachAdapter((open) => {
     await using stage = await knownAccount(open, { allowance: 100 })
     await stage.fill({ version: 4, plan: 'pro', extra: 11 })
     await stage.fill({ version: 3, plan: 'free', extra: 0 })
-    expect(standingOf(await stage.admit({ planHint: 'pro' }))).toMatchObject({ plan: 'pro', limit: 111 })
+    expect(quotaStatusOf(await stage.admit({ planHint: 'pro' }))).toMatchObject({ plan: 'pro', limit: 111 })
   })
 
   test('a hundred rotations later, the live key lives and the dead ones are dead', async () => {
@@ -128,6 +128,6 @@ onEachAdapter((open) => {
   test('a model outside the plan is refused before any limit is looked at', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 1, allowance: 0 })
     const refused = await stage.admit({ planIncludesModel: false })
-    expect(refused).toMatchObject({ kind: 'deny', reason: 'plan', retryAfterMs: 0, standing: { plan: 'free' } })
+    expect(refused).toMatchObject({ kind: 'deny', reason: 'plan', retryAfterMs: 0, quotaStatus: { plan: 'free' } })
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { HOUR_MS, knownAccount, SECOND_MS, standingOf, verdict } from './stage.ts'
+import { HOUR_MS, knownAccount, SECOND_MS, quotaStatusOf, verdict } from './stage.ts'
 
 onEachAdapter((open) => {
   test('what a dead edge was running is released after its lease, counted, and never charged', async () => {
@@ -12,7 +12,7 @@ onEachAdapter((open) => {
     stage.clock.advance(1)
     const next = await stage.admit()
     expect(verdict(next)).toBe('allow')
-    expect(standingOf(next).used).toBe(0)
+    expect(quotaStatusOf(next).used).toBe(0)
     expect(stage.lapsed).toBe(1)
     await stage.finish('orphan', 800)
     expect(await stage.used()).toBe(0)
@@ -54,9 +54,9 @@ onEachAdapter((open) => {
     expect(verdict(await stage.admit())).toBe('pending')
     await stage.finish('kept', 200, 900)
     const next = await stage.admit()
-    expect(standingOf(next).used).toBe(200)
+    expect(quotaStatusOf(next).used).toBe(200)
     // Of the bucket's 1,000 it has used 900, and the other 100.
-    expect(standingOf(next).tokens.remaining).toBe(0)
+    expect(quotaStatusOf(next).tokens.remaining).toBe(0)
   })
 
   test('a request that the store does not know is held again without tokens, and its end corrects none', async () => {
@@ -66,7 +66,7 @@ onEachAdapter((open) => {
     expect(await stage.admission.renew([lease], 30 * SECOND_MS)).toEqual([])
     await stage.finish('kept', 200, 900)
     await stage.settle(200, 1, [{ requestId: 'kept', tokens: 950 }])
-    expect(standingOf(await stage.admit()).tokens.remaining).toBe(800)
+    expect(quotaStatusOf(await stage.admit()).tokens.remaining).toBe(800)
   })
 
   test('renewing thousands at once keeps each, and says which of them are lost', async () => {

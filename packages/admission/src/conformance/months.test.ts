@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { HOUR_MS, KEY, knownAccount, newAccount, SECOND_MS, standingOf, verdict, waitOf } from './stage.ts'
+import { HOUR_MS, KEY, knownAccount, newAccount, SECOND_MS, quotaStatusOf, verdict, waitOf } from './stage.ts'
 
 onEachAdapter((open) => {
   test('a new month begins with nothing used where the last total was known, and nobody is asked', async () => {
@@ -11,7 +11,7 @@ onEachAdapter((open) => {
     expect(verdict(await stage.admit())).toBe('allowance')
     stage.clock.advance(1)
     expect(await stage.used()).toBe(0)
-    expect(standingOf(await stage.admit({ requestId: 'first' }))).toMatchObject({
+    expect(quotaStatusOf(await stage.admit({ requestId: 'first' }))).toMatchObject({
       window: '2026-12',
       windowResetAtMs: Date.UTC(2027, 0, 1),
       used: 0,
@@ -39,7 +39,7 @@ onEachAdapter((open) => {
     expect(await stage.used()).toBeNull()
     expect(await stage.admit()).toEqual({ kind: 'cold' })
     await stage.warm(70, 1)
-    expect(standingOf(await stage.admit())).toMatchObject({ used: 70 })
+    expect(quotaStatusOf(await stage.admit())).toMatchObject({ used: 70 })
   })
 
   test('a month that begins again, because the clock went back, is unknown', async () => {
@@ -59,9 +59,9 @@ onEachAdapter((open) => {
   test('top-ups of the former month are gone in the new one, and nobody is asked', async () => {
     await using stage = await knownAccount(open, { allowance: 1000 })
     await stage.fill({ version: 2, extra: 500, overage: true })
-    expect(standingOf(await stage.admit()).limit).toBe(1500)
+    expect(quotaStatusOf(await stage.admit()).limit).toBe(1500)
     stage.clock.advance(12 * HOUR_MS)
-    expect(standingOf(await stage.admit())).toMatchObject({ limit: 1000, overage: true })
+    expect(quotaStatusOf(await stage.admit())).toMatchObject({ limit: 1000, overage: true })
     const state = await stage.admission.authenticate({ account: stage.account, keyHash: KEY })
     expect(state).toMatchObject({ kind: 'active', extra: 0 })
     expect((await stage.admission.inspect(stage.account)).facts).toMatchObject({ version: 2, extra: 0 })
@@ -82,11 +82,11 @@ onEachAdapter((open) => {
     await using stage = await knownAccount(open, { allowance: 1000 })
     stage.clock.advance(12 * HOUR_MS - 1)
     const admitted = await stage.admit({ requestId: 'across', worstCharge: 1000 })
-    expect(standingOf(admitted).window).toBe('2026-11')
+    expect(quotaStatusOf(admitted).window).toBe('2026-11')
     stage.clock.advance(1)
     await stage.fill()
     await stage.warm()
-    expect(standingOf(await stage.admit({ requestId: 'across' }))).toMatchObject({
+    expect(quotaStatusOf(await stage.admit({ requestId: 'across' }))).toMatchObject({
       window: '2026-11',
       windowResetAtMs: Date.UTC(2026, 11, 1),
     })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { countAllowed, HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, standingOf, verdict, waitOf } from './stage.ts'
+import { countAllowed, HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, quotaStatusOf, verdict, waitOf } from './stage.ts'
 import { limitsWith } from './limits.ts'
 
 onEachAdapter((open) => {
@@ -32,7 +32,7 @@ onEachAdapter((open) => {
     stage.clock.advance(MINUTE_MS)
     const answer = await stage.admit()
     expect(verdict(answer)).toBe('allow')
-    expect(standingOf(answer)).toMatchObject({ used: 10, tokens: { remaining: 900 }, day: { remaining: 0 } })
+    expect(quotaStatusOf(answer)).toMatchObject({ used: 10, tokens: { remaining: 900 }, day: { remaining: 0 } })
   })
 
   test('a lowered limit counts the requests that ran under the higher one', async () => {
@@ -58,8 +58,8 @@ onEachAdapter((open) => {
     await using stage = await knownAccount(open, { requestsPerMinute: 10, tokensPerMinute: 6000, allowance: 5000 })
     await stage.admit({ requestId: 'first' })
     stage.clock.advance(SECOND_MS / 2)
-    const standing = standingOf(await stage.admit({ usualTokens: 150 }))
-    expect(standing).toEqual({
+    const quotaStatus = quotaStatusOf(await stage.admit({ usualTokens: 150 }))
+    expect(quotaStatus).toEqual({
       plan: 'free',
       planVersion: 1,
       window: '2026-11',
@@ -90,7 +90,7 @@ onEachAdapter((open) => {
     expect(verdict(await stage.admit({ usualTokens: 5000 }))).toBe('allow')
     const small = await stage.admit({ usualTokens: 1 })
     expect(waitOf(small)).toBe(4 * MINUTE_MS + 60)
-    expect(standingOf(small).tokens.remaining).toBe(0)
+    expect(quotaStatusOf(small).tokens.remaining).toBe(0)
     const large = await stage.admit({ usualTokens: 5000 })
     expect(waitOf(large)).toBe(5 * MINUTE_MS)
     stage.clock.advance(5 * MINUTE_MS)
@@ -101,7 +101,7 @@ onEachAdapter((open) => {
     await using stage = await knownAccount(open, { tokensPerMinute: 1000 })
     await stage.admit({ requestId: 'less', usualTokens: 800 })
     await stage.finish('less', 10, 100)
-    expect(standingOf(await stage.admit({ requestId: 'more', usualTokens: 100 })).tokens.remaining).toBe(800)
+    expect(quotaStatusOf(await stage.admit({ requestId: 'more', usualTokens: 100 })).tokens.remaining).toBe(800)
     await stage.finish('more', 10, 2900)
     expect(waitOf(await stage.admit({ usualTokens: 0 }))).toBe(2 * MINUTE_MS)
   })
@@ -119,14 +119,14 @@ onEachAdapter((open) => {
     await stage.admitAtOnce(2)
     const refused = await stage.admit()
     expect(verdict(refused)).toBe('day')
-    expect(standingOf(refused).day).toEqual({ limit: 2, remaining: 0 })
+    expect(quotaStatusOf(refused).day).toEqual({ limit: 2, remaining: 0 })
     stage.clock.advance(waitOf(refused) - 1)
     expect(verdict(await stage.admit())).toBe('day')
     stage.clock.advance(1)
     // The day after is the first of a month.
     await stage.fill()
     await stage.warm()
-    expect(standingOf(await stage.admit()).day).toEqual({ limit: 2, remaining: 1 })
+    expect(quotaStatusOf(await stage.admit()).day).toEqual({ limit: 2, remaining: 1 })
   })
 
   test('exactly the day cap of 500 simultaneous requests pass', async () => {

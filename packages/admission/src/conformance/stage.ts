@@ -106,9 +106,9 @@ export function waitOf(answer: AdmitDecision): number {
   return answer.retryAfterMs
 }
 
-export function standingOf(answer: AdmitDecision) {
+export function quotaStatusOf(answer: AdmitDecision) {
   if (!('standing' in answer)) throw new Error(`no standing in ${JSON.stringify(answer)}`)
-  return answer.standing
+  return answer.quotaStatus
 }
 
 export function countAllowed(answers: AdmitDecision[]): number {

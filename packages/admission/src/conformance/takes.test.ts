@@ -9,14 +9,24 @@ import { openMemoryAdmission } from '../memory.ts'
 import type { AdmitDecision, Takes } from '../port.ts'
 import { onEachAdapter } from './adapters.ts'
 import { limitsWith } from './limits.ts'
-import { KEY, knownAccount, MINUTE_MS, newAccount, SECOND_MS, standingOf, START_MS, verdict, waitOf } from './stage.ts'
+import {
+  KEY,
+  knownAccount,
+  MINUTE_MS,
+  newAccount,
+  SECOND_MS,
+  quotaStatusOf,
+  START_MS,
+  verdict,
+  waitOf,
+} from './stage.ts'
 
 onEachAdapter((open) => {
   test('a look takes nothing, however often it is repeated', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 1, requestsPerDay: 1 })
     for (let look = 0; look < 20; look++) expect(verdict(await stage.admit({ takes: 'nothing' }))).toBe('allow')
     const answer = await stage.admit()
-    expect(standingOf(answer)).toMatchObject({ requests: { remaining: 0 }, day: { remaining: 0 } })
+    expect(quotaStatusOf(answer)).toMatchObject({ requests: { remaining: 0 }, day: { remaining: 0 } })
     expect(await stage.admission.inspect(stage.account)).toMatchObject({ running: 100 })
   })
 
@@ -40,7 +50,7 @@ onEachAdapter((open) => {
     for (let wrong = 0; wrong < 2; wrong++) expect(verdict(await stage.admit({ takes: 'request' }))).toBe('allow')
     const right = await stage.admit()
     expect(verdict(right)).toBe('allow')
-    expect(standingOf(right)).toMatchObject({ requests: { remaining: 0 }, used: 0 })
+    expect(quotaStatusOf(right)).toMatchObject({ requests: { remaining: 0 }, used: 0 })
     stage.clock.advance(20 * SECOND_MS)
     const refused = await stage.admit({ takes: 'request' })
     expect(verdict(refused)).toBe('requests')

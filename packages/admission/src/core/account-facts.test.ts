@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { deactivate, fill, keyState, NO_FACTS, type AccountFacts, type Fill } from './account-facts.ts'
+import { deactivate, fill, keyState, NO_STATE, type AccountState, type Fill } from './account-facts.ts'
 
 const WINDOW = '2026-11'
 const plan = (version: number, name = 'free') => {
@@ -13,14 +13,14 @@ const oneKey = (version: number, active: boolean): Fill => ({
 
 const anyFill = fc.record({ version: fc.integer({ min: 0, max: 5 }), active: fc.boolean() }).map(
   ({ version, active }) =>
-    (facts: AccountFacts) =>
+    (facts: AccountState) =>
       fill(facts, oneKey(version, active), 0),
 )
 
 test('after a revoke, no fill of its version or an older one brings the key back, in whatever order they come', () => {
   fc.assert(
     fc.property(fc.array(anyFill), fc.array(anyFill), (before, after) => {
-      let facts = before.reduce((held, apply) => apply(held), NO_FACTS)
+      let facts = before.reduce((held, apply) => apply(held), NO_STATE)
       facts = deactivate(facts, { keyHash: 'key', version: 5 }, 0)
       for (const apply of after) {
         facts = apply(facts)
@@ -42,7 +42,7 @@ test('fills give the same facts in whatever order they come', () => {
           list.reduce(
             (facts, { version, active }) =>
               fill(facts, { plan: plan(version, `plan-${version}`), keys: [{ keyHash: 'key', version, active }] }, 0),
-            NO_FACTS,
+            NO_STATE,
           )
         expect(apply(other)).toEqual(apply(one))
       },
@@ -51,9 +51,9 @@ test('fills give the same facts in whatever order they come', () => {
 })
 
 test('a key is unknown while its plan, or what tops it up this month, is unknown', () => {
-  const facts = fill(NO_FACTS, oneKey(1, true), 0)
-  const ending = fill(NO_FACTS, { plan: { ...plan(1), moreLater: true }, keys: oneKey(1, true).keys }, 0)
-  expect(keyState(NO_FACTS, 'key', WINDOW)).toEqual({ kind: 'unknown' })
+  const facts = fill(NO_STATE, oneKey(1, true), 0)
+  const ending = fill(NO_STATE, { plan: { ...plan(1), moreLater: true }, keys: oneKey(1, true).keys }, 0)
+  expect(keyState(NO_STATE, 'key', WINDOW)).toEqual({ kind: 'unknown' })
   expect(keyState(facts, 'another', WINDOW)).toEqual({ kind: 'unknown' })
   expect(keyState(facts, 'key', '2026-10')).toEqual({ kind: 'unknown' })
   expect(keyState(ending, 'key', '2026-12')).toEqual({ kind: 'unknown' })
@@ -62,7 +62,7 @@ test('a key is unknown while its plan, or what tops it up this month, is unknown
 
 test('in a later month a plan goes on, and its top-ups do not', () => {
   const topped = { plan: { ...plan(1), extra: 500 }, keys: oneKey(1, true).keys }
-  const facts = fill(NO_FACTS, topped, 0)
+  const facts = fill(NO_STATE, topped, 0)
   expect(keyState(facts, 'key', WINDOW)).toMatchObject({ plan: { extra: 500 } })
   expect(keyState(facts, 'key', '2026-12')).toMatchObject({ kind: 'active', plan: { plan: 'free', extra: 0 } })
 })

@@ -29,20 +29,20 @@ export interface PlanFacts {
   readonly moreLater: boolean
 }
 
-export interface AccountFacts {
+export interface AccountState {
   /** Null while nothing but dead keys is known. */
   readonly plan: PlanFacts | null
   readonly keys: ReadonlyMap<string, KeyFact>
 }
 
-export const NO_FACTS: AccountFacts = { plan: null, keys: new Map() }
+export const NO_STATE: AccountState = { plan: null, keys: new Map() }
 
 export interface Fill {
   plan: PlanFacts
   keys: readonly { keyHash: string; version: number; active: boolean }[]
 }
 
-export function fill(held: AccountFacts, { plan, keys }: Fill, nowMs: number): AccountFacts {
+export function fill(held: AccountState, { plan, keys }: Fill, nowMs: number): AccountState {
   const newer = !held.plan || plan.version >= held.plan.version
   const merged = new Map(held.keys)
   for (const { keyHash, version, active } of keys) {
@@ -53,7 +53,7 @@ export function fill(held: AccountFacts, { plan, keys }: Fill, nowMs: number): A
   return { plan: newer ? plan : held.plan, keys: pruned(merged, nowMs) }
 }
 
-export function deactivate(held: AccountFacts, key: { keyHash: string; version: number }, nowMs: number): AccountFacts {
+export function deactivate(held: AccountState, key: { keyHash: string; version: number }, nowMs: number): AccountState {
   const version = Math.max(key.version, held.keys.get(key.keyHash)?.version ?? 0)
   const keys = new Map(held.keys).set(key.keyHash, { version, active: false, writtenAtMs: nowMs })
   return { ...held, keys: pruned(keys, nowMs) }
@@ -72,7 +72,7 @@ function pruned(keys: Map<string, KeyFact>, nowMs: number): ReadonlyMap<string, 
 /** A key that is alive comes with its plan; a dead one is dead whatever else is known. */
 export type KeyState = { kind: 'active'; plan: PlanFacts } | { kind: 'dead' } | { kind: 'unknown' }
 
-export function keyState(facts: AccountFacts, keyHash: string, window: string): KeyState {
+export function keyState(facts: AccountState, keyHash: string, window: string): KeyState {
   const key = facts.keys.get(keyHash)
   if (key && !key.active) return { kind: 'dead' }
   const plan = presentPlan(facts, window)
@@ -80,7 +80,7 @@ export function keyState(facts: AccountFacts, keyHash: string, window: string): 
 }
 
 /** A later window than that of the facts begins without top-ups, unless some are known to wait. Null: to be asked for. */
-export function presentPlan({ plan }: AccountFacts, window: string): PlanFacts | null {
+export function presentPlan({ plan }: AccountState, window: string): PlanFacts | null {
   if (!plan || plan.window === window) return plan
   const isOver = plan.window !== '' && plan.window < window
   return isOver && !plan.moreLater ? { ...plan, extra: 0 } : null

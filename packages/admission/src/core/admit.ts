@@ -3,8 +3,8 @@
  * everything; a refused request takes nothing. `lua/admit.lua` is the same decision inside Redis.
  */
 
-import type { AdmitDecision, AdmitRequest, DenyReason, Standing } from '../port.ts'
-import { keyState, type AccountFacts, type PlanFacts } from './account-facts.ts'
+import type { AdmitDecision, AdmitRequest, DenyReason, QuotaStatus } from '../port.ts'
+import { keyState, type AccountState, type PlanFacts } from './account-facts.ts'
 import {
   isAllowanceTight,
   judgeAllowance,
@@ -30,7 +30,7 @@ import {
 } from './rates.ts'
 
 interface AccountNow {
-  facts: AccountFacts
+  facts: AccountState
   /** In the window of `nowMs`, with lapsed leases released. */
   use: Use
   /** What is held under the asked request id. */
@@ -56,7 +56,8 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitRequest, nowMs
   if (!use.known) return refuse({ kind: 'cold' })
   if (held && held.state !== 'over') return refuse(allow(now, plan, ask, held.window, nowMs))
   const obstacle = findObstacle(now, plan, ask, nowMs)
-  if (obstacle) return refuse({ kind: 'deny', ...obstacle, standing: standing(now, plan, ask, use.window, nowMs) })
+  if (obstacle)
+    return refuse({ kind: 'deny', ...obstacle, quotaStatus: quotaStatus(now, plan, ask, use.window, nowMs) })
   if (ask.takes === 'nothing') return refuse(allow(now, plan, ask, use.window, nowMs))
 
   const record: RunningRecord = {
@@ -80,8 +81,8 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitRequest, nowMs
 function countRequest(use: Use, now: RatesNow, plan: PlanFacts, ask: AdmitRequest, nowMs: number): Admission {
   const retryAfterMs = waitForRoom(now.log, ask.limits.requestsPerMinute, nowMs)
   if (retryAfterMs > 0) {
-    const standingNow = standing(now, plan, ask, use.window, nowMs)
-    return { answer: { kind: 'deny', reason: 'requests', retryAfterMs, standing: standingNow }, use, record: null }
+    const standingNow = quotaStatus(now, plan, ask, use.window, nowMs)
+    return { answer: { kind: 'deny', reason: 'requests', retryAfterMs, quotaStatus: standingNow }, use, record: null }
   }
   const log = [...now.log, nowMs]
   return { answer: allow({ ...now, log }, plan, ask, use.window, nowMs), use: { ...use, log }, record: null }
@@ -132,11 +133,17 @@ function sumsOf({ settled, ended, running }: Use, { extra, overage }: PlanFacts,
 
 function allow(now: RatesNow, plan: PlanFacts, ask: AdmitRequest, window: string, nowMs: number): AdmitDecision {
   const isTight = isLessThanHalfFull(now.bucket) || isAllowanceTight(sumsOf(now, plan, ask.limits.allowance))
-  return { kind: 'allow', standing: standing(now, plan, ask, window, nowMs), isTight }
+  return { kind: 'allow', quotaStatus: quotaStatus(now, plan, ask, window, nowMs), isTight }
 }
 
 /** `window` is the one that the request is charged to. */
-function standing(now: RatesNow, plan: PlanFacts, { limits }: AdmitRequest, window: string, nowMs: number): Standing {
+function quotaStatus(
+  now: RatesNow,
+  plan: PlanFacts,
+  { limits }: AdmitRequest,
+  window: string,
+  nowMs: number,
+): QuotaStatus {
   return {
     plan: plan.plan,
     planVersion: plan.version,

@@ -3,12 +3,12 @@
  */
 
 import type { HeldAccount } from '../port.ts'
-import { presentPlan, type AccountFacts } from './account-facts.ts'
+import { presentPlan, type AccountState } from './account-facts.ts'
 import { monthOf } from './month.ts'
 import type { RequestRecord, Use } from './use.ts'
 
 interface KeptAccount {
-  facts: AccountFacts
+  facts: AccountState
   use: Use
   records: ReadonlyMap<string, RequestRecord>
 }

@@ -138,7 +138,7 @@ test('records that a process of the former version wrote are read: what the buck
   const [, use = ''] = accountKeys(stage.account)
   const left = async () => {
     const answer = await stage.admit({ usualTokens: 0, worstCharge: 0 })
-    return answer.kind === 'allow' && [answer.standing.used, answer.standing.tokens.remaining]
+    return answer.kind === 'allow' && [answer.quotaStatus.used, answer.quotaStatus.tokens.remaining]
   }
   for (const requestId of ['ended', 'running']) await stage.admit({ requestId, usualTokens: 500 })
   await stage.finish('ended', 30, 700)

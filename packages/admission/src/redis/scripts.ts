@@ -4,7 +4,15 @@
  */
 
 import { type Argument, argumentsOf, composeScript } from '@gateway/redis/script'
-import type { AdmitDecision, AdmitRequest, DenyReason, HeldAccount, PlanLimits, RequestEnd, Standing } from '../port.ts'
+import type {
+  AdmitDecision,
+  AdmitRequest,
+  DenyReason,
+  HeldAccount,
+  PlanLimits,
+  RequestEnd,
+  QuotaStatus,
+} from '../port.ts'
 
 export const LUA = new URL('../lua/', import.meta.url)
 
@@ -88,7 +96,7 @@ export function endOf({ requestId, charge, tokens }: RequestEnd): Record<'reques
 }
 
 type AdmitReply = [kind: AdmitDecision['kind'], ...rest: unknown[]]
-type StandingReply = [
+type QuotaStatusReply = [
   plan: string,
   window: string,
   windowResetAtMs: number,
@@ -108,13 +116,13 @@ export function readAdmitDecision([kind, ...rest]: AdmitReply, limits: PlanLimit
   if (kind === 'miss' || kind === 'cold') return { kind }
   if (kind === 'plan') return { kind, plan: rest[0] as string }
   if (rest.length === 0) return { kind: 'deny', reason: 'key' }
-  const [first, second, ...figures] = rest as [string, number, ...StandingReply]
-  const standing = readStanding(figures, limits)
-  if (kind === 'allow') return { kind, standing, isTight: second === 1 }
-  return { kind, reason: first as Exclude<DenyReason, 'key'>, retryAfterMs: second, standing }
+  const [first, second, ...figures] = rest as [string, number, ...QuotaStatusReply]
+  const quotaStatus = readQuotaStatus(figures, limits)
+  if (kind === 'allow') return { kind, quotaStatus, isTight: second === 1 }
+  return { kind, reason: first as Exclude<DenyReason, 'key'>, retryAfterMs: second, quotaStatus }
 }
 
-function readStanding(figures: StandingReply, limits: PlanLimits): Standing {
+function readQuotaStatus(figures: QuotaStatusReply, limits: PlanLimits): QuotaStatus {
   const [plan, window, windowResetAtMs, used, limit, overage, requestsLeft, requestsResetMs, ...rest] = figures
   const [tokensLeft, tokensResetMs, dayLeft, nowMs, planVersion] = rest
   return {

@@ -76,7 +76,7 @@ describe('while the admission store is away', () => {
       },
     })
     decidedHere = 0
-    const over = (face: EdgeAdmission) => openLocalAdmissionFallback({ ...parts, store: face })
+    const over = (port: EdgeAdmission) => openLocalAdmissionFallback({ ...parts, store: port })
     partly = (isLost) => {
       const refuse = () => Promise.reject(new AdmissionUnavailableError('this part is away'))
       return over({
@@ -113,7 +113,7 @@ describe('while the admission store is away', () => {
   test("a request is known by the number of the plan that keys names, and not by one of this edge's", async () => {
     const numberOf = async (id: string) => {
       const answer = await admission.admit(ask(id))
-      return answer.kind === 'allow' && answer.standing.planVersion
+      return answer.kind === 'allow' && answer.quotaStatus.planVersion
     }
     facts = { kind: 'active', plan: 'free', planVersion: 41, overage: false, extra: 0 }
     expect(await numberOf('a')).toBe(41)

@@ -125,7 +125,7 @@ export function openLocalAdmissionFallback(parts: Parts): EdgeAdmission {
     if (answer.kind !== 'allow') return answer
     if (runs(ask)) here.set(ask.requestId, performance.now())
     // The versions of what is filled here are this process' own.
-    return { ...answer, standing: { ...answer.standing, planVersion: facts.planVersion ?? 0 } }
+    return { ...answer, quotaStatus: { ...answer.quotaStatus, planVersion: facts.planVersion ?? 0 } }
   }
 
   /** Requests that the store admitted before it went away count here, too. */

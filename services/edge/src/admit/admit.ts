@@ -5,7 +5,7 @@
  * call is repeated. The store holds nothing for a request that it does not admit.
  */
 
-import type { AdmitDecision, AdmitRequest, PlanLimits, Standing } from '@gateway/admission/port'
+import type { AdmitDecision, AdmitRequest, PlanLimits, QuotaStatus } from '@gateway/admission/port'
 import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { HostedCalls } from '@gateway/contracts/hosted-tools'
@@ -30,7 +30,7 @@ export interface Admitted extends LaneChoice {
   hosted?: HostedCalls | undefined
   /** What the request holds of the allowance while it runs. */
   worstCharge: number
-  standing: Standing
+  quotaStatus: QuotaStatus
   /** For the store. */
   waitedMs: number
 }
@@ -61,7 +61,7 @@ export async function admit(
   const { plan, chosen } = (offer as Offer | null) ?? { plan: null, chosen: null }
   if (!plan || !chosen) throw new Error('admission allowed a request that was offered no lane')
   if (chosen.wantedId !== undefined) edge.metrics.autoChose(chosen.wantedId, chosen.lane.id)
-  return { plan, ...chosen, standing: answer.standing, waitedMs }
+  return { plan, ...chosen, quotaStatus: answer.quotaStatus, waitedMs }
 }
 
 type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
@@ -155,7 +155,7 @@ export function limitsOf(plan: PlanConfig | null): PlanLimits {
 type Denied = Extract<AdmitDecision, { kind: 'deny' }>
 
 function denial(answer: Denied, config: GatewayConfig, model: ModelConfig): GatewayError {
-  if (answer.reason === 'plan') return planLimit(answer.standing.plan, config, model)
+  if (answer.reason === 'plan') return planLimit(answer.quotaStatus.plan, config, model)
   return denialBy(answer)
 }
 
@@ -168,8 +168,8 @@ export function denialBy(answer: Denied): GatewayError {
       throw new Error('a plan refuses models alone')
     case 'allowance':
       return new GatewayError('quota_exceeded', 'The allowance of this billing cycle is used up', {
-        resetDate: new Date(answer.standing.windowResetAtMs).toISOString(),
-        overageEnabled: answer.standing.overage,
+        resetDate: new Date(answer.quotaStatus.windowResetAtMs).toISOString(),
+        overageEnabled: answer.quotaStatus.overage,
       })
     default:
       return rateLimited(answer.reason, answer.retryAfterMs)

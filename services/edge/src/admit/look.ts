@@ -25,10 +25,10 @@ export async function lookAtLimits(
   bytes: number,
 ): Promise<string> {
   const { answer } = await decide(edge, caller, (plan) => askWith(edge, caller, requestId, plan, 'nothing'))
-  if (answer.kind === 'allow') return answer.standing.plan
+  if (answer.kind === 'allow') return answer.quotaStatus.plan
   if (answer.reason !== 'tokens') throw denialBy(answer)
   // The wait for a text of this size: after the one for its first token, it would only be refused again.
-  const { limit } = answer.standing.tokens
+  const { limit } = answer.quotaStatus.tokens
   const restMs = Math.ceil((Math.min(limit, bytes / USUAL_BYTES_PER_TOKEN) / limit) * 60_000)
   throw denialBy({ ...answer, retryAfterMs: answer.retryAfterMs + restMs })
 }

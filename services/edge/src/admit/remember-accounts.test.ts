@@ -22,8 +22,8 @@ type Refusal = Extract<AdmitDecision, { kind: 'deny'; retryAfterMs: number }>
 const NOW = { plan: 'free', overage: false, limit: 1_000 }
 
 function refusal(reason: Refusal['reason'], retryAfterMs: number): Refusal {
-  const standing = { plan: 'free', limit: 1_000 } as Refusal['standing']
-  return { kind: 'deny', reason, retryAfterMs, standing }
+  const quotaStatus = { plan: 'free', limit: 1_000 } as Refusal['standing']
+  return { kind: 'deny', reason, retryAfterMs, quotaStatus }
 }
 
 test('a refusal holds for as long as it said, and for a minute at most', () => {
@@ -50,6 +50,6 @@ test('an answer that allows, and another plan, end it', () => {
   const refusals = cacheRefusals()
   refusals.note('account', refusal('requests', 5_000))
   expect(refusals.of('account', { ...NOW, plan: 'pro' })).toBeNull()
-  refusals.note('account', { kind: 'allow', standing: refusal('requests', 0).standing, isTight: false })
+  refusals.note('account', { kind: 'allow', quotaStatus: refusal('requests', 0).quotaStatus, isTight: false })
   expect(refusals.of('account', NOW)).toBeNull()
 })

@@ -62,9 +62,9 @@ export function cacheRefusals(nowMs: () => number = () => performance.now()): Ca
       const refusal = refusals.get(account)
       if (!refusal) return null
       const { answer, untilMs } = refusal
-      if (untilMs <= nowMs() || answer.standing.plan !== plan) return null
+      if (untilMs <= nowMs() || answer.quotaStatus.plan !== plan) return null
       const isOfAllowance = answer.reason === 'allowance' || answer.reason === 'pending'
-      return isOfAllowance && (overage || limit > answer.standing.limit) ? null : answer
+      return isOfAllowance && (overage || limit > answer.quotaStatus.limit) ? null : answer
     },
   }
 }

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { chooseAuto } from '@gateway/auto/choose-auto'
 import { servedModelConfig } from '@gateway/contracts/config'
-import type { Standing } from '@gateway/admission/port'
+import type { QuotaStatus } from '@gateway/admission/port'
 import {
   adviceHeader,
   anthropicLimitHeaders,
   lastingHeaders,
   noticeHeaders,
   smartRouteHeader,
-  standingHeaders,
+  quotaStatusHeaders,
 } from './answer-headers.ts'
 
 test('the header tells the lane, the reason and how sure Auto is', () => {
@@ -71,7 +71,7 @@ test('a current model says nothing', () => {
   expect(noticeHeaders(model({}))).toEqual({})
 })
 
-const standing: Standing = {
+const quotaStatus: QuotaStatus = {
   plan: 'free',
   planVersion: 1,
   window: '2026-11',
@@ -86,7 +86,7 @@ const standing: Standing = {
 }
 
 test('a client reads its standing in the units of its plan', () => {
-  expect(standingHeaders(standing, 'tokens')).toEqual({
+  expect(quotaStatusHeaders(quotaStatus, 'tokens')).toEqual({
     'x-svc-quota-plan': 'free',
     'x-svc-quota-used': '3.75',
     'x-svc-quota-limit': '1000000',
@@ -101,8 +101,8 @@ test('a client reads its standing in the units of its plan', () => {
 })
 
 test('the smallest amounts and long waits are written as clients read numbers', () => {
-  const headers = standingHeaders(
-    { ...standing, used: 120, tokens: { ...standing.tokens, resetMs: 119_600 } },
+  const headers = quotaStatusHeaders(
+    { ...quotaStatus, used: 120, tokens: { ...quotaStatus.tokens, resetMs: 119_600 } },
     'usd',
     3,
   )
@@ -111,11 +111,11 @@ test('the smallest amounts and long waits are written as clients read numbers', 
 })
 
 test('what the answered request itself cost is counted where it is known', () => {
-  expect(standingHeaders(standing, 'tokens', 1_250)['x-svc-quota-used']).toBe('5')
+  expect(quotaStatusHeaders(quotaStatus, 'tokens', 1_250)['x-svc-quota-used']).toBe('5')
 })
 
 test('a client of the Messages API reads the same limits under the names that it knows', () => {
-  expect(anthropicLimitHeaders(standing)).toEqual({
+  expect(anthropicLimitHeaders(quotaStatus)).toEqual({
     'anthropic-ratelimit-requests-limit': '60',
     'anthropic-ratelimit-requests-remaining': '59',
     'anthropic-ratelimit-requests-reset': '2026-11-21T00:00:01.500Z',

@@ -4,7 +4,7 @@
  * Anthropic name them.
  */
 
-import type { Standing } from '@gateway/admission/port'
+import type { QuotaStatus } from '@gateway/admission/port'
 import type { ModelConfig, ServedModelConfig } from '@gateway/contracts/config'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { writeInPlanUnit } from '@gateway/pricing/charge'
@@ -58,20 +58,20 @@ export function noticeHeaders({ deprecatedAt, sunsetAt, replacement }: ModelConf
 
 /** `spent` is what the answering request itself has cost, where that is known already. */
 export function quotaHeaders(
-  standing: Pick<Standing, 'plan' | 'used' | 'limit' | 'windowResetAtMs'>,
+  quotaStatus: Pick<QuotaStatus, 'plan' | 'used' | 'limit' | 'windowResetAtMs'>,
   unit: PlanUnit,
   spent = 0,
 ): Record<string, string> {
   return {
-    'x-svc-quota-plan': standing.plan,
-    'x-svc-quota-used': writeInPlanUnit(standing.used + spent, unit),
-    'x-svc-quota-limit': writeInPlanUnit(standing.limit, unit),
-    'x-svc-quota-reset': new Date(standing.windowResetAtMs).toISOString(),
+    'x-svc-quota-plan': quotaStatus.plan,
+    'x-svc-quota-used': writeInPlanUnit(quotaStatus.used + spent, unit),
+    'x-svc-quota-limit': writeInPlanUnit(quotaStatus.limit, unit),
+    'x-svc-quota-reset': new Date(quotaStatus.windowResetAtMs).toISOString(),
   }
 }
 
 /** `anthropic-ratelimit-*`, for clients of the Messages API. */
-export function anthropicLimitHeaders({ requests, tokens, nowMs }: Standing): Record<string, string> {
+export function anthropicLimitHeaders({ requests, tokens, nowMs }: QuotaStatus): Record<string, string> {
   const resetAt = (resetMs: number): string => new Date(nowMs + Math.max(0, Math.ceil(resetMs))).toISOString()
   return {
     'anthropic-ratelimit-requests-limit': String(requests.limit),
@@ -83,15 +83,15 @@ export function anthropicLimitHeaders({ requests, tokens, nowMs }: Standing): Re
   }
 }
 
-export function standingHeaders(standing: Standing, unit: PlanUnit, spent = 0): Record<string, string> {
+export function quotaStatusHeaders(quotaStatus: QuotaStatus, unit: PlanUnit, spent = 0): Record<string, string> {
   return {
-    ...quotaHeaders(standing, unit, spent),
-    'x-ratelimit-limit-requests': String(standing.requests.limit),
-    'x-ratelimit-remaining-requests': String(standing.requests.remaining),
-    'x-ratelimit-reset-requests': duration(standing.requests.resetMs),
-    'x-ratelimit-limit-tokens': String(standing.tokens.limit),
-    'x-ratelimit-remaining-tokens': String(Math.max(0, Math.floor(standing.tokens.remaining))),
-    'x-ratelimit-reset-tokens': duration(standing.tokens.resetMs),
+    ...quotaHeaders(quotaStatus, unit, spent),
+    'x-ratelimit-limit-requests': String(quotaStatus.requests.limit),
+    'x-ratelimit-remaining-requests': String(quotaStatus.requests.remaining),
+    'x-ratelimit-reset-requests': duration(quotaStatus.requests.resetMs),
+    'x-ratelimit-limit-tokens': String(quotaStatus.tokens.limit),
+    'x-ratelimit-remaining-tokens': String(Math.max(0, Math.floor(quotaStatus.tokens.remaining))),
+    'x-ratelimit-reset-tokens': duration(quotaStatus.tokens.resetMs),
   }
 }
 

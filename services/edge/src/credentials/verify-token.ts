@@ -38,7 +38,7 @@ export function createVerifySignIn({
 }): VerifySignIn {
   const findKey = followIssuerKeys(issuer, logger)
   let toldAtMs = -Infinity
-  const tellMisconfigured = (error: unknown) => {
+  const reportMisconfigured = (error: unknown) => {
     // Its signature was good: strangers cannot fill the log.
     if (!(error instanceof errors.JWTClaimValidationFailed) || Date.now() - toldAtMs < TELL_AGAIN_AFTER_MS) return
     toldAtMs = Date.now()
@@ -67,7 +67,7 @@ export function createVerifySignIn({
           { cause: error },
         )
       }
-      tellMisconfigured(error)
+      reportMisconfigured(error)
       throw invalidToken(error)
     }
   }

@@ -89,7 +89,7 @@ export function shareResponse(
     source.consumed(more)
   }
 
-  function tellEnd(reader: Reader, how: End): void {
+  function reportEnd(reader: Reader, how: End): void {
     if ('error' in how) reader.fail(how.error)
     else reader.finish(() => how.headers)
   }
@@ -97,7 +97,7 @@ export function shareResponse(
   function conclude(how: End): void {
     if (end) return
     end = how
-    for (const reader of readers.keys()) tellEnd(reader, how)
+    for (const reader of readers.keys()) reportEnd(reader, how)
     readers.clear()
     resolve()
   }
@@ -175,7 +175,7 @@ export function shareResponse(
       for (const piece of pieces) reader.write(piece)
       if (end) {
         readers.delete(reader)
-        tellEnd(reader, end)
+        reportEnd(reader, end)
       }
       return true
     },

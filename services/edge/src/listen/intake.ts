@@ -6,7 +6,7 @@
  */
 
 import type { IncomingMessage } from 'node:http'
-import type { ToldError } from '@gateway/contracts/errors'
+import type { PublicError } from '@gateway/contracts/errors'
 import {
   createShedLimit,
   hasRoom,
@@ -73,7 +73,7 @@ export function retryAfterMs(): number {
 }
 
 /** A refusal has to cost next to nothing, since there are many of them: no error is thrown, nothing is logged. */
-function overloaded(): ToldError {
+function overloaded(): PublicError {
   const message = 'The gateway is overloaded; try again shortly'
   return { code: 'SERVICE_UNAVAILABLE', message, details: { retryAfterMs: retryAfterMs() } }
 }

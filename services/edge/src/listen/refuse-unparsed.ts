@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 import { STATUS_CODES } from 'node:http'
 import { v7 as uuidv7 } from 'uuid'
 import type { GatewayConfig } from '@gateway/contracts/config'
-import { ERROR_STATUS, type ErrorLinks, renderError, type ToldError } from '@gateway/contracts/errors'
+import { ERROR_STATUS, type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'
 import { readsNested } from '../core/error-readers.ts'
 import { dialectOf } from '../core/read-path.ts'
 import type { ErrorSettings } from './send-error.ts'
@@ -55,7 +55,7 @@ function refusalOf({ code, rawPacket }: UnparsedError, links: ErrorLinks, shape:
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`
 }
 
-function sayingWhy(code: string | undefined): ToldError {
+function sayingWhy(code: string | undefined): PublicError {
   if (code === TIMEOUT) return { code: 'CLIENT_TIMEOUT', message: 'The request did not arrive in time', details: {} }
   const message =
     code === LONG_HEADERS ? 'The headers are too long; send less than 16 KB' : 'This is no valid request of HTTP/1.1'

@@ -3,7 +3,7 @@
  */
 
 import type { GatewayConfig } from '@gateway/contracts/config'
-import { type ErrorLinks, renderError, type ToldError } from '@gateway/contracts/errors'
+import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'
 import { readsNested } from '../core/error-readers.ts'
 import { dialectOf } from '../core/read-path.ts'
 import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
@@ -16,7 +16,7 @@ export interface ErrorSettings {
 
 export function sendError(
   { settings, config }: ErrorSettings,
-  error: ToldError,
+  error: PublicError,
   request: StepRequest,
   response: StepResponse,
 ): void {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   }
   const listenerOf = (read: Step) => takeSteps('/', [read, echo], renderError)
   const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
-  const admission = { admit: async () => ({ kind: 'allow', standing: { plan: 'free' } }) }
+  const admission = { admit: async () => ({ kind: 'allow', quotaStatus: { plan: 'free' } }) }
   const plans = { planOf: () => 'free' }
   const shedder = { enter() {}, leave() {} }
   const edge = {
@@ -39,14 +39,14 @@ beforeAll(async () => {
     locals['measured'] = { requestId: 'r' }
     next()
   }
-  const tellHeld: Step = (_asked, response) => {
+  const reportHeld: Step = (_asked, response) => {
     const held = Object.values(bytes.budget.memoryBudgets).reduce((sum, { used }) => sum + used, 0)
     response.end(JSON.stringify(held))
   }
   const ways = new Map([
     ['/', listenerOf(readJsonBody)],
     ['/small', listenerOf(readSmallJsonBody)],
-    ['/claimed', takeSteps('/', [claim, readClaimed(edge), tellHeld], renderError)],
+    ['/claimed', takeSteps('/', [claim, readClaimed(edge), reportHeld], renderError)],
   ])
   server.on('checkContinue', (asked, response) => void server.emit('request', asked, response))
   server.on('request', (asked, response) => ways.get(asked.url!)!(asked, response))

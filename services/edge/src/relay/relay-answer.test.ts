@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Standing } from '@gateway/admission/port'
+import type { QuotaStatus } from '@gateway/admission/port'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import type { IncomingJob, JobOver } from '@gateway/bus/port'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
@@ -143,10 +143,10 @@ const admitted = {
   lane: { id: 'svc-instant' },
   price: plannedJob().price,
   worstCharge: 100_000,
-  standing: standing(),
+  quotaStatus: quotaStatus(),
 } as unknown as Admitted
 
-function standing(): Standing {
+function quotaStatus(): QuotaStatus {
   const window = { limit: 100, remaining: 99, resetMs: 0 }
   return {
     plan: 'free',

@@ -16,7 +16,7 @@ import { failpoint } from '@gateway/service/failpoint'
 import type { Admitted } from '../admit/admit.ts'
 import { invalidKey } from '../credentials/authenticate.ts'
 import { type Bill, billOf, errorOf, type Charge, type Departure, type LastWord } from '../core/last-word.ts'
-import { anthropicLimitHeaders, smartRouteHeader, standingHeaders } from '../core/answer-headers.ts'
+import { anthropicLimitHeaders, smartRouteHeader, quotaStatusHeaders } from '../core/answer-headers.ts'
 import type { EdgeContext, Reported } from '../edge.ts'
 import type { Measured } from '../listen/take-steps.ts'
 import { type Client, openResponseWindow, type ResponseWindow, type Source } from './reader.ts'
@@ -109,7 +109,7 @@ class RelayedResponse implements ResponseEvents, Source {
   }
 
   onRouterLost(loss: RouterLoss): boolean {
-    tellLoss(this.#edge, this.#relay.job, loss)
+    reportLoss(this.#edge, this.#relay.job, loss)
     if (!this.#client.restart()) return false
     this.#head = null
     this.#passage.close()
@@ -258,7 +258,7 @@ async function settleBill(edge: EdgeContext, job: PlannedJob, bill: Bill): Promi
 }
 
 /** A request that loses router after router likely kills them. */
-function tellLoss(edge: EdgeContext, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
+function reportLoss(edge: EdgeContext, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
   edge.metrics.routerLost(isLast)
   const fields = { ...requestFields(job.requestId, job.traceparent), keyId: job.keyId, router, losses }
   if (isLast) edge.logger.error(fields, 'a request has lost every router that took it, and is given up')
@@ -281,9 +281,9 @@ function responseHeaders(
   spent = 0,
 ): Record<string, string> {
   const headers: Record<string, string> = {
-    ...standingHeaders(admitted.standing, admitted.plan.unit, spent),
+    ...quotaStatusHeaders(admitted.quotaStatus, admitted.plan.unit, spent),
     ...notices,
-    ...(job.dialect === 'messages' && { ...anthropicLimitHeaders(admitted.standing), 'request-id': job.requestId }),
+    ...(job.dialect === 'messages' && { ...anthropicLimitHeaders(admitted.quotaStatus), 'request-id': job.requestId }),
   }
   // The pool is known before its answer: headers that keep-alive commits early name it, too.
   headers['x-svc-upstream'] = head?.upstream ?? job.pool

@@ -103,11 +103,11 @@ test('a job that nobody is there to take waits for a router', async () => {
 
 test('a job that a frozen router got goes to another, with the time that is left', async () => {
   const headers: JobHeader[] = []
-  const takeTurns = (job: IncomingJob, header: JobHeader) => {
+  const keyedMutex = (job: IncomingJob, header: JobHeader) => {
     headers.push(header)
     if (headers.length === 3) answer(job)
   }
-  await startRouter(takeTurns)
+  await startRouter(keyedMutex)
   const told = run()
   await told.over
   expect(told).toMatchObject({ text: 'hello', ends: 1 })

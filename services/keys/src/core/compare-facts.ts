@@ -8,7 +8,7 @@
 import type { HeldAccount } from '@gateway/admission/port'
 import type { Drift } from '@gateway/contracts/reconcile-api'
 
-export interface OwnFacts {
+export interface OwnState {
   account: string
   version: number
   plan: string
@@ -17,25 +17,25 @@ export interface OwnFacts {
   extra: number
 }
 
-export interface OwnKeyFacts {
+export interface OwnKeyState {
   keyId: string
   keyHash: string
   version: number
   active: boolean
 }
 
-type FactsRepair =
+type StateRepair =
   /** The account's version becomes at least this, and its facts are written anew. */
   | { kind: 'fill'; version: number }
   | { kind: 'deactivate'; keyHash: string; version: number }
   | { kind: 'revoke'; keyId: string }
 
-export interface FactsFinding extends Omit<Drift, 'repaired'> {
+export interface StateFinding extends Omit<Drift, 'repaired'> {
   id: string
-  repair: FactsRepair
+  repair: StateRepair
 }
 
-export function compareFacts(held: HeldAccount, own: OwnFacts, keys: readonly OwnKeyFacts[]): FactsFinding[] {
+export function compareState(held: HeldAccount, own: OwnState, keys: readonly OwnKeyState[]): StateFinding[] {
   const known = new Map(keys.map((key) => [key.keyHash, key]))
   return [
     ...compareAccount(held, own),
@@ -43,7 +43,7 @@ export function compareFacts(held: HeldAccount, own: OwnFacts, keys: readonly Ow
   ]
 }
 
-function compareAccount({ facts }: HeldAccount, own: OwnFacts): FactsFinding[] {
+function compareAccount({ facts }: HeldAccount, own: OwnState): StateFinding[] {
   if (facts === null) return []
   const [store, truth] = [describeFacts(facts), describeFacts(own)]
   if (store === truth) return []
@@ -52,11 +52,11 @@ function compareAccount({ facts }: HeldAccount, own: OwnFacts): FactsFinding[] {
   return [{ account, kind: 'account', store, truth, id: `${account} ${store}`, repair: { kind: 'fill', version } }]
 }
 
-function describeFacts({ version, plan, overage, extra }: Omit<OwnFacts, 'account'>): string {
+function describeFacts({ version, plan, overage, extra }: Omit<OwnState, 'account'>): string {
   return `${plan}, overage ${overage ? 'on' : 'off'}, top-ups ${extra} (version ${version})`
 }
 
-function compareKey(account: string, held: HeldAccount['keys'][number], own: OwnKeyFacts | undefined): FactsFinding[] {
+function compareKey(account: string, held: HeldAccount['keys'][number], own: OwnKeyState | undefined): StateFinding[] {
   const { keyHash, version } = held
   const about = { account, kind: 'key', id: `${account} ${keyHash}` } as const
   if (held.active) {
@@ -72,6 +72,6 @@ function compareKey(account: string, held: HeldAccount['keys'][number], own: Own
 }
 
 /** Of a key that the table does not have, only its hash is known. */
-function nameOf(own: OwnKeyFacts | undefined, keyHash: string): string {
+function nameOf(own: OwnKeyState | undefined, keyHash: string): string {
   return own ? own.keyId : `a key of hash ${keyHash.slice(0, 8)}…`
 }

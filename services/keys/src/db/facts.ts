@@ -3,7 +3,7 @@
  */
 
 import { sql } from 'kysely'
-import type { OwnKeyFacts } from '../core/compare-facts.ts'
+import type { OwnKeyState } from '../core/compare-facts.ts'
 import type { KeysDatabase } from './tables.ts'
 
 /** The accounts that come after this one, in the order of their tags. */
@@ -18,7 +18,7 @@ export async function pageOfAccounts(database: KeysDatabase, after: string | nul
   return rows.map(({ tag }) => tag)
 }
 
-export interface AskedFacts {
+export interface RequestedState {
   account: string
   /** Keys to tell of even if they are dead. */
   keyHashes: readonly Buffer[]
@@ -26,7 +26,7 @@ export interface AskedFacts {
   window: string
 }
 
-export interface AdmissionFacts {
+export interface AdmissionState {
   account: string
   version: number
   plan: string
@@ -38,16 +38,16 @@ export interface AdmissionFacts {
   /** Top-ups of later windows are known. */
   moreLater: boolean
   /** The active one, and those that were asked for. */
-  keys: OwnKeyFacts[]
+  keys: OwnKeyState[]
 }
 
 /** All that the admission store is told of these accounts, or should have, as of one moment: one statement reads it. */
-export async function readAdmissionFacts(
+export async function readAdmissionState(
   database: KeysDatabase,
-  asked: readonly AskedFacts[],
-): Promise<Map<string, AdmissionFacts>> {
+  asked: readonly RequestedState[],
+): Promise<Map<string, AdmissionState>> {
   if (asked.length === 0) return new Map()
-  type Row = Omit<AdmissionFacts, 'keys'> & { keyId: string; hash: Buffer | null; keyVersion: number; active: boolean }
+  type Row = Omit<AdmissionState, 'keys'> & { keyId: string; hash: Buffer | null; keyVersion: number; active: boolean }
   const accounts = asked.map(({ account }) => account)
   const windows = asked.map(({ window }) => window)
   const hashes = asked.flatMap(({ keyHashes }) => keyHashes)

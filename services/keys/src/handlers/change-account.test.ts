@@ -9,7 +9,7 @@ import { setOverage, setPlan, showAccount, topUp } from './change-account.ts'
 import { fillTogether } from './fill.ts'
 import { mintGuest } from './mint-guest.ts'
 import { mintKey } from './developer-keys.ts'
-import { noteStanding } from '../thresholds.ts'
+import { recordQuotaStatus } from '../thresholds.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys
@@ -106,7 +106,7 @@ test('top-ups that nobody can count are refused: they take no account along, nei
   const filled = await Promise.all([fill(ask(key)), fill(ask(other))])
   expect(filled.map(({ kind }) => kind)).toEqual(['filled', 'filled'])
   const totals = [key, other].map((value) => ({ ...ask(value), window: '2025-01', milliTokens: 0, nanoUsd: 0 }))
-  expect(await noteStanding(keys, { totals })).toEqual({ kind: 'noted' })
+  expect(await recordQuotaStatus(keys, { totals })).toEqual({ kind: 'noted' })
 })
 
 test('overage is switched on and off', async () => {

@@ -8,7 +8,7 @@
 import type { FillReply, FillRequest } from '@gateway/contracts/keys-api'
 import { batchLookUps } from '@gateway/service/answer-together'
 import type { KeysContext } from '../keys-context.ts'
-import { fillAccounts, type AskedAccount } from '../fill-admission.ts'
+import { fillAccounts, type RequestedAccount } from '../fill-admission.ts'
 
 const ACCOUNTS_AT_A_TIME = 256
 const BATCHES_AT_ONCE = 2
@@ -27,7 +27,7 @@ export function fillTogether(context: KeysContext): (question: FillRequest) => P
 }
 
 async function fillMany(context: KeysContext, questions: FillRequest[]): Promise<PromiseSettledResult<FillReply>[]> {
-  const asked = [...Map.groupBy(questions, ({ account }) => account)].map(([account, ofAccount]): AskedAccount => {
+  const asked = [...Map.groupBy(questions, ({ account }) => account)].map(([account, ofAccount]): RequestedAccount => {
     const hashes = new Set(ofAccount.map(({ keyHash }) => keyHash))
     return { account, keyHashes: [...hashes].map((keyHash) => Buffer.from(keyHash, 'base64url')) }
   })
@@ -42,7 +42,7 @@ async function fillMany(context: KeysContext, questions: FillRequest[]): Promise
 }
 
 /** A second try: the store may have begun a new life between its epoch and the writing. */
-async function fillTwice(context: KeysContext, asked: AskedAccount[]) {
+async function fillTwice(context: KeysContext, asked: RequestedAccount[]) {
   const first = await fillAccounts(context, asked)
   const failed = asked.filter((_, index) => first[index]!.status === 'rejected')
   const second = failed.length > 0 ? await fillAccounts(context, failed) : []

@@ -123,7 +123,7 @@ test('a key that nobody owns is unknown, and so is a key under a foreign account
 
 async function letTimePass(ms: number): Promise<void> {
   // A process believes a refusal for a second only.
-  keys.mintGate = waitingMintRateLimiter()
+  keys.mintRateLimiter = waitingMintRateLimiter()
   await keys.database.query(
     `update keys.guest_networks
      set minted_at = (select array_agg(time - make_interval(secs => $1) order by time) from unnest(minted_at) time)`,

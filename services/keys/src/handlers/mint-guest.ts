@@ -30,7 +30,7 @@ export async function mintGuest(
   const device = await context.lookUps.guestDevice(deviceHash)
   if (device.key) return minted(context, device.key)
   const visit = { network: clientNetwork, isKnownDevice: device.isKnown }
-  const outcome = await context.mintGate.enter(visit, () => mintNew(context, deviceHash, clientNetwork))
+  const outcome = await context.mintRateLimiter.enter(visit, () => mintNew(context, deviceHash, clientNetwork))
   return outcome.kind === 'limited' || outcome.kind === 'busy' ? outcome : minted(context, outcome.key)
 }
 

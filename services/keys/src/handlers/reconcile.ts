@@ -5,9 +5,9 @@
 
 import type { AccountPlan, ReconcileKeysReply, ReconcileKeysRequest } from '@gateway/contracts/reconcile-api'
 import { readStable } from '@gateway/service/look-twice'
-import { compareFacts, type FactsFinding } from '../core/compare-facts.ts'
+import { compareState, type StateFinding } from '../core/compare-facts.ts'
 import { extraIn, unitOf } from '../core/plans.ts'
-import { pageOfAccounts, raiseVersionTo, readAdmissionFacts, readHeldPlans, type AskedFacts } from '../db/facts.ts'
+import { pageOfAccounts, raiseVersionTo, readAdmissionState, readHeldPlans, type RequestedState } from '../db/facts.ts'
 import { fillAdmission } from '../fill-admission.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { revokeKeyById } from './developer-keys.ts'
@@ -33,18 +33,18 @@ export async function reconcile(
   return { accounts, plans: await readPlans(context, accounts), drifts, isLast }
 }
 
-async function look(context: KeysContext, accounts: readonly string[]): Promise<FactsFinding[]> {
+async function look(context: KeysContext, accounts: readonly string[]): Promise<StateFinding[]> {
   const { admission, database, config } = context
   // First the store: a change that comes in between is newer in the tables, as on its way.
   const held = new Map(
     await Promise.all(accounts.map(async (account) => [account, await admission.inspect(account)] as const)),
   )
-  const asked = [...held].map(([account, { window, keys }]): AskedFacts => {
+  const asked = [...held].map(([account, { window, keys }]): RequestedState => {
     return { account, window, keyHashes: keys.map(({ keyHash }) => Buffer.from(keyHash, 'base64url')) }
   })
-  const own = await readAdmissionFacts(database, asked)
+  const own = await readAdmissionState(database, asked)
   return [...own].flatMap(([account, { keys, ...facts }]) => {
-    return compareFacts(held.get(account)!, { ...facts, extra: extraIn(config.current.plans, facts) }, keys)
+    return compareState(held.get(account)!, { ...facts, extra: extraIn(config.current.plans, facts) }, keys)
   })
 }
 
@@ -56,7 +56,7 @@ async function readPlans({ database, config }: KeysContext, accounts: readonly s
   })
 }
 
-async function mend(context: KeysContext, { account, repair }: FactsFinding): Promise<void> {
+async function mend(context: KeysContext, { account, repair }: StateFinding): Promise<void> {
   switch (repair.kind) {
     case 'fill':
       await raiseVersionTo(context.database, account, repair.version)

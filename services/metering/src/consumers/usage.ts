@@ -26,7 +26,7 @@ import { parkRejected, recordReports, type Partitions } from '../db/ledger.ts'
 import { readCurrentTotals, type Settlement } from '../settlement.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import type { Settled, WindowTotal } from '../db/windows.ts'
-import type { KeyUse, StandingTeller } from '../tell-keys.ts'
+import type { KeyUse, QuotaStatusPublisher } from '../tell-keys.ts'
 
 export interface UsageContext {
   database: MeteringDatabase
@@ -34,7 +34,7 @@ export interface UsageContext {
   settlement: Settlement
   keyUse: KeyUse
   countBatch: ReturnType<typeof batchCounter>
-  standing: StandingTeller
+  quotaStatus: QuotaStatusPublisher
   tracer: Tracer
   logger: Logger
 }
@@ -115,7 +115,7 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
   try {
     const { moved, isComplete, voided } = await recordReports(context.database, reports)
     failpoint('metering.reports-recorded')
-    context.standing.moved(moved)
+    context.quotaStatus.moved(moved)
     const groups = groupByWindow(reports)
     const isTold = isComplete && voided.length === 0
     const others = voided.map((window) => ({ ...window, included: [] }))

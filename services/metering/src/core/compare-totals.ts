@@ -7,7 +7,7 @@ import type { Drift } from '@gateway/contracts/reconcile-api'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { timeOfRequestMs } from './reports.ts'
 
-interface LedgerFacts {
+interface LedgerState {
   account: string
   /** In the unit of the account's plan; 0 of version 0 where the window has no row. */
   settled: number
@@ -32,15 +32,15 @@ export interface TotalsFinding extends Omit<Drift, 'repaired'> {
   repair: TotalsRepair
 }
 
-interface UnitFacts {
+interface UnitState {
   unit: PlanUnit
   planVersion: number
 }
 
 /** The month's total must be in the unit of the account's plan: it is measured against that plan's limit. */
-export function compareUnit(account: string, window: UnitFacts, plan: UnitFacts): TotalsFinding[] {
+export function compareUnit(account: string, window: UnitState, plan: UnitState): TotalsFinding[] {
   if (window.unit === plan.unit) return []
-  const describe = ({ unit, planVersion }: UnitFacts) => `in ${unit} (plan version ${planVersion})`
+  const describe = ({ unit, planVersion }: UnitState) => `in ${unit} (plan version ${planVersion})`
   const [store, truth] = [`total ${describe(window)}`, `plan ${describe(plan)}`]
   const planVersion = Math.max(window.planVersion, plan.planVersion)
   return [{ account, kind: 'unit', store, truth, id: `${account} unit`, repair: { unit: { ...plan, planVersion } } }]
@@ -49,11 +49,11 @@ export function compareUnit(account: string, window: UnitFacts, plan: UnitFacts)
 /** Reports come within seconds; after this long, one that has not come never will by itself. */
 const REPORTED_WITHIN_MS = 3_600_000
 
-export function compareTotals(held: HeldAccount, ledger: LedgerFacts, nowMs: number): TotalsFinding[] {
+export function compareTotals(held: HeldAccount, ledger: LedgerState, nowMs: number): TotalsFinding[] {
   return [...compareTotal(held, ledger), ...compareSums(held, ledger.account), ...compareRequests(held, ledger, nowMs)]
 }
 
-function compareTotal({ total }: HeldAccount, { account, settled, version }: LedgerFacts): TotalsFinding[] {
+function compareTotal({ total }: HeldAccount, { account, settled, version }: LedgerState): TotalsFinding[] {
   if (total === null || (total.settled === settled && total.version === version)) return []
   const describe = (of: { settled: number; version: number }) => `${of.settled} settled (version ${of.version})`
   const store = describe(total)
@@ -71,7 +71,7 @@ function compareSums({ requests, running, ended }: HeldAccount, account: string)
   return [{ account, kind: 'pending', store, truth, id: `${account} sums`, repair: { recount: true } }]
 }
 
-function compareRequests({ requests }: HeldAccount, ledger: LedgerFacts, nowMs: number): TotalsFinding[] {
+function compareRequests({ requests }: HeldAccount, ledger: LedgerState, nowMs: number): TotalsFinding[] {
   const { account, recorded } = ledger
   return requests.flatMap(({ requestId, state, amount, lapsed }): TotalsFinding[] => {
     const about = { account, id: `${account} ${requestId} ${state}` }

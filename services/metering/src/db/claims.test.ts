@@ -186,7 +186,7 @@ function reportsOf(account: string, { claim, startedAfterHours, edge, routers }:
 
 /** What each request costs in the end, by the rule alone. */
 function expectedOf(reportsByRun: UsageEvent[][]) {
-  const standing = reportsByRun
+  const quotaStatus = reportsByRun
     .filter((reports) => reports.length > 0)
     .map((reports) => {
       const ofEdge = reports.find(({ reporter }) => reporter === 'edge')
@@ -195,9 +195,9 @@ function expectedOf(reportsByRun: UsageEvent[][]) {
     })
   const charges: Record<string, number> = {}
   const voids: Record<string, { by: string; charge: number }> = {}
-  for (const { requestId, usage, outcome, claim, startedAtMs } of standing) {
+  for (const { requestId, usage, outcome, claim, startedAtMs } of quotaStatus) {
     const charge = (usage.promptTokens + usage.completionTokens) * CHARGE_OF_TOKEN
-    const replacing = standing
+    const replacing = quotaStatus
       .filter((other) => other.delivered && other.claim === claim)
       .filter((other) => Math.abs(other.startedAtMs - startedAtMs) <= 24 * HOUR_MS)
       .map((other) => other.requestId)

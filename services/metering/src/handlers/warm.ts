@@ -10,12 +10,12 @@ import type { WarmReply, WarmRequest } from '@gateway/contracts/metering-api'
 import { batchLookUps } from '@gateway/service/answer-together'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
-import type { StandingTeller } from '../tell-keys.ts'
+import type { QuotaStatusPublisher } from '../tell-keys.ts'
 
 interface WarmContext {
   database: MeteringDatabase
   admission: MeteringAdmission
-  standing: StandingTeller
+  quotaStatus: QuotaStatusPublisher
 }
 
 const ACCOUNTS_AT_A_TIME = 256
@@ -38,12 +38,12 @@ type UnitChange = WarmRequest & Required<Pick<WarmRequest, 'unit'>>
 
 /** A change of plan waits for no crowd. */
 async function changeUnit(context: WarmContext, { account, unit, planVersion }: UnitChange): Promise<void> {
-  const { database, admission, standing } = context
+  const { database, admission, quotaStatus } = context
   const write = async (): Promise<void> => {
     const { window } = await admission.currentWindow(account)
     await setUnit(database, { account, window, unit, planVersion })
     // Another plan has another limit.
-    standing.moved([{ account, window }])
+    quotaStatus.moved([{ account, window }])
     const [outcome] = await writeTotals(context, [account])
     if (outcome!.status === 'rejected') throw outcome!.reason
   }
@@ -80,13 +80,13 @@ async function writeTotals(
       const known = totals.get(account) ?? []
       const total = known.find((one) => one.window === window) ?? { account, window, settled: 0, version: 0 }
       // The store takes a month for empty when it begins, unless it has heard of it before.
-      await tellLater(admission, known, window)
+      await publishLater(admission, known, window)
       await admission.warm(epoch === undefined ? total : { ...total, epoch })
     }),
   )
 }
 
 /** Where an edge's clock was ahead, or the store's went back. */
-async function tellLater(admission: MeteringAdmission, totals: WindowTotal[], window: string): Promise<void> {
+async function publishLater(admission: MeteringAdmission, totals: WindowTotal[], window: string): Promise<void> {
   for (const total of totals) if (total.window > window) await admission.applyTotal({ ...total, included: [] })
 }

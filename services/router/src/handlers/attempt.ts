@@ -27,7 +27,7 @@ import type { Dialect } from '../dialects/dialect.ts'
 import { versionHeaders } from '../dialects/messages/version-headers.ts'
 import { clientDialect, isNative, isHalfOpen, isUsable, routeOf, type Target } from '../fleet.ts'
 import type { Slot } from '../places.ts'
-import { tellRecovery, tellTrouble } from '../tell-operator.ts'
+import { reportRecovery, reportTrouble } from '../tell-operator.ts'
 import type { RouterContext } from '../router.ts'
 import type { FailoverState, PendingFailure, HalfOpenAttempt } from './next-attempt.ts'
 import { relayPlain } from './relay-plain.ts'
@@ -53,7 +53,7 @@ export async function attempt(failoverState: FailoverState, halfOpenAttempt: Hal
     if (response.status >= 300) throw await readRefusal(response, call.exchange, routeOf(target, run.header).dialect)
     const usage = await relayResponse(failoverState, call, slot, response)
     router.places.noteSuccess(slot)
-    if (target.state.trouble) tellRecovery(target, router.logger)
+    if (target.state.trouble) reportRecovery(target, router.logger)
     outcome = 'served'
     if (span.isRecorded) span.set(usageAttributes(usage))
     return usage
@@ -221,7 +221,7 @@ function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, w
   // Its dialect could not express the request, so the target was never called.
   if (!wasCalled) return fault?.outcome ?? 'aborted'
   if (fault) {
-    tellTrouble(slot.target, fault, router.logger)
+    reportTrouble(slot.target, fault, router.logger)
     router.shortages.tell(fault)
   }
   if (fault === null || fault.kind === 'out_of_time') {

@@ -15,11 +15,11 @@ export const OWN_THOUGHT = 'rs_svc_'
 export interface Listener {
   tell(type: string, members: JsonObject): void
   /** `place`: all but the piece itself, and the same object for all pieces of a text. */
-  tellPiece(type: string, place: JsonObject, piece: string): void
+  notifyPiece(type: string, place: JsonObject, piece: string): void
 }
 
 /** Of a plain answer, which has no events. */
-export const NOBODY: Listener = { tell() {}, tellPiece() {} }
+export const NOBODY: Listener = { tell() {}, notifyPiece() {} }
 
 type PartKind = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text'
 
@@ -99,7 +99,7 @@ export class Output {
     part.text += piece
     for (const logprob of logprobs) part.logprobs.push(logprob)
     const place = logprobs.length === 0 ? part.place : { ...part.place, logprobs }
-    this.#listener.tellPiece(PARTS[kind].pieces, place, piece)
+    this.#listener.notifyPiece(PARTS[kind].pieces, place, piece)
   }
 
   /** A piece of a call; `index` is its place among the calls. The first piece names it. */
@@ -116,7 +116,7 @@ export class Output {
     call.args += args
     // The input of a custom tool is a text within the arguments; it is told when it is whole.
     if (!ownTool(this.#own, call.called).isCustom) {
-      this.#listener.tellPiece('response.function_call_arguments.delta', call.place, args)
+      this.#listener.notifyPiece('response.function_call_arguments.delta', call.place, args)
     }
   }
 

@@ -82,7 +82,7 @@ export class ResponseEvents implements ClientStream, Listener {
     this.#write(type, `${JSON.stringify(members).slice(1)}\n\n`)
   }
 
-  tellPiece(type: string, place: JsonObject, piece: string): void {
+  notifyPiece(type: string, place: JsonObject, piece: string): void {
     if (place !== this.#place) {
       this.#place = place
       this.#placeText = JSON.stringify(place).slice(1, -1)
