@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countCues, CUES, LEXICON_TRIE } from '../../packages/auto/src/find-cues.ts'
+import { countLexicalFeatures, LEXICAL_FEATURES, LEXICON_TRIE } from '../../packages/auto/src/find-cues.ts'
 import { foldText } from '../../packages/auto/src/fold-text.ts'
 import type { PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
 import { lexiconWithout } from './fold-lexicon.ts'
@@ -12,10 +12,10 @@ function prompt(content: string): Prompt {
   return { id: content, messages: [{ role: 'user', content }], lane: 'bolt', also: [], source: '', lang: '' }
 }
 
-function cuesOf(lexicon: PhraseTrie, text: string): number {
-  const counts = new Uint16Array(CUES.length)
+function lexicalFeaturesOf(lexicon: PhraseTrie, text: string): number {
+  const counts = new Uint16Array(LEXICAL_FEATURES.length)
   const folded = foldText(text)
-  countCues(lexicon, folded, 0, folded.length, counts)
+  countLexicalFeatures(lexicon, folded, 0, folded.length, counts)
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
@@ -28,8 +28,8 @@ test('a phrase that one source alone attests goes with the source', () => {
     ]),
     [],
   )
-  expect(cuesOf(lexicon, RARE)).toBeLessThan(cuesOf(LEXICON_TRIE, RARE))
-  expect(cuesOf(lexicon, COMMON)).toBe(cuesOf(LEXICON_TRIE, COMMON))
+  expect(lexicalFeaturesOf(lexicon, RARE)).toBeLessThan(lexicalFeaturesOf(LEXICON_TRIE, RARE))
+  expect(lexicalFeaturesOf(lexicon, COMMON)).toBe(lexicalFeaturesOf(LEXICON_TRIE, COMMON))
 })
 
 test('a phrase that another source or a training prompt attests stays', () => {
@@ -38,5 +38,6 @@ test('a phrase that another source or a training prompt attests stays', () => {
     ['other', [prompt(RARE)]],
   ])
   const lexicon = lexiconWithout('one', bySource, [prompt(COMMON)])
-  for (const text of [RARE, COMMON]) expect(cuesOf(lexicon, text)).toBe(cuesOf(LEXICON_TRIE, text))
+  for (const text of [RARE, COMMON])
+    expect(lexicalFeaturesOf(lexicon, text)).toBe(lexicalFeaturesOf(LEXICON_TRIE, text))
 })

@@ -3,7 +3,7 @@
  * prompts that the network learnt from hold none of those, so the trained network is the same with and without them.
  */
 
-import { countCues, LEXICON_TRIE, PHRASES } from '../../packages/auto/src/find-cues.ts'
+import { countLexicalFeatures, LEXICON_TRIE, PHRASES } from '../../packages/auto/src/find-cues.ts'
 import { foldText } from '../../packages/auto/src/fold-text.ts'
 import { buildTrie, type PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
 import { readTurns } from '../../packages/auto/src/read-text.ts'
@@ -35,7 +35,8 @@ function attested(prompts: readonly Prompt[]): Set<number> {
   const seen = new Set<number>()
   for (const { messages } of prompts) {
     const { last, before } = readTurns(messages)
-    for (const text of [foldText(last), foldText(before)]) countCues(BY_PHRASE, text, 0, text.length, counts, marks)
+    for (const text of [foldText(last), foldText(before)])
+      countLexicalFeatures(BY_PHRASE, text, 0, text.length, counts, marks)
     for (const mark of marks.splice(0)) seen.add(mark)
   }
   known.set(prompts, seen)

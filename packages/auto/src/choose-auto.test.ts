@@ -165,12 +165,16 @@ describe('only lanes that may be used are chosen', () => {
 
 describe('a plan may lean to the cheapest or the best of the lanes that will do', () => {
   const PRICES: Record<string, number> = { 'svc-instant': 1, 'svc-fast': 1.5, 'svc-core': 3.75, 'svc-pro': 6.7 }
-  const lean = (towards: 'cheapest' | 'best'): Wishes => ({ lean: { towards, multiplierOf: (id) => PRICES[id] ?? 2 } })
+  const costPreference = (towards: 'cheapest' | 'best'): Wishes => ({
+    costPreference: { towards, multiplierOf: (id) => PRICES[id] ?? 2 },
+  })
 
   test('a sure choice stays', () => {
     const proof = rpc('Prove that there is no largest prime number')
-    expect(chooseAuto(proof, ALL, lean('cheapest'))).toEqual(chooseAuto(proof, ALL))
-    expect(chooseAuto(rpc('thank you so much!'), ALL, lean('best'))).toEqual(chooseAuto(rpc('thank you so much!'), ALL))
+    expect(chooseAuto(proof, ALL, costPreference('cheapest'))).toEqual(chooseAuto(proof, ALL))
+    expect(chooseAuto(rpc('thank you so much!'), ALL, costPreference('best'))).toEqual(
+      chooseAuto(rpc('thank you so much!'), ALL),
+    )
   })
 
   test('whatever is asked, the price moves the right way only, and a moved choice says so', () => {
@@ -182,7 +186,7 @@ describe('a plan may lean to the cheapest or the best of the lanes that will do'
           ['cheapest', 1],
           ['best', -1],
         ] as const) {
-          const leant = chooseAuto(asked, ALL, lean(towards))
+          const leant = chooseAuto(asked, ALL, costPreference(towards))
           const priceOf = (id: string): number => sign * (PRICES[id] ?? 2)
           expect(priceOf(leant.laneId)).toBeLessThanOrEqual(priceOf(plain.laneId))
           if (leant.laneId !== plain.laneId) expect(leant.reason).toMatch(/^(cheapest-that-does|best-that-fits)$/)
@@ -193,7 +197,7 @@ describe('a plan may lean to the cheapest or the best of the lanes that will do'
 
   test('a lane that may not be used is not taken', () => {
     expect([LANE_IDS.bolt, LANE_IDS.nova]).toContain(
-      chooseAuto(rpc('trees?'), [LANE_IDS.bolt, LANE_IDS.nova], lean('cheapest')).laneId,
+      chooseAuto(rpc('trees?'), [LANE_IDS.bolt, LANE_IDS.nova], costPreference('cheapest')).laneId,
     )
   })
 })

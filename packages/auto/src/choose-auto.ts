@@ -12,7 +12,7 @@ import { laneShares, readModel } from './model.ts'
 import { readTurns } from './read-text.ts'
 import {
   FOLLOW_UP_REASON,
-  LEAN_REASONS,
+  COST_PREFERENCE_REASONS,
   NO_TEXT_REASON,
   OWN_LANE_REASON,
   reasonFor,
@@ -30,13 +30,13 @@ export interface AutoChoice {
 }
 
 /** What decides where several lanes will do: the cheapest of them, or the best, which is the dearest. */
-export interface Lean {
+export interface CostPreference {
   towards: 'cheapest' | 'best'
   multiplierOf(laneId: string): number
 }
 
 export interface Wishes {
-  lean?: Lean | undefined
+  costPreference?: CostPreference | undefined
   /** Lanes beside the six. */
   own?: LearntLanes | undefined
 }
@@ -47,11 +47,15 @@ const BRIEF_CHARS = 25
 const WILL_DO = 0.4
 
 /** `laneIds` are the lanes that may serve the request (plan, images, tools, context), in the operator's order. */
-export function chooseAuto(messages: ChatMessage[], laneIds: string[], { lean, own }: Wishes = {}): AutoChoice {
+export function chooseAuto(
+  messages: ChatMessage[],
+  laneIds: string[],
+  { costPreference, own }: Wishes = {},
+): AutoChoice {
   const ownLane = own?.length ? ownLaneOf(own, askedText(messages), laneIds) : null
   if (ownLane) return { ...ownLane, reason: OWN_LANE_REASON }
   const judgement = judge(messages)
-  const { lane, reason, confidence } = lean ? leanOn(judgement, laneIds, lean) : judgement
+  const { lane, reason, confidence } = costPreference ? preferenceOn(judgement, laneIds, costPreference) : judgement
   const { laneId, wanted } = slot(lane, laneIds)
   if (!wanted) return { laneId, reason: STAND_IN_REASON }
   return confidence === undefined ? { laneId, reason } : { laneId, reason, confidence }
@@ -65,7 +69,11 @@ interface Judgement {
   shares?: Float64Array
 }
 
-function leanOn(judgement: Judgement, laneIds: readonly string[], { towards, multiplierOf }: Lean): Judgement {
+function preferenceOn(
+  judgement: Judgement,
+  laneIds: readonly string[],
+  { towards, multiplierOf }: CostPreference,
+): Judgement {
   const { lane, shares, confidence = 1 } = judgement
   if (!shares) return judgement
   const sign = towards === 'cheapest' ? 1 : -1
@@ -76,7 +84,7 @@ function leanOn(judgement: Judgement, laneIds: readonly string[], { towards, mul
   const least = Math.min(...willDo.map(cost))
   const pick = willDo.includes(lane) && cost(lane) === least ? lane : willDo.find((one) => cost(one) === least)
   if (pick === undefined || pick === lane) return judgement
-  return { lane: pick, reason: LEAN_REASONS[towards], confidence: shares[LANES.indexOf(pick)] ?? 0 }
+  return { lane: pick, reason: COST_PREFERENCE_REASONS[towards], confidence: shares[LANES.indexOf(pick)] ?? 0 }
 }
 
 function judge(messages: ChatMessage[]): Judgement {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { EXAM_NAMES, writeExam } from './exam.ts'
+import { EVALUATION_SET_NAMES, writeEvaluationSet } from './exam.ts'
 
 function traitsOf(text: string): string[] {
-  const values = new Float32Array(EXAM_NAMES.length)
-  writeExam(text, 1, values, 0)
-  return EXAM_NAMES.filter((_, index) => values[index] === 1)
+  const values = new Float32Array(EVALUATION_SET_NAMES.length)
+  writeEvaluationSet(text, 1, values, 0)
+  return EVALUATION_SET_NAMES.filter((_, index) => values[index] === 1)
 }
 
 const FACT = ['options', 'optionsTerse', 'optionsNoQuantity']

@@ -16,7 +16,7 @@ const BEFORE_LABEL = /[\s([（【{«»□▪:：?？,，]/
 const AFTER_LABEL = /^\s?[).．、：:\]/）}-](?!\d)/
 const SENTENCE_END = /[.!?。！？।]\D|\n/
 
-export const EXAM_NAMES = [
+export const EVALUATION_SET_NAMES = [
   ...NUMBER_STEPS.map((step) => `quantities>${step}`),
   ...SENTENCE_STEPS.map((step) => `sentencesWithQuantity>${step}`),
   'options',
@@ -26,8 +26,8 @@ export const EXAM_NAMES = [
   ...STEM_CHARS.map((step) => `optionsAfter>${step}`),
 ]
 
-/** One of 0 and 1 per name of `EXAM_NAMES`, from `at` on. */
-export function writeExam(raw: string, weight: number, into: Float32Array, at: number): void {
+/** One of 0 and 1 per name of `EVALUATION_SET_NAMES`, from `at` on. */
+export function writeEvaluationSet(raw: string, weight: number, into: Float32Array, at: number): void {
   let cell = at
   const put = (isSo: boolean): void => {
     into[cell++] = isSo ? 1 : 0

@@ -6,7 +6,7 @@
 
 import { CellList } from './cell-list.ts'
 import { RESPONSE_NAMES, answerTraits } from './answer.ts'
-import { countCues, type Cue, CUES, LEXICON_TRIE } from './find-cues.ts'
+import { countLexicalFeatures, type LexicalFeature, LEXICAL_FEATURES, LEXICON_TRIE } from './find-cues.ts'
 import { ALPHABETIC, charClass, foldText, HANGUL, wordEnd } from './fold-text.ts'
 import { LANES } from './lanes.ts'
 import { MEANING_AXES, MEANING_ZONES, meaningOf, meaningOfPlaces, writeMeaning } from './meaning.ts'
@@ -38,7 +38,7 @@ const ZONES = ['short', 'long', 'head', 'tail', 'often'] as const
  * What an asking sentence names first and last among the things that can be asked for: "a poem about a compiler" is a
  * poem, "a function that prints a poem" a function. Verbs stand first in some languages and last in others.
  */
-const THINGS: Cue[] = [
+const THINGS: LexicalFeature[] = [
   'artefact',
   'language',
   'homonym',
@@ -61,7 +61,7 @@ const THINGS: Cue[] = [
   'device',
   'personal',
 ]
-const THING_OF_CUE = CUES.map((cue) => THINGS.indexOf(cue))
+const THING_OF_LEXICAL_FEATURE = LEXICAL_FEATURES.map((lexicalFeature) => THINGS.indexOf(lexicalFeature))
 const THING_ZONES = ['head-first', 'head-last', 'tail-first', 'tail-last']
 /** The context of the last message: the lane that the user asked for before, and the form of the answer. */
 const CONTEXT_NAMES = [...LANES.map((lane) => `after-${lane}`), ...RESPONSE_NAMES]
@@ -70,13 +70,13 @@ const REACHES = ['near', 'brief', 'far'] as const
 const FOLLOW_NAMES = REACHES.flatMap((reach) => CONTEXT_NAMES.map((name) => `${name}@${reach}`))
 
 export const DENSE_NAMES = [
-  ...ZONES.flatMap((zone) => CUES.map((cue) => `${cue}@${zone}`)),
+  ...ZONES.flatMap((zone) => LEXICAL_FEATURES.map((lexicalFeature) => `${lexicalFeature}@${zone}`)),
   ...SHAPE_NAMES,
   ...FOLLOW_NAMES,
   ...THING_ZONES.flatMap((zone) => THINGS.map((thing) => `${thing}@${zone}`)),
   ...MEANING_ZONES.flatMap((zone) => Array.from({ length: MEANING_AXES }, (_, axis) => `meaning-${axis}@${zone}`)),
 ]
-const SHAPE_AT = ZONES.length * CUES.length
+const SHAPE_AT = ZONES.length * LEXICAL_FEATURES.length
 const FOLLOW_AT = SHAPE_AT + SHAPE_NAMES.length
 const THINGS_AT = FOLLOW_AT + FOLLOW_NAMES.length
 /** The dense features from here on tell what the text is about; the ones before, how it asks. */
@@ -94,7 +94,7 @@ export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = 
   const dense = new Float32Array(DENSE_NAMES.length)
   const text = foldText(raw)
   const spans = sentences(text)
-  writeCues(lexicon, text, spans, dense)
+  writeLexicalFeatures(lexicon, text, spans, dense)
   writeShape(raw, spans, length, dense, SHAPE_AT)
   const near = nearSpans(spans)
   const said = translate(text, near)
@@ -135,39 +135,41 @@ function reachesOf(text: string): (typeof REACHES)[number][] {
 }
 
 /** Whether the first or the last sentence holds a cue, or a short text anywhere. */
-export function cueInAsk({ dense }: Features, cue: Cue): boolean {
-  const at = CUES.indexOf(cue)
-  return [0, 2, 3].some((zone) => dense[zone * CUES.length + at] !== 0)
+export function isLexicalFeatureInRequest({ dense }: Features, lexicalFeature: LexicalFeature): boolean {
+  const at = LEXICAL_FEATURES.indexOf(lexicalFeature)
+  return [0, 2, 3].some((zone) => dense[zone * LEXICAL_FEATURES.length + at] !== 0)
 }
 
-function writeCues(lexicon: PhraseTrie, text: string, spans: readonly Span[], dense: Float32Array): void {
-  const all = new Uint16Array(CUES.length)
-  const head = new Uint16Array(CUES.length)
-  const tail = new Uint16Array(CUES.length)
+function writeLexicalFeatures(lexicon: PhraseTrie, text: string, spans: readonly Span[], dense: Float32Array): void {
+  const all = new Uint16Array(LEXICAL_FEATURES.length)
+  const head = new Uint16Array(LEXICAL_FEATURES.length)
+  const tail = new Uint16Array(LEXICAL_FEATURES.length)
   spans.forEach((span, index) => {
     const isHead = index === 0
     const isTail = index === spans.length - 1
     const counts = isHead ? head : isTail ? tail : all
     const order: number[] = []
-    countCues(lexicon, text, span.start, span.end, counts, isHead || isTail ? order : undefined)
+    countLexicalFeatures(lexicon, text, span.start, span.end, counts, isHead || isTail ? order : undefined)
     if (isHead) writeThings(order, THINGS_AT, dense)
     if (isTail) writeThings(order, THINGS_AT + 2 * THINGS.length, dense)
   })
   const onlyOne = spans.length === 1
   const zone = text.length <= SHORT_CHARS ? 0 : 1
-  for (let cue = 0; cue < CUES.length; cue++) {
-    const inHead = head[cue] ?? 0
-    const inTail = onlyOne ? inHead : (tail[cue] ?? 0)
-    const total = (all[cue] ?? 0) + inHead + (onlyOne ? 0 : inTail)
-    dense[zone * CUES.length + cue] = Math.min(1, Math.log2(1 + total) / 2)
-    dense[2 * CUES.length + cue] = inHead > 0 ? 1 : 0
-    dense[3 * CUES.length + cue] = inTail > 0 ? 1 : 0
-    dense[4 * CUES.length + cue] = Math.min(1, Math.max(0, total - 2) / 8)
+  for (let lexicalFeature = 0; lexicalFeature < LEXICAL_FEATURES.length; lexicalFeature++) {
+    const inHead = head[lexicalFeature] ?? 0
+    const inTail = onlyOne ? inHead : (tail[lexicalFeature] ?? 0)
+    const total = (all[lexicalFeature] ?? 0) + inHead + (onlyOne ? 0 : inTail)
+    dense[zone * LEXICAL_FEATURES.length + lexicalFeature] = Math.min(1, Math.log2(1 + total) / 2)
+    dense[2 * LEXICAL_FEATURES.length + lexicalFeature] = inHead > 0 ? 1 : 0
+    dense[3 * LEXICAL_FEATURES.length + lexicalFeature] = inTail > 0 ? 1 : 0
+    dense[4 * LEXICAL_FEATURES.length + lexicalFeature] = Math.min(1, Math.max(0, total - 2) / 8)
   }
 }
 
 function writeThings(order: readonly number[], at: number, dense: Float32Array): void {
-  const things = order.map((cue) => THING_OF_CUE[cue] ?? -1).filter((thing) => thing >= 0)
+  const things = order
+    .map((lexicalFeature) => THING_OF_LEXICAL_FEATURE[lexicalFeature] ?? -1)
+    .filter((thing) => thing >= 0)
   const [first] = things
   const last = things.at(-1)
   if (first !== undefined) dense[at + first] = 1

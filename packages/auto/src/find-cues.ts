@@ -13,18 +13,18 @@ import { buildTrie, descend, type Phrase, type PhraseTrie } from './phrase-trie.
 
 const LEXICON = { ...CHAT_WORDS, ...LIVE_WORDS, ...EXACT_WORDS, ...RESPONSE_WORDS }
 
-export type Cue = keyof typeof LEXICON
-export const CUES = Object.keys(LEXICON) as Cue[]
+export type LexicalFeature = keyof typeof LEXICON
+export const LEXICAL_FEATURES = Object.keys(LEXICON) as LexicalFeature[]
 
-const MORE: Partial<Record<Cue, string>> = MANY_WORDS
-/** Each phrase's mark is its cue's place in `CUES`. */
-export const PHRASES: readonly Phrase[] = CUES.flatMap((cue, mark) =>
-  phrases(`${LEXICON[cue]}|${MORE[cue] ?? ''}`, mark),
+const MORE: Partial<Record<LexicalFeature, string>> = MANY_WORDS
+/** Each phrase's mark is its cue's place in `LEXICAL_FEATURES`. */
+export const PHRASES: readonly Phrase[] = LEXICAL_FEATURES.flatMap((lexicalFeature, mark) =>
+  phrases(`${LEXICON[lexicalFeature]}|${MORE[lexicalFeature] ?? ''}`, mark),
 )
 export const LEXICON_TRIE = buildTrie(PHRASES)
 
 /** Adds to `counts` (one cell per mark of `trie`) what `text.slice(start, end)` holds; `order` gets each mark when it is met. */
-export function countCues(
+export function countLexicalFeatures(
   trie: PhraseTrie,
   text: string,
   start: number,
@@ -51,10 +51,10 @@ function walk(trie: PhraseTrie, text: string, from: number, end: number, counts:
   }
 }
 
-function add(cues: readonly number[], counts: Uint16Array, order?: number[]): void {
-  for (const cue of cues) {
-    counts[cue] = (counts[cue] ?? 0) + 1
-    order?.push(cue)
+function add(lexicalFeatures: readonly number[], counts: Uint16Array, order?: number[]): void {
+  for (const lexicalFeature of lexicalFeatures) {
+    counts[lexicalFeature] = (counts[lexicalFeature] ?? 0) + 1
+    order?.push(lexicalFeature)
   }
 }
 

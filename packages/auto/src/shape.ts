@@ -3,7 +3,7 @@
  * quotations. Every trait is a number from 0 to 1.
  */
 
-import { EXAM_NAMES, writeExam } from './exam.ts'
+import { EVALUATION_SET_NAMES, writeEvaluationSet } from './exam.ts'
 import type { Span } from './split-text.ts'
 
 const LENGTH_STEPS = [6, 12, 20, 35, 60, 100, 180, 320, 600, 1_100, 1_900]
@@ -84,7 +84,7 @@ export const SHAPE_NAMES = [
   'startsLower',
   'askThenText',
   'textThenAsk',
-  ...EXAM_NAMES,
+  ...EVALUATION_SET_NAMES,
 ]
 
 /** Writes one value per name of `SHAPE_NAMES` into `into`, from `at` on. */
@@ -118,7 +118,7 @@ export function writeShape(raw: string, spans: readonly Span[], length: number, 
   const paragraphs = raw.split('\n').filter((line) => line.trim() !== '')
   put(isAsk(paragraphs[0]) && isMaterial(paragraphs[1]) ? 1 : 0)
   put(isAsk(paragraphs.at(-1)) && isMaterial(paragraphs.at(-2)) ? 1 : 0)
-  writeExam(raw, weight, into, cell)
+  writeEvaluationSet(raw, weight, into, cell)
 }
 
 function isAsk(paragraph = ''): boolean {

@@ -12,7 +12,7 @@ import type {
 } from '@gateway/contracts/config'
 import type { ChatMessage } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
-import { chooseAuto, type Lean } from '@gateway/auto/choose-auto'
+import { chooseAuto, type CostPreference } from '@gateway/auto/choose-auto'
 import { learnLanes, type LearntLanes } from '@gateway/auto/own-lanes'
 import { isRetired, planIncludes } from '@gateway/contracts/models'
 
@@ -41,7 +41,7 @@ export function chooseLane(
   const { laneId: wantedId, ...why } = chooseAuto(
     messages,
     lanes.map((lane) => lane.id),
-    { lean: leanOf(plan, lanes), own: ownLanes(model) },
+    { costPreference: costPreferenceOf(plan, lanes), own: ownLanes(model) },
   )
   if (model.shadow !== undefined) {
     const answering = lanes.find(({ id }) => id === model.shadow) ?? lanes[0]
@@ -53,7 +53,7 @@ export function chooseLane(
 
 const SHADOW_REASON = 'shadow'
 
-function leanOf({ autoTakes }: PlanConfig, lanes: readonly ServedModelConfig[]): Lean | undefined {
+function costPreferenceOf({ autoTakes }: PlanConfig, lanes: readonly ServedModelConfig[]): CostPreference | undefined {
   if (!autoTakes) return undefined
   return { towards: autoTakes, multiplierOf: (id) => lanes.find((lane) => lane.id === id)?.multiplier ?? 1 }
 }
