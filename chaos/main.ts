@@ -12,7 +12,7 @@ import { readOptions, USAGE } from './options.ts'
 import { reportOf } from './report/table.ts'
 import { runChaos, type ChaosRun } from './run-chaos.ts'
 
-const BREACHES_SHOWN = 20
+const VIOLATIONS_SHOWN = 20
 
 let folder = ''
 // Ended from outside, it still puts away what it has opened.
@@ -48,10 +48,10 @@ async function leaveEvidence({ facts, judgement }: ChaosRun): Promise<void> {
   for (const { promise, breaches } of judgement.verdicts) {
     if (breaches.length === 0) continue
     console.error(`\nBROKEN: ${promise}`)
-    for (const { requests, what } of breaches.slice(0, BREACHES_SHOWN)) {
+    for (const { requests, what } of breaches.slice(0, VIOLATIONS_SHOWN)) {
       console.error(`  ${what}${requests.length > 0 ? ` (${requests.slice(0, 5).join(', ')})` : ''}`)
     }
-    if (breaches.length > BREACHES_SHOWN) console.error(`  and ${breaches.length - BREACHES_SHOWN} more`)
+    if (breaches.length > VIOLATIONS_SHOWN) console.error(`  and ${breaches.length - VIOLATIONS_SHOWN} more`)
   }
   console.error(`\nThe evidence lies in ${folder}`)
 }

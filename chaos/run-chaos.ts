@@ -6,10 +6,10 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openClientLog } from './clients/client-log.ts'
 import { openClients } from './clients/client.ts'
-import { strikeAll } from './faults/strike.ts'
+import { injectAll } from './faults/strike.ts'
 import { collectFacts, comeToRest } from './judge/collect-facts.ts'
 import type { Facts } from './judge/facts.ts'
-import { judge, type Judgement } from './judge/judge.ts'
+import { judge, type CheckResult } from './judge/judge.ts'
 import { startLoad } from './load.ts'
 import type { ChaosOptions } from './options.ts'
 import { expectedMsOf, planFaults, type PlannedFault, spread } from './plan/faults.ts'
@@ -21,7 +21,7 @@ import { openStage } from './stage/open-stage.ts'
 
 export interface ChaosRun {
   facts: Facts
-  judgement: Judgement
+  judgement: CheckResult
   tookMs: number
 }
 
@@ -53,7 +53,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   say(`${requests} requests, one every ${intervalMs.toFixed(0)} ms; ${faults.length} faults; seed ${seed}`)
   const load = startLoad(clients, { seed, requests, intervalMs, ways })
   const [struck] = await Promise.all([
-    strikeAll(stage, clients, load, faults, say),
+    injectAll(stage, clients, load, faults, say),
     sabotage && sabotageHalfway(stage.cluster.servers.redis.url, () => load.reached(requests / 2), sabotage),
   ])
   await load.over

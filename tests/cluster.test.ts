@@ -94,7 +94,7 @@ describe('struck under load, what comes back has lost nothing and doubled nothin
       load.outcomes.filter((outcome) => outcome.url === url && outcome.completed && outcome.endedAtMs > atMs).length
     for (const url of gateway.urls) await expect.poll(() => servedSince(url, 0), SOON).toBeGreaterThan(10)
 
-    await strike(cluster, victim, signal)
+    await injection(cluster, victim, signal)
     const backAtMs = Date.now()
     for (const url of gateway.urls) await expect.poll(() => servedSince(url, backAtMs), SOON).toBeGreaterThan(10)
     await load.stop()
@@ -113,7 +113,7 @@ const SOON = { timeout: 60_000, interval: 100 }
 const FROZEN_MS = 5_000
 
 /** Resolves when the victim is back: thawed after {@link FROZEN_MS}, or started again by the cluster itself. */
-async function strike(cluster: Cluster, victim: string, signal: Blow['signal']): Promise<void> {
+async function injection(cluster: Cluster, victim: string, signal: Blow['signal']): Promise<void> {
   const isServer = victim === 'nats' || victim === 'redis' || victim === 'postgres'
   const struck = isServer ? cluster.servers[victim] : cluster.process(victim)
   const { pid } = struck

@@ -3,7 +3,7 @@
  */
 
 /** What a fault may have to say for itself. */
-export interface Consequence {
+export interface Outcome {
   /** Requests whose only report was destroyed. */
   destroyed?: string[]
   victim?: string | null

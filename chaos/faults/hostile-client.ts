@@ -13,7 +13,7 @@ import type { Clients } from '../clients/client.ts'
 import type { FaultAction, Poison } from '../plan/faults.ts'
 import { BACKENDS } from '../plan/places.ts'
 import type { Stage } from '../stage/open-stage.ts'
-import type { Consequence } from './consequence.ts'
+import type { Outcome } from './consequence.ts'
 
 const AT_ONCE = 3
 const PAUSE_MS = 100
@@ -33,7 +33,7 @@ const BREAKS: Record<Poison, Fault> = {
 export async function poisoned(
   stage: Stage,
   { how, edge, forMs }: Extract<FaultAction, { kind: 'poison' }>,
-): Promise<Consequence> {
+): Promise<Outcome> {
   const faults = breakAll(stage, { asks: POISON_WORDS, ...BREAKS[how] })
   const ejected = new Set<string>()
   const untilMs = Date.now() + forMs
@@ -56,7 +56,7 @@ export async function refusedBodies(
   stage: Stage,
   clients: Clients,
   { edge, forMs }: Extract<FaultAction, { kind: 'refused-bodies' }>,
-): Promise<Consequence> {
+): Promise<Outcome> {
   const part = { type: 'text', text: 'Say: nothing. '.repeat(6) }
   const messages = Array.from({ length: ITEMS }, () => ({ role: 'user', content: [part, part, part] }))
   // A team pays by allowance, which this model is not in.
@@ -95,7 +95,7 @@ const MOST_EVENTS = 300
 export async function answeredWithoutEnd(
   stage: Stage,
   { edge, forMs }: Extract<FaultAction, { kind: 'endless' }>,
-): Promise<Consequence> {
+): Promise<Outcome> {
   const faults = breakAll(stage, ENDLESS)
   let mostEvents = 0
   const answers = await askAgain(stage, edge, Date.now() + forMs, askWithoutEnd, (events) => {

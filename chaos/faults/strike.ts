@@ -6,7 +6,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clients } from '../clients/client.ts'
-import type { Struck } from '../judge/facts.ts'
+import type { Injected } from '../judge/facts.ts'
 import type { Load } from '../load.ts'
 import { describeFault, touchesRedis } from '../plan/describe-fault.ts'
 import type { FaultAction, PlannedFault } from '../plan/faults.ts'
@@ -15,7 +15,7 @@ import type { Losing } from '../network/network-links.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
-import type { Consequence } from './consequence.ts'
+import type { Outcome } from './consequence.ts'
 import { failedOver, isolated, late, split, unheard } from './fail-over.ts'
 import { flooded } from './flood.ts'
 import { answeredWithoutEnd, poisoned, refusedBodies } from './hostile-client.ts'
@@ -28,24 +28,24 @@ import { repeated } from './usage-reports.ts'
 const HEALS_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 100
 
-export async function strikeAll(
+export async function injectAll(
   stage: Stage,
   clients: Clients,
   load: Load,
   faults: readonly PlannedFault[],
   say: (line: string) => void,
-): Promise<Struck[]> {
-  const all: Struck[] = []
+): Promise<Injected[]> {
+  const all: Injected[] = []
   for (const [index, fault] of faults.entries()) {
     load.allow(fault.afterRequests)
     await load.reached(fault.afterRequests)
-    const struckAtMs = Date.now()
+    const injectedAtMs = Date.now()
     load.allow(faults[index + 1]?.afterRequests ?? Infinity)
-    const { destroyed = [], victim = null, note = '', ...proof } = await strike(stage, clients, fault)
+    const { destroyed = [], victim = null, note = '', ...proof } = await injection(stage, clients, fault)
     const healedAtMs = await healed(stage, clients, fault)
-    all.push({ fault, struckAtMs, healedAtMs, destroyed, victim, ...proof, note })
+    all.push({ fault, injectedAtMs, healedAtMs, destroyed, victim, ...proof, note })
     const took =
-      healedAtMs === null ? 'DID NOT HEAL' : `healed after ${((healedAtMs - struckAtMs) / 1_000).toFixed(1)} s`
+      healedAtMs === null ? 'DID NOT HEAL' : `healed after ${((healedAtMs - injectedAtMs) / 1_000).toFixed(1)} s`
     const what = describeFault(fault) + (note && ` (${note})`)
     say(`${fault.number}/${faults.length} at request ${load.sent}: ${what}: ${took}`)
   }
@@ -53,7 +53,7 @@ export async function strikeAll(
   return all
 }
 
-async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Promise<Consequence> {
+async function injection(stage: Stage, clients: Clients, fault: PlannedFault): Promise<Outcome> {
   switch (fault.kind) {
     case 'stream-wiped': {
       const destroyed = await wiped(stage, fault.number)
@@ -94,12 +94,12 @@ async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Prom
       await diskFull(stage, fault.forMs)
       return {}
     default:
-      await strikeOne(stage, fault)
+      await injectOne(stage, fault)
       return {}
   }
 }
 
-async function strikeOne(
+async function injectOne(
   stage: Stage,
   fault: Exclude<
     FaultAction,

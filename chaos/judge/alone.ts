@@ -4,8 +4,8 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
-import { placesStruck, touchesRedis } from '../plan/describe-fault.ts'
-import type { Facts, Struck } from './facts.ts'
+import { placesInjected, touchesRedis } from '../plan/describe-fault.ts'
+import type { Facts, Injected } from './facts.ts'
 
 /** How long an edge that has found the store away may go on alone before it says so again. */
 const ALONE_MS = 1_500
@@ -22,11 +22,11 @@ export function wasItsEdgeAlone({ alone }: Facts, { edge, sentAtMs, endedAtMs }:
 export function countStarved({ alone, struck }: Facts): number {
   const around = struck.filter(({ fault }) => touchesRedis(fault))
   const isExplained = (atMs: number) =>
-    around.some(({ struckAtMs, healedAtMs }) => atMs >= struckAtMs && atMs <= (healedAtMs ?? Infinity) + ALONE_MS)
+    around.some(({ injectedAtMs, healedAtMs }) => atMs >= injectedAtMs && atMs <= (healedAtMs ?? Infinity) + ALONE_MS)
   return alone.filter(({ atMs }) => !isExplained(atMs)).length
 }
 
 /** Whether it takes away those whom an edge asks while it decides by itself. */
-export function takesFactsAway(strike: Pick<Struck, 'fault' | 'victim'>): boolean {
-  return placesStruck(strike).some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
+export function takesFactsAway(injection: Pick<Injected, 'fault' | 'victim'>): boolean {
+  return placesInjected(injection).some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
-import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
+import type { Violation, Call, Facts, LedgerRow, Verdict } from './facts.ts'
 import { lossesOf } from './losses.ts'
 import { callOf, wasDestroyed } from './metered-once.ts'
 
@@ -21,7 +21,7 @@ export function judgeRepeating(facts: Facts): Verdict {
     checked: clients.size,
     breaches: [...clients].flatMap(([id, attempts]) => {
       const requests = [id, ...attempts.map(({ requestId }) => requestId ?? '?')]
-      return faultsIn(facts, attempts, calls.get(id) ?? [], rows).map((what): Breach => ({ requests, what }))
+      return faultsIn(facts, attempts, calls.get(id) ?? [], rows).map((what): Violation => ({ requests, what }))
     }),
   }
 }

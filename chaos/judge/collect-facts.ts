@@ -12,14 +12,22 @@ import { connectBroker } from '@gateway/testing/ask-jetstream'
 import type { ClientLog } from '../clients/client-log.ts'
 import { requestIn } from '../clients/question.ts'
 import type { Stage } from '../stage/open-stage.ts'
-import { type Backlog, type Call, type Facts, type LedgerRow, NAMELESS, type StoreFact, type Struck } from './facts.ts'
+import {
+  type Backlog,
+  type Call,
+  type Facts,
+  type LedgerRow,
+  NAMELESS,
+  type StoreFact,
+  type Injected,
+} from './facts.ts'
 import type { WindowFact } from './facts.ts'
 import { findLeftovers } from './totals.ts'
 
 const LOOK_EVERY_MS = 500
 
 /** Resolves when nothing is pending any more, or after a time. */
-export async function comeToRest(stage: Stage, struck: readonly Struck[], withinMs: number): Promise<void> {
+export async function comeToRest(stage: Stage, struck: readonly Injected[], withinMs: number): Promise<void> {
   const deadlineMs = Date.now() + withinMs
   while (findLeftovers({ ...(await readState(stage)), struck }).length > 0) {
     if (Date.now() > deadlineMs) return
@@ -27,7 +35,7 @@ export async function comeToRest(stage: Stage, struck: readonly Struck[], within
   }
 }
 
-export async function collectFacts(stage: Stage, log: ClientLog, struck: readonly Struck[]): Promise<Facts> {
+export async function collectFacts(stage: Stage, log: ClientLog, struck: readonly Injected[]): Promise<Facts> {
   const { alone } = stage.logs
   const promotionsAtMs = stage.network?.servers?.redis.promotionsAtMs ?? []
   return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, struck, alone, promotionsAtMs }

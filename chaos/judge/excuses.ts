@@ -6,25 +6,25 @@ import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
 import { endsOf, type LinkName, serverAt } from '../plan/places.ts'
 import { takesFactsAway } from './alone.ts'
-import type { Struck } from './facts.ts'
+import type { Injected } from './facts.ts'
 
 /** An edge that is gone takes its own clients' connections with it. */
 const GONE = ['unreachable', 'cut']
 /** New work is refused: it cannot be metered, or nobody can say whether it may run. */
 export const UNMETERED = '503 SERVICE_UNAVAILABLE'
 
-export function isExcused(seen: Seen, strike: Pick<Struck, 'fault' | 'victim'>): boolean {
-  const { fault, victim } = strike
+export function isAllowed(seen: Seen, injection: Pick<Injected, 'fault' | 'victim'>): boolean {
+  const { fault, victim } = injection
   // A rotation or revocation that cannot hold everywhere is not confirmed: its owner asks again.
   if (seen.kind === 'rotate' || seen.kind === 'revoke') return true
   // A dead key that the store has forgotten is refused all the same, by one who cannot say why.
-  if (seen.keyState === 'dead' && takesFactsAway(strike) && seen.problem === UNMETERED) return true
+  if (seen.keyState === 'dead' && takesFactsAway(injection) && seen.problem === UNMETERED) return true
   const edge = `edge-${seen.edge + 1}`
-  const problems = fault.kind === 'failpoint' ? excusedByDeath(victim ?? 'nobody', edge) : excusedBy(fault, edge, seen)
+  const problems = fault.kind === 'failpoint' ? allowedByDeath(victim ?? 'nobody', edge) : allowedBy(fault, edge, seen)
   return problems.includes(seen.problem!)
 }
 
-function excusedByDeath(victim: string, edge: string): string[] {
+function allowedByDeath(victim: string, edge: string): string[] {
   if (victim === edge) return GONE
   // It takes those streams that had shown content, and they are told so.
   if (victim.startsWith('router')) return ['error event']
@@ -32,14 +32,14 @@ function excusedByDeath(victim: string, edge: string): string[] {
   return victim === 'nats' ? [UNMETERED] : []
 }
 
-function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: string, seen: Seen): string[] {
+function allowedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: string, seen: Seen): string[] {
   switch (fault.kind) {
     case 'kill':
     case 'kill-claimed':
     case 'lose-machine':
-      return excusedByDeath(fault.victim, edge)
+      return allowedByDeath(fault.victim, edge)
     case 'kill-two':
-      return [...fault.victims.flatMap((victim) => excusedByDeath(victim, edge)), UNMETERED]
+      return [...fault.victims.flatMap((victim) => allowedByDeath(victim, edge)), UNMETERED]
     case 'freeze':
       // After three seconds of its silence its routers stop what they run for it.
       if (fault.victim === edge || fault.victim.startsWith('router')) return ['error event']
@@ -56,7 +56,7 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     case 'slow':
     case 'one-way':
     case 'lossy':
-      return excusedByLink(fault, edge, seen)
+      return allowedByLink(fault, edge, seen)
     case 'isolate':
       if (fault.victim.startsWith('router')) return ['error event']
       return fault.victim === edge || serverAt(fault.victim) === 'nats' ? [UNMETERED, 'error event'] : []
@@ -92,7 +92,7 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
   }
 }
 
-function excusedByLink(fault: FaultAction & { link: LinkName }, edge: string, seen: Seen): string[] {
+function allowedByLink(fault: FaultAction & { link: LinkName }, edge: string, seen: Seen): string[] {
   const [from, to] = endsOf(fault.link)
   if (to === edge && fault.kind === 'cut') return GONE
   if (fault.kind === 'slow') return []

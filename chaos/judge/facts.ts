@@ -17,16 +17,16 @@ export interface Facts {
   store: readonly StoreFact[]
   backlog: Backlog
   owners: readonly { name: string; kind: OwnerKind; account: string }[]
-  struck: readonly Struck[]
+  struck: readonly Injected[]
   /** When an edge found the admission store away and decided by itself. */
   alone: readonly Alone[]
   /** When Redis' Sentinels or its cluster promoted a replica, by its own word. */
   promotionsAtMs: readonly number[]
 }
 
-export interface Struck {
+export interface Injected {
   fault: FaultAction & { number: number }
-  struckAtMs: number
+  injectedAtMs: number
   /** Null: not in time. */
   healedAtMs: number | null
   /** Requests whose reports were destroyed before metering is known to have consumed them. */
@@ -110,7 +110,7 @@ export interface Backlog {
   rejected: number
 }
 
-export interface Breach {
+export interface Violation {
   /** Client's names of the requests concerned, or the gateway's where no client knows them. */
   requests: string[]
   what: string
@@ -120,5 +120,5 @@ export interface Verdict {
   promise: string
   /** How many things were looked at. */
   checked: number
-  breaches: Breach[]
+  breaches: Violation[]
 }

@@ -5,14 +5,14 @@
 
 import type { Seen } from '../clients/seen.ts'
 import { takesFactsAway, wasItsEdgeAlone } from './alone.ts'
-import { isExcused, UNMETERED } from './excuses.ts'
-import type { Facts, Struck, Verdict } from './facts.ts'
+import { isAllowed, UNMETERED } from './excuses.ts'
+import type { Facts, Injected, Verdict } from './facts.ts'
 
 export interface Failure {
   seen: Seen
   problem: string
   /** The fault that excuses it. */
-  excusedBy: Struck | null
+  allowedBy: Injected | null
   /** Not by itself: its edge had found Redis too slow as well, because the machine was busy. */
   isStarved: boolean
 }
@@ -25,7 +25,7 @@ export function findFailures(facts: Facts): Failure[] {
   return facts.seen
     .filter((seen) => seen.problem !== null && !isRight(seen, kinds.get(seen.owner)))
     .filter((seen) => !isShedByLastRelease(seen, facts.struck))
-    .map((seen) => ({ seen, problem: seen.problem!, ...excuseFor(seen, facts) }))
+    .map((seen) => ({ seen, problem: seen.problem!, ...allowanceFor(seen, facts) }))
 }
 
 export function judgeFailures(facts: Facts, failures: Failure[]): Verdict {
@@ -33,7 +33,7 @@ export function judgeFailures(facts: Facts, failures: Failure[]): Verdict {
     promise: 'no avoidable failure reaches a client',
     checked: facts.seen.length,
     breaches: failures
-      .filter(({ excusedBy }) => excusedBy === null)
+      .filter(({ allowedBy }) => allowedBy === null)
       .map(({ seen, problem }) => ({
         requests: [`${seen.id} ${seen.requestId}`],
         what: `${seen.kind} of ${seen.model} at edge-${seen.edge + 1}: ${problem}: ${seen.detail.slice(0, 200)}`,
@@ -53,27 +53,27 @@ function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: st
 }
 
 /** The edge of release 0.1.0 refuses the few requests that it has when others starve its machine. */
-function isShedByLastRelease(seen: Seen, struck: readonly Struck[]): boolean {
+function isShedByLastRelease(seen: Seen, struck: readonly Injected[]): boolean {
   if (seen.problem !== UNMETERED || !seen.detail.includes('The gateway is overloaded')) return false
-  const switches = struck.flatMap(({ fault, struckAtMs, healedAtMs }) =>
-    fault.kind === 'switch' ? [{ ...fault, struckAtMs, healedAtMs: healedAtMs ?? Infinity }] : [],
+  const switches = struck.flatMap(({ fault, injectedAtMs, healedAtMs }) =>
+    fault.kind === 'switch' ? [{ ...fault, injectedAtMs, healedAtMs: healedAtMs ?? Infinity }] : [],
   )
   // A run with switches begins on the last release.
   if (switches.length === 0) return false
   const ofItsEdge = switches.filter(({ processes }) => processes.includes(`edge-${seen.edge + 1}`))
-  const last = ofItsEdge.findLast(({ struckAtMs }) => struckAtMs <= seen.endedAtMs)
+  const last = ofItsEdge.findLast(({ injectedAtMs }) => injectedAtMs <= seen.endedAtMs)
   return last?.to !== 'present' || last.healedAtMs > seen.sentAtMs
 }
 
-function excuseFor(seen: Seen, facts: Facts): Pick<Failure, 'excusedBy' | 'isStarved'> {
+function allowanceFor(seen: Seen, facts: Facts): Pick<Failure, 'allowedBy' | 'isStarved'> {
   const around = facts.struck.filter(
-    ({ struckAtMs, healedAtMs }) =>
-      seen.endedAtMs >= struckAtMs && seen.sentAtMs <= (healedAtMs ?? Infinity) + AFTERMATH_MS,
+    ({ injectedAtMs, healedAtMs }) =>
+      seen.endedAtMs >= injectedAtMs && seen.sentAtMs <= (healedAtMs ?? Infinity) + AFTERMATH_MS,
   )
-  const excusedBy = around.find((strike) => isExcused(seen, strike))
-  if (excusedBy) return { excusedBy, isStarved: false }
+  const allowedBy = around.find((injection) => isAllowed(seen, injection))
+  if (allowedBy) return { allowedBy, isStarved: false }
   // Redis too slow and keys dead are two faults at once, as in `kill-two`.
   const isAlone = seen.problem === UNMETERED && wasItsEdgeAlone(facts, seen)
   const second = isAlone ? around.find(takesFactsAway) : undefined
-  return { excusedBy: second ?? null, isStarved: second !== undefined }
+  return { allowedBy: second ?? null, isStarved: second !== undefined }
 }

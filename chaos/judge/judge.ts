@@ -14,13 +14,13 @@ import { judgeTokensPerMinute } from './tokens-per-minute.ts'
 import { judgeTotals } from './totals.ts'
 import { MAX_LAG_SECONDS } from '../plan/places.ts'
 
-export interface Judgement {
+export interface CheckResult {
   verdicts: Verdict[]
   failures: Failure[]
   isKept: boolean
 }
 
-export function judge(facts: Facts): Judgement {
+export function judge(facts: Facts): CheckResult {
   const failures = findFailures(facts)
   const verdicts = [
     ...judgeMetering(facts),

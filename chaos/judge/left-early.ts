@@ -7,8 +7,8 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
-import { placesStruck } from '../plan/describe-fault.ts'
-import type { Breach, Call, Facts, LedgerRow, Struck, Verdict } from './facts.ts'
+import { placesInjected } from '../plan/describe-fault.ts'
+import type { Violation, Call, Facts, LedgerRow, Injected, Verdict } from './facts.ts'
 
 /** A call that ran for less and said nothing may have met its end on its way. */
 const SURELY_ACCEPTED_AFTER_MS = 500
@@ -35,19 +35,20 @@ function isAccepted({ hasAnswered, startedAtMs, endedAtMs }: Call): boolean {
   return hasAnswered || (endedAtMs ?? Infinity) - startedAtMs > SURELY_ACCEPTED_AFTER_MS
 }
 
-function judgeLeaver({ struck }: Facts, seen: Seen, call: Call, [row]: LedgerRow[]): Breach[] {
-  const breach = (what: string): Breach[] => [{ requests: [`${seen.id} ${call.requestId}`], what }]
+function judgeLeaver({ struck }: Facts, seen: Seen, call: Call, [row]: LedgerRow[]): Violation[] {
+  const violation = (what: string): Violation[] => [{ requests: [`${seen.id} ${call.requestId}`], what }]
   if (!row) {
-    const isExcused = struck.some((strike) => mayTakeReporter(seen, strike))
-    return isExcused ? [] : breach(`its client left, ${call.backend} had accepted it, and it has no row`)
+    const isAllowed = struck.some((injection) => mayTakeReporter(seen, injection))
+    return isAllowed ? [] : violation(`its client left, ${call.backend} had accepted it, and it has no row`)
   }
-  if (row.promptTokens === 0) return breach('its client left, and its row has no prompt')
+  if (row.promptTokens === 0) return violation('its client left, and its row has no prompt')
   if (row.completionTokens >= seen.words) return []
-  return breach(`its client was shown ${seen.words} words and its row has ${row.completionTokens} tokens`)
+  return violation(`its client was shown ${seen.words} words and its row has ${row.completionTokens} tokens`)
 }
 
-function mayTakeReporter({ edge, sentAtMs, endedAtMs }: Seen, strike: Struck): boolean {
-  const isAround = strike.struckAtMs < endedAtMs + REPORTED_WITHIN_MS && (strike.healedAtMs ?? Infinity) > sentAtMs
+function mayTakeReporter({ edge, sentAtMs, endedAtMs }: Seen, injection: Injected): boolean {
+  const isAround =
+    injection.injectedAtMs < endedAtMs + REPORTED_WITHIN_MS && (injection.healedAtMs ?? Infinity) > sentAtMs
   const reporters = ['router-1', 'router-2', `edge-${edge + 1}`, 'nats']
-  return isAround && placesStruck(strike).some((place) => reporters.includes(place))
+  return isAround && placesInjected(injection).some((place) => reporters.includes(place))
 }

@@ -15,7 +15,7 @@ import type { Seen } from '../clients/seen.ts'
 import { SMALL_WORDS, THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
 import { rateOf } from '../stage/config.ts'
 import { wasAnyAlone } from './alone.ts'
-import type { Breach, Facts, LedgerRow, Verdict } from './facts.ts'
+import type { Violation, Facts, LedgerRow, Verdict } from './facts.ts'
 import { lossesOfRates } from './losses.ts'
 
 const MINUTE_MS = 60_000
@@ -49,7 +49,7 @@ export function judgeLimits(facts: Facts): Verdict[] {
   ]
 }
 
-function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
+function judgeRate(owner: string, admitted: Seen[], facts: Facts): Violation[] {
   const byHead = admitted.toSorted((a, b) => a.headAtMs! - b.headAtMs!)
   for (const last of byHead) {
     const fromMs = last.headAtMs! - MINUTE_MS
@@ -71,15 +71,15 @@ export function timesTheLimit(facts: Facts, fromMs: number, toMs: number): numbe
 
 /** A clock of PostgreSQL that was behind may have dated the row too early. */
 function withLatestTime(row: LedgerRow, { struck }: Facts): LedgerRow {
-  const behindByMs = struck.flatMap(({ fault, struckAtMs, healedAtMs }) => {
+  const behindByMs = struck.flatMap(({ fault, injectedAtMs, healedAtMs }) => {
     if (fault.kind !== 'clock' || fault.victim !== 'postgres') return []
     const byRightClockMs = row.recordedAtMs - fault.byMs
-    return byRightClockMs >= struckAtMs && byRightClockMs <= (healedAtMs ?? Infinity) ? [-fault.byMs] : []
+    return byRightClockMs >= injectedAtMs && byRightClockMs <= (healedAtMs ?? Infinity) ? [-fault.byMs] : []
   })
   return { ...row, recordedAtMs: row.recordedAtMs + Math.max(0, ...behindByMs) }
 }
 
-function judgeAllowance(owner: string, rows: readonly LedgerRow[], forgotten: number): Breach[] {
+function judgeAllowance(owner: string, rows: readonly LedgerRow[], forgotten: number): Violation[] {
   const { perCompletionToken } = rateOf('chat-one', 'tokens')
   const spent = rows.reduce((sum, { charge }) => sum + charge, 0)
   const bound = (THIMBLE_TOKENS + (1 + forgotten) * WORST_TOKENS) * perCompletionToken
@@ -101,7 +101,7 @@ function countForgotten(facts: Facts, name: string, rows: readonly LedgerRow[]):
 }
 
 /** Nobody is admitted to what the ledger knew to be used up. */
-function judgeAloneAllowance(owner: string, admitted: readonly Seen[], rows: readonly LedgerRow[]): Breach[] {
+function judgeAloneAllowance(owner: string, admitted: readonly Seen[], rows: readonly LedgerRow[]): Violation[] {
   const { perCompletionToken } = rateOf('chat-one', 'tokens')
   return admitted.flatMap(({ id, requestId, sentAtMs }) => {
     const known = rows.filter(({ recordedAtMs }) => recordedAtMs < sentAtMs - TOTAL_AGE_MS)

@@ -16,7 +16,7 @@ const AROUND_PROMOTION_MS = 10_000
 export function lossesOf({ struck, promotionsAtMs }: Facts): Loss[] {
   const byFaults = struck
     .filter(({ fault }) => losesRedisData(fault))
-    .map(({ struckAtMs, healedAtMs }) => ({ fromMs: struckAtMs, toMs: healedAtMs ?? Infinity }))
+    .map(({ injectedAtMs, healedAtMs }) => ({ fromMs: injectedAtMs, toMs: healedAtMs ?? Infinity }))
   // Each of these faults explains one promotion.
   const explained = new Set(
     byFaults.map(({ fromMs, toMs }) => promotionsAtMs.find((atMs) => atMs >= fromMs && atMs <= toMs)),
@@ -31,6 +31,6 @@ export function lossesOf({ struck, promotionsAtMs }: Facts): Loss[] {
 export function lossesOfRates(facts: Facts): Loss[] {
   const shifts = facts.struck
     .filter(({ fault }) => shiftsRedisTime(fault))
-    .map(({ struckAtMs, healedAtMs }) => ({ fromMs: struckAtMs, toMs: healedAtMs ?? Infinity }))
+    .map(({ injectedAtMs, healedAtMs }) => ({ fromMs: injectedAtMs, toMs: healedAtMs ?? Infinity }))
   return [...lossesOf(facts), ...shifts]
 }

@@ -8,7 +8,7 @@ import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
 import { endsOf } from '../plan/places.ts'
 import { placeOf, rateOf } from '../stage/config.ts'
-import { type Breach, type Call, type Facts, type LedgerRow, NAMELESS, type Verdict } from './facts.ts'
+import { type Violation, type Call, type Facts, type LedgerRow, NAMELESS, type Verdict } from './facts.ts'
 
 /** A text that was broken off is counted with a tokenizer other than the backend's. */
 const ESTIMATE_SLACK_TOKENS = 8
@@ -45,31 +45,31 @@ function isCompleteResponse(seen: Seen): boolean {
   return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke' && seen.kind !== 'repeating'
 }
 
-function checkComplete({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Breach[] {
-  const breach = (what: string): Breach[] => [{ requests: [`${seen.id} ${seen.requestId}`], what }]
+function checkComplete({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Violation[] {
+  const violation = (what: string): Violation[] => [{ requests: [`${seen.id} ${seen.requestId}`], what }]
   const [row] = rows
-  if (!row) return breach('lost: it has no row')
-  if (rows.length > 1) return breach(`${rows.length} rows`)
+  if (!row) return violation('lost: it has no row')
+  if (rows.length > 1) return violation(`${rows.length} rows`)
   if (row.reporter !== 'edge' || row.outcome !== 'completed' || !row.delivered) {
-    return breach(`its row says ${row.outcome}, by the ${row.reporter}${row.delivered ? '' : ', not delivered'}`)
+    return violation(`its row says ${row.outcome}, by the ${row.reporter}${row.delivered ? '' : ', not delivered'}`)
   }
   const call = callOf(seen, row, calls.get(row.requestId) ?? [])
-  if (!call) return breach(`${row.backend} knows nothing of the answer ${seen.responseIds.join(', ')}`)
+  if (!call) return violation(`${row.backend} knows nothing of the answer ${seen.responseIds.join(', ')}`)
   const counted = call.usage
-  if (!counted) return breach(`${row.backend} told no usage`)
+  if (!counted) return violation(`${row.backend} told no usage`)
   // A backend that was cut off after its last content, or not heard any more, never told: then the router counts.
   if (row.estimated && (call.outcome !== 'completed' || wasUnheard(struck, seen, row.backend))) return []
-  if (!isSame(counted, row)) return breach(`its row has ${tokensOf(row)}, the backend's log ${tokensOf(counted)}`)
+  if (!isSame(counted, row)) return violation(`its row has ${tokensOf(row)}, the backend's log ${tokensOf(counted)}`)
   if (seen.usage && !isSame(seen.usage, row))
-    return breach(`its row has ${tokensOf(row)}, it was told ${tokensOf(seen.usage)}`)
+    return violation(`its row has ${tokensOf(row)}, it was told ${tokensOf(seen.usage)}`)
   return []
 }
 
 /** Nothing came from the backend for a time while the answer ran. */
 function wasUnheard(struck: Facts['struck'], { sentAtMs, endedAtMs }: Seen, backend: string): boolean {
   return struck.some(
-    ({ fault, struckAtMs, healedAtMs }) =>
-      silences(fault, backend) && struckAtMs < endedAtMs && (healedAtMs ?? Infinity) > sentAtMs,
+    ({ fault, injectedAtMs, healedAtMs }) =>
+      silences(fault, backend) && injectedAtMs < endedAtMs && (healedAtMs ?? Infinity) > sentAtMs,
   )
 }
 
@@ -88,23 +88,23 @@ export function callOf(seen: Seen, row: LedgerRow, calls: Call[]): Call | undefi
 
 const isCompleted = ({ outcome }: Call) => outcome === 'completed'
 
-function judgeRow(row: LedgerRow, calls: Call[]): Breach[] {
-  const breach = (what: string): Breach[] => [{ requests: [`${calls[0]?.id ?? '?'} ${row.requestId}`], what }]
+function judgeRow(row: LedgerRow, calls: Call[]): Violation[] {
+  const violation = (what: string): Violation[] => [{ requests: [`${calls[0]?.id ?? '?'} ${row.requestId}`], what }]
   const asked = calls.filter(({ backend }) => backend === row.backend)
-  if (asked.length === 0) return breach(`it says ${row.backend}, which was never asked`)
+  if (asked.length === 0) return violation(`it says ${row.backend}, which was never asked`)
   const rate = rateOf(row.lane, row.unit)
   const charge = Math.round(row.promptTokens * rate.perPromptToken + row.completionTokens * rate.perCompletionToken)
   const charged = row.voidedBy === null ? row.charge : row.voidedCharge
-  if (charged !== charge) return breach(`it charges ${charged} for ${tokensOf(row)}, which cost ${charge}`)
-  if (row.voidedBy !== null && row.charge !== 0) return breach(`it is void and charges ${row.charge}`)
+  if (charged !== charge) return violation(`it charges ${charged} for ${tokensOf(row)}, which cost ${charge}`)
+  if (row.voidedBy !== null && row.charge !== 0) return violation(`it is void and charges ${row.charge}`)
   const slack = row.estimated ? ESTIMATE_SLACK_TOKENS : 0
   const most = Math.max(...asked.map(({ usage }) => usage?.completionTokens ?? 0)) + slack
-  if (row.completionTokens > most) return breach(`it has ${tokensOf(row)}, the backend made ${most} at the most`)
+  if (row.completionTokens > most) return violation(`it has ${tokensOf(row)}, the backend made ${most} at the most`)
   return []
 }
 
 /** But for those that repeat under a key of their own, clients here never ask twice: two rows for one of them are one too many. */
-function findDoubles(facts: Facts, calls: Map<string, Call[]>): Breach[] {
+function findDoubles(facts: Facts, calls: Map<string, Call[]>): Violation[] {
   const nameOf = (requestId: string) => {
     const id = calls.get(requestId)?.[0]?.id
     // A hostile client asks the same again and again, and bears no name.

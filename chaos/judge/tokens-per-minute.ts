@@ -7,7 +7,7 @@
 
 import { capFor } from '../clients/question.ts'
 import { GUSHER_TOKENS_PER_MINUTE, SMALL_WORDS } from '../plan/owners.ts'
-import type { Breach, Facts, Verdict } from './facts.ts'
+import type { Violation, Facts, Verdict } from './facts.ts'
 import { timesTheLimit } from './limits.ts'
 
 const MINUTE_MS = 60_000
@@ -25,7 +25,7 @@ export function judgeTokensPerMinute(facts: Facts): Verdict {
   return {
     promise: 'no more tokens in any 60 seconds than the bucket lets pass, however an answer ends',
     checked: spent.length,
-    breaches: spent.flatMap(({ atMs }): Breach[] => {
+    breaches: spent.flatMap(({ atMs }): Violation[] => {
       const within = spent.filter((other) => other.atMs > atMs - MINUTE_MS && other.atMs <= atMs)
       const tokens = within.reduce((sum, one) => sum + one.tokens, 0)
       const most = 2 * GUSHER_TOKENS_PER_MINUTE * timesTheLimit(facts, atMs - MINUTE_MS, atMs) + BEYOND_TOKENS

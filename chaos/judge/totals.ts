@@ -6,7 +6,7 @@
  * the limit, until the month is over.
  */
 
-import type { Breach, Facts, StoreFact, Verdict } from './facts.ts'
+import type { Violation, Facts, StoreFact, Verdict } from './facts.ts'
 
 export function judgeTotals(facts: Facts): Verdict[] {
   const { windows, store, owners } = facts
@@ -41,7 +41,7 @@ export function judgeTotals(facts: Facts): Verdict[] {
 }
 
 /** What stands between the gateway and its rest. */
-export function findLeftovers(facts: Pick<Facts, 'windows' | 'store' | 'backlog' | 'struck'>): Breach[] {
+export function findLeftovers(facts: Pick<Facts, 'windows' | 'store' | 'backlog' | 'struck'>): Violation[] {
   const totals = totalsOf(facts)
   const behind = facts.store.filter((fact) => differs(fact, totals))
   return [...findPending(facts, []), ...behind.map(({ account }) => ({ requests: [], what: `${account} is behind` }))]
@@ -50,7 +50,7 @@ export function findLeftovers(facts: Pick<Facts, 'windows' | 'store' | 'backlog'
 function findPending(
   { store, backlog, struck }: Pick<Facts, 'store' | 'backlog' | 'struck'>,
   owners: Facts['owners'],
-): Breach[] {
+): Violation[] {
   const destroyed = new Set(struck.flatMap((fault) => fault.destroyed))
   const isLeftOver = (record: string) => !record.includes(' ended ') || !destroyed.has(record.split(' ')[0]!)
   const pending = store.flatMap(({ account, records, running, leases }) => {

@@ -4,7 +4,7 @@
 
 import { countStarved } from '../judge/alone.ts'
 import type { Facts } from '../judge/facts.ts'
-import type { Judgement } from '../judge/judge.ts'
+import type { CheckResult } from '../judge/judge.ts'
 import { groupOf } from '../plan/describe-fault.ts'
 
 export function tableOf(header: string[], rows: (string | number)[][]): string {
@@ -12,7 +12,7 @@ export function tableOf(header: string[], rows: (string | number)[][]): string {
   return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-export function reportOf(facts: Facts, { verdicts, failures }: Judgement): string {
+export function reportOf(facts: Facts, { verdicts, failures }: CheckResult): string {
   return [
     tableOf(
       ['promise', 'checked', 'broken'],
@@ -24,19 +24,19 @@ export function reportOf(facts: Facts, { verdicts, failures }: Judgement): strin
   ].join('\n\n')
 }
 
-function faultTable({ struck }: Facts, failures: Judgement['failures']): string {
+function faultTable({ struck }: Facts, failures: CheckResult['failures']): string {
   const groups = Map.groupBy(struck, ({ fault }) => groupOf(fault))
   const rows = [...groups]
     .sort(([a], [b]) => a.localeCompare(b))
     .map(([name, of]) => {
       const numbers = new Set(of.map(({ fault }) => fault.number))
-      const excused = failures.filter(({ excusedBy }) => excusedBy && numbers.has(excusedBy.fault.number))
-      const healing = of.map(({ struckAtMs, healedAtMs }) => (healedAtMs ?? Infinity) - struckAtMs)
+      const allowed = failures.filter(({ allowedBy }) => allowedBy && numbers.has(allowedBy.fault.number))
+      const healing = of.map(({ injectedAtMs, healedAtMs }) => (healedAtMs ?? Infinity) - injectedAtMs)
       return [
         name,
         of.length,
         `${(Math.max(...healing) / 1_000).toFixed(1)} s`,
-        countBy(excused.map(({ problem, isStarved }) => problem + (isStarved ? ' (and Redis too slow)' : ''))),
+        countBy(allowed.map(({ problem, isStarved }) => problem + (isStarved ? ' (and Redis too slow)' : ''))),
       ]
     })
   return tableOf(['fault', 'times', 'healed within', 'what it excused at clients'], rows)

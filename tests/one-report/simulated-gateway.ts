@@ -168,7 +168,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       },
       reports: openUsageReports(publisher, logger, () => {}),
       responseMemory: new ResponseMemory(64 * 1024 * 1024),
-      shedder: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
+      subscriptions: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       draining: false,
       expired: false,
       runs: new InFlightList(),

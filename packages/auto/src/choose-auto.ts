@@ -61,7 +61,7 @@ export function chooseAuto(
   return confidence === undefined ? { laneId, reason } : { laneId, reason, confidence }
 }
 
-interface Judgement {
+interface CheckResult {
   lane: Lane
   reason: string
   confidence?: number
@@ -70,10 +70,10 @@ interface Judgement {
 }
 
 function preferenceOn(
-  judgement: Judgement,
+  judgement: CheckResult,
   laneIds: readonly string[],
   { towards, multiplierOf }: CostPreference,
-): Judgement {
+): CheckResult {
   const { lane, shares, confidence = 1 } = judgement
   if (!shares) return judgement
   const sign = towards === 'cheapest' ? 1 : -1
@@ -87,7 +87,7 @@ function preferenceOn(
   return { lane: pick, reason: COST_PREFERENCE_REASONS[towards], confidence: shares[LANES.indexOf(pick)] ?? 0 }
 }
 
-function judge(messages: ChatMessage[]): Judgement {
+function judge(messages: ChatMessage[]): CheckResult {
   const turns = readTurns(messages)
   const { last, before, lastLength } = turns
   if (last.trim() === '') return { lane: 'nova', reason: NO_TEXT_REASON }

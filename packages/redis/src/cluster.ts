@@ -87,8 +87,8 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
         owners[slot] = way.node
       }
       // Facts that were read in the life of another node are asked for anew.
-      const isAnotherLife = way?.kind === 'moved' && call.expectedEpoch !== undefined
-      if (!way || isAnotherLife) throw error
+      const isAnotherIncarnation = way?.kind === 'moved' && call.expectedEpoch !== undefined
+      if (!way || isAnotherIncarnation) throw error
       if (way.kind === 'nobody' || performance.now() > untilMs) {
         markInTrouble(slot)
         throw error

@@ -160,7 +160,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     const doubted = session
     if (!doubted || asking) return
     deadlines.sent()
-    asking = readLife(client)
+    asking = readIncarnation(client)
       .then(
         (life) => {
           if (session === doubted && life.epoch !== doubted.epoch) session = life
@@ -240,13 +240,13 @@ function pauseMs(attempt: number): number {
 
 /** Reads which life this is and makes the scripts known to it. */
 async function openSession(client: Redis, scripts: readonly Script[]): Promise<Session> {
-  const life = await readLife(client)
+  const life = await readIncarnation(client)
   await Promise.all(scripts.map((script) => client.script('LOAD', script.source)))
   return life
 }
 
 /** Rejects where the server is no primary. */
-async function readLife(client: Redis): Promise<Session> {
+async function readIncarnation(client: Redis): Promise<Session> {
   const [server, replication] = await Promise.all([client.info('server'), client.info('replication')])
   const role = field(replication, 'role')
   if (role !== 'master') throw new Error(`the server is a ${role}, not a primary`)

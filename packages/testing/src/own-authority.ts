@@ -22,7 +22,7 @@ const ECDSA_SHA256 = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02]
 const COMMON_NAME = [0x55, 0x04, 0x03]
 const ALTERNATIVE_NAMES = [0x55, 0x1d, 0x11]
 const BASIC_CONSTRAINTS = [0x55, 0x1d, 0x13]
-const LIFE_MS = 3_600_000
+const LIFETIME_MS = 3_600_000
 
 const THIS_MACHINE = [der(DNS_NAME, Buffer.from('localhost')), der(IP_ADDRESS, [127, 0, 0, 1])]
 
@@ -39,7 +39,7 @@ export function createOwnAuthority(host?: string): OwnAuthority {
     der(INTEGER, [1]),
     algorithm,
     name,
-    der(SEQUENCE, time(nowMs - LIFE_MS), time(nowMs + LIFE_MS)),
+    der(SEQUENCE, time(nowMs - LIFETIME_MS), time(nowMs + LIFETIME_MS)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(EXTENSIONS, der(SEQUENCE, extension(ALTERNATIVE_NAMES, names), extension(BASIC_CONSTRAINTS, isAuthority))),

@@ -81,7 +81,7 @@ interface Report {
 }
 
 /** A request as the test knows it. */
-interface Life {
+interface Incarnation {
   requestId: string
   usual: number
   /** Nobody renews it and nobody ends it any more. */
@@ -170,14 +170,14 @@ async function play(stage: Stage, steps: readonly Step[]): Promise<void> {
   clock.nowMs = IN_WINDOW_MS
   const { account, admit, name } = await newAccount(stage, TOKENS_PER_MINUTE)
   expect((await admit('ballast', BALLAST, 3_600_000)).kind).toBe('allow')
-  const lives: Life[] = []
+  const lives: Incarnation[] = []
   const queue: UsageEvent[] = []
 
-  const report = (life: Life, reporter: 'edge' | 'router', generated: number) => {
+  const report = (life: Incarnation, reporter: 'edge' | 'router', generated: number) => {
     const outcome = reporter === 'edge' ? ('completed' as const) : ('client_gone' as const)
     queue.push({ ...usageEvent({ account, reporter, outcome, tokens: generated }), requestId: life.requestId })
   }
-  const finish = async (life: Life, generated: number) => {
+  const finish = async (life: Incarnation, generated: number) => {
     // What the ledger has told is not changed by an end that comes later.
     life.finished ??= generated
     const { requestId } = life
@@ -193,7 +193,7 @@ async function play(stage: Stage, steps: readonly Step[]): Promise<void> {
       tokens: event.usage.promptTokens + event.usage.completionTokens,
     })
   }
-  const end = async (life: Life, how: (typeof ends)[number], first: number, second: number) => {
+  const end = async (life: Incarnation, how: (typeof ends)[number], first: number, second: number) => {
     life.isOver = true
     switch (how) {
       case 'answered':

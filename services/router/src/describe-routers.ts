@@ -22,7 +22,7 @@ export interface DescribedRouter {
   bus: Bus
   logger: Logger
   metrics: Metrics
-  router: Pick<RouterContext, 'fleet' | 'places' | 'runs' | 'draining'>
+  router: Pick<RouterContext, 'backendRegistry' | 'places' | 'runs' | 'draining'>
   configRevision(): string
   /** How many routers live, this one among them. */
   alive(): number

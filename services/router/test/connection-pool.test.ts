@@ -87,7 +87,7 @@ function arrivals() {
 test('a call takes the connection that became free last', async () => {
   const arrived = arrivals()
   const server = await openServer(arrived.add)
-  const pool = openPool(server.origin, { most: 10, lifeMs: A_DAY_MS })
+  const pool = openPool(server.origin, { most: 10, lifetimeMs: A_DAY_MS })
   const calls: Call[] = []
   const held: Arrival[] = []
   for (const path of ['/a', '/b', '/c']) {
@@ -111,7 +111,7 @@ test('a call takes the connection that became free last', async () => {
 test('calls beyond the most connections wait for one, in their order', async () => {
   const arrived = arrivals()
   const server = await openServer(arrived.add)
-  const pool = openPool(server.origin, { most: 2, lifeMs: A_DAY_MS })
+  const pool = openPool(server.origin, { most: 2, lifetimeMs: A_DAY_MS })
   const calls = ['/a', '/b', '/c', '/d'].map((path) => call(pool, path))
   const first = [await arrived.next(), await arrived.next()].toSorted((a, b) => (a.path < b.path ? -1 : 1))
   expect(first.map(({ path }) => path)).toEqual(['/a', '/b'])
@@ -133,7 +133,7 @@ test('calls beyond the most connections wait for one, in their order', async () 
 
 test('a call that cannot be sent leaves its connection to the next one', async () => {
   const server = await openServer(({ response }) => response.end('done'))
-  const pool = openPool(server.origin, { most: 1, lifeMs: A_DAY_MS })
+  const pool = openPool(server.origin, { most: 1, lifetimeMs: A_DAY_MS })
   expect(await call(pool, '/a', { 'x-broken': 'a\nb' }).outcome).toBe('failed')
   expect(await call(pool, '/b').outcome).toBe('done')
   await pool.close()
@@ -145,7 +145,7 @@ test('a backend that refuses connections fails each call, also those that wait',
   const { port } = server.address() as AddressInfo
   server.close()
   await once(server, 'close')
-  const pool = openPool(`http://127.0.0.1:${port}`, { most: 2, lifeMs: A_DAY_MS })
+  const pool = openPool(`http://127.0.0.1:${port}`, { most: 2, lifetimeMs: A_DAY_MS })
   const calls = Array.from({ length: 7 }, (_, index) => call(pool, `/${index}`))
   expect(await Promise.all(calls.map(({ outcome }) => outcome))).toEqual(Array(7).fill('failed'))
   await pool.close()
@@ -164,7 +164,7 @@ test('each call has one outcome, whatever connections do, and no more are open t
       fc.array(step, { minLength: 1, maxLength: 40 }),
       fc.integer({ min: 1, max: 5 }),
       fc.constantFrom(0, 5, A_DAY_MS),
-      async (steps, most, lifeMs) => {
+      async (steps, most, lifetimeMs) => {
         const server = await openServer(({ path, socket, response }) => {
           const { answer, afterMs } = steps[Number(path.slice(1))]!
           if (answer === 'cut at once') return void socket.resetAndDestroy()
@@ -175,7 +175,7 @@ test('each call has one outcome, whatever connections do, and no more are open t
             else if (answer !== 'left') response.end('done')
           }, afterMs)
         })
-        const pool = openPool(server.origin, { most, lifeMs })
+        const pool = openPool(server.origin, { most, lifetimeMs })
         const outcomes: Promise<string>[] = []
         for (const [index, { answer, afterMs, pauseMs }] of steps.entries()) {
           const { outcome, controller } = call(pool, `/${index}`)
@@ -192,7 +192,7 @@ test('each call has one outcome, whatever connections do, and no more are open t
         }
         await pool.close()
         // An old connection ends its call beside the one that takes its place.
-        if (lifeMs === A_DAY_MS) expect(server.most).toBeLessThanOrEqual(most + closingAtOnce(steps))
+        if (lifetimeMs === A_DAY_MS) expect(server.most).toBeLessThanOrEqual(most + closingAtOnce(steps))
       },
     ),
     { numRuns: 60 },

@@ -10,7 +10,7 @@ import { openBackend } from '../src/clients/backend.ts'
 import { openConnections } from '../src/clients/connections.ts'
 import { closing } from './open.ts'
 
-const LIFE_MS = 100
+const LIFETIME_MS = 100
 
 test('calls move to new connections in time, and those under way are not broken off', async () => {
   const connections = new Set<Socket>()
@@ -26,7 +26,7 @@ test('calls move to new connections in time, and those under way are not broken 
   const client = openBackend(
     config,
     {},
-    openConnections(config, () => null, LIFE_MS),
+    openConnections(config, () => null, LIFETIME_MS),
   )
   closing({
     async [Symbol.asyncDispose]() {

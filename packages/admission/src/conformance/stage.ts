@@ -107,7 +107,7 @@ export function waitOf(answer: AdmitDecision): number {
 }
 
 export function quotaStatusOf(answer: AdmitDecision) {
-  if (!('standing' in answer)) throw new Error(`no standing in ${JSON.stringify(answer)}`)
+  if (!('quotaStatus' in answer)) throw new Error(`no standing in ${JSON.stringify(answer)}`)
   return answer.quotaStatus
 }
 

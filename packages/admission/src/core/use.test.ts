@@ -19,7 +19,7 @@ import {
 const NOW_MS = Date.UTC(2026, 10, 30, 12)
 
 /** A life of random requests: what the sums say, and the records they are the sums of. */
-interface Life {
+interface Incarnation {
   use: Use
   records: Map<string, RequestRecord>
 }
@@ -36,7 +36,10 @@ const event = fc.oneof(
   fc.tuple(fc.constant('turn' as const), id, amount, window),
 )
 
-function happen({ use, records }: Life, [what, requestId, value, of]: [string, string, number, string]): Life {
+function happen(
+  { use, records }: Incarnation,
+  [what, requestId, value, of]: [string, string, number, string],
+): Incarnation {
   const record = records.get(requestId)
   if (what === 'turn') {
     const kept = [...records].filter(([, each]) => each.state !== 'ended' || each.window === of)
@@ -54,7 +57,7 @@ function happen({ use, records }: Life, [what, requestId, value, of]: [string, s
     const begun: RunningRecord = { state: 'running', window: use.window, amount: value, tokens: 0, lapsesAtMs }
     return { use: withRecord(use, begun), records: records.set(requestId, begun) }
   }
-  const remain = (after: Remains): Life => {
+  const remain = (after: Remains): Incarnation => {
     if (after.record) records.set(requestId, after.record)
     else records.delete(requestId)
     return { use: after.use, records }
@@ -74,7 +77,7 @@ function happen({ use, records }: Life, [what, requestId, value, of]: [string, s
 test("what is pending is always the sum of the window's records, whatever happens", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60, size: 'max' }), (events) => {
-      let life: Life = { use: unused(NOW_MS), records: new Map() }
+      let life: Incarnation = { use: unused(NOW_MS), records: new Map() }
       for (const each of events) {
         life = happen(life, each)
         const { use, records } = life

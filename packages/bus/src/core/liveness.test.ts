@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   connectionChanged,
   createLiveness,
-  heardOurselves,
+  sawOurselves,
   isLost,
   isRecovering,
   tick,
@@ -15,7 +15,7 @@ const timing = { lostAfterMs: 3_000, graceMs: 3_000, outageMs: 30_000, tickMs: 2
 function livenessAt(nowMs: number): Liveness {
   const liveness = createLiveness(timing, nowMs - 250)
   tick(liveness, nowMs)
-  heardOurselves(liveness, nowMs)
+  sawOurselves(liveness, nowMs)
   return liveness
 }
 
@@ -30,17 +30,17 @@ describe('a silent peer', () => {
     connectionChanged(liveness, false, 10_000)
     expect(isLost(liveness, 9_000, 25_000)).toBe(false)
     connectionChanged(liveness, true, 25_000)
-    heardOurselves(liveness, 26_400)
-    heardOurselves(liveness, 27_400)
+    sawOurselves(liveness, 26_400)
+    sawOurselves(liveness, 27_400)
     expect([isLost(liveness, 9_000, 27_999), isLost(liveness, 9_000, 28_000)]).toEqual([false, true])
   })
 
   it('is not lost while our own heartbeats do not come back either, nor for three seconds after', () => {
     const liveness = livenessAt(10_000)
     expect(isLost(liveness, 9_000, 20_000)).toBe(false)
-    heardOurselves(liveness, 20_000)
-    heardOurselves(liveness, 21_400)
-    heardOurselves(liveness, 22_800)
+    sawOurselves(liveness, 20_000)
+    sawOurselves(liveness, 21_400)
+    sawOurselves(liveness, 22_800)
     expect([isLost(liveness, 9_000, 22_999), isLost(liveness, 9_000, 23_000)]).toEqual([false, true])
   })
 
@@ -55,7 +55,7 @@ describe('a silent peer', () => {
     const liveness = livenessAt(250)
     expect(tick(liveness, 900)).toBe(0)
     expect(tick(liveness, 20_900)).toBe(19_750)
-    liveness.heardOurselvesAtMs = 23_900
+    liveness.sawOurselvesAtMs = 23_900
     expect([isLost(liveness, 900, 23_899), isLost(liveness, 900, 23_900)]).toEqual([false, true])
   })
 })

@@ -23,7 +23,7 @@ export interface Liveness {
   /** We send ourselves a heartbeat, too; one that is this late says that nobody can be heard. */
   readonly deafAfterMs: number
   connected: boolean
-  heardOurselvesAtMs: number
+  sawOurselvesAtMs: number
   /** Silence is not judged before this time. */
   judgeFromMs: number
   /** Until then peers are still reconnecting after an outage that we shared. */
@@ -36,7 +36,7 @@ export function createLiveness(timing: LivenessTiming, nowMs: number): Liveness 
     timing,
     deafAfterMs: 1.5 * timing.heartbeatMs,
     connected: true,
-    heardOurselvesAtMs: nowMs,
+    sawOurselvesAtMs: nowMs,
     judgeFromMs: 0,
     recoveringUntilMs: 0,
     tickedAtMs: nowMs,
@@ -49,19 +49,19 @@ export function connectionChanged(liveness: Liveness, connected: boolean, nowMs:
 }
 
 /** Our own heartbeat came back to us. */
-export function heardOurselves(liveness: Liveness, nowMs: number): void {
+export function sawOurselves(liveness: Liveness, nowMs: number): void {
   if (isDeaf(liveness, nowMs)) startRecovery(liveness, nowMs)
-  liveness.heardOurselvesAtMs = nowMs
+  liveness.sawOurselvesAtMs = nowMs
 }
 
 function startRecovery(liveness: Liveness, nowMs: number): void {
-  liveness.heardOurselvesAtMs = nowMs
+  liveness.sawOurselvesAtMs = nowMs
   liveness.judgeFromMs = nowMs + liveness.timing.graceMs
   liveness.recoveringUntilMs = nowMs + liveness.timing.graceMs
 }
 
 function isDeaf(liveness: Liveness, nowMs: number): boolean {
-  return !liveness.connected || nowMs - liveness.heardOurselvesAtMs > liveness.deafAfterMs
+  return !liveness.connected || nowMs - liveness.sawOurselvesAtMs > liveness.deafAfterMs
 }
 
 /** To be called every `tickMs`. Returns for how long this process stood still, 0 when it did not. */
@@ -73,9 +73,9 @@ export function tick(liveness: Liveness, nowMs: number): number {
   return stoodStillMs
 }
 
-export function isLost(liveness: Liveness, lastHeardAtMs: number, nowMs: number): boolean {
-  if (isDeaf(liveness, nowMs)) return nowMs - liveness.heardOurselvesAtMs > liveness.timing.outageMs
-  return nowMs >= liveness.judgeFromMs && nowMs - lastHeardAtMs > liveness.timing.lostAfterMs
+export function isLost(liveness: Liveness, lastSeenAtMs: number, nowMs: number): boolean {
+  if (isDeaf(liveness, nowMs)) return nowMs - liveness.sawOurselvesAtMs > liveness.timing.outageMs
+  return nowMs >= liveness.judgeFromMs && nowMs - lastSeenAtMs > liveness.timing.lostAfterMs
 }
 
 /** A missing responder may only not have reconnected yet. */

@@ -6,7 +6,7 @@
  * whether anybody can be heard at all.
  */
 
-import { connectionChanged, heardOurselves, isLost, tick } from '../core/liveness.ts'
+import { connectionChanged, sawOurselves, isLost, tick } from '../core/liveness.ts'
 import {
   decodeFrames,
   frameKind,
@@ -63,7 +63,7 @@ export function openPeers(context: StreamContext, inbox: Inbox): Peers {
       counters.messagesReceived++
       try {
         const peer = get(senderOf(message))
-        peer.lastHeardAtMs = now()
+        peer.lastSeenAtMs = now()
         decodeFrames(message, (kind, stream, n, bytes) => onFrame(peer, kind, stream, n, bytes))
       } catch (error) {
         counters.messagesMalformed++
@@ -82,7 +82,7 @@ export function openPeers(context: StreamContext, inbox: Inbox): Peers {
     }
   })
 
-  inbox.on('h', () => heardOurselves(liveness, now()))
+  inbox.on('h', () => sawOurselves(liveness, now()))
 
   const beat = (nowMs: number) => {
     beatAtMs = nowMs
@@ -92,10 +92,10 @@ export function openPeers(context: StreamContext, inbox: Inbox): Peers {
 
   const judge = (nowMs: number) => {
     for (const peer of peers.values()) {
-      if (peer.streams.size > 0 && isLost(liveness, peer.lastHeardAtMs, nowMs)) {
+      if (peer.streams.size > 0 && isLost(liveness, peer.lastSeenAtMs, nowMs)) {
         for (const stream of [...peer.streams]) stream.lost()
       }
-      if (peer.streams.size === 0 && nowMs - peer.lastHeardAtMs > tuning.lostAfterMs) peers.delete(peer.id)
+      if (peer.streams.size === 0 && nowMs - peer.lastSeenAtMs > tuning.lostAfterMs) peers.delete(peer.id)
     }
   }
 
@@ -144,7 +144,7 @@ export interface Waiting {
 export class Peer {
   readonly id: string
   readonly streams = new InFlightList<PeerStream>()
-  lastHeardAtMs: number
+  lastSeenAtMs: number
   readonly #context: StreamContext
   readonly #flight: SendWindow
   #outgoing: Frame[] = []
@@ -159,7 +159,7 @@ export class Peer {
     this.id = id
     this.#context = context
     this.#flight = createSendWindow(context.tuning.peerWindowBytes, context.tuning.markEveryBytes)
-    this.lastHeardAtMs = context.now()
+    this.lastSeenAtMs = context.now()
   }
 
   get hasRoom(): boolean {

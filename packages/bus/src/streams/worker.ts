@@ -58,7 +58,7 @@ export function openWorker(shared: StreamContext, peerOf: (id: string) => Peer):
       const key = `${job.callerId}.${job.stream}`
       if (streams.has(key)) return
       const peer = peerOf(job.callerId)
-      peer.lastHeardAtMs = context.now()
+      peer.lastSeenAtMs = context.now()
       stream = new WorkerStream(key, job, peer, context)
       handler(stream)
     } catch (error) {

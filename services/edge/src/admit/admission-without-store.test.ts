@@ -32,7 +32,7 @@ describe('while the admission store is away', () => {
   let losesResponses: boolean
   /** What is asked comes to the store when nobody waits for it any more. */
   let isLate: boolean
-  let heardLate: (() => Promise<unknown>)[]
+  let seenLate: (() => Promise<unknown>)[]
   let running: Reservation[]
   let shared: ReturnType<typeof openMemoryAdmission>
   let admission: EdgeAdmission
@@ -56,14 +56,14 @@ describe('while the admission store is away', () => {
       keys: [{ keyHash, version: 1, active: true }],
     })
     await shared.warm({ account, window, settled: 0, version: 0 })
-    heardLate = []
+    seenLate = []
     isLate = false
     const store = new Proxy(shared, {
       get: (target, name: keyof EdgeAdmission) => {
         if (name === 'partOf') return target.partOf
         if (isLate) {
           return (...args: [never, never]) => {
-            heardLate.push(() => target[name](...args))
+            seenLate.push(() => target[name](...args))
             return Promise.reject(new AdmissionUnavailableError('no answer'))
           }
         }
@@ -219,7 +219,7 @@ describe('while the admission store is away', () => {
     const end = () => admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
     const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: [{ requestId: 'a' }] })
     const hear = async () => {
-      for (const late of heardLate) await late()
+      for (const late of seenLate) await late()
     }
 
     beforeEach(() => void (isAway = false))
@@ -238,7 +238,7 @@ describe('while the admission store is away', () => {
       facts = { kind: 'active', plan: 'pro', overage: false, extra: 0 }
       expect(await kinds('a')).toEqual(['plan'])
       // What gave it back is lost for good.
-      heardLate.pop()
+      seenLate.pop()
       expect((await admission.admit(ask('a', { planHint: 'pro' }))).kind).toBe('allow')
       await end()
       await settle()

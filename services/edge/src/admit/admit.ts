@@ -38,7 +38,7 @@ export interface Admitted extends LaneChoice {
 /** What the edge offers to pay with: the lane and price that a plan leads to; none where the plan does not include it. */
 export interface Offer {
   plan: PlanConfig
-  chosen: Omit<Admitted, 'plan' | 'standing' | 'waitedMs'> | null
+  chosen: Omit<Admitted, 'plan' | 'quotaStatus' | 'waitedMs'> | null
 }
 
 /** PLAN, MISS and COLD once each, and one of them again where another edge was quicker. */

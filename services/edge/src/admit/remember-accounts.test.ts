@@ -22,7 +22,7 @@ type Refusal = Extract<AdmitDecision, { kind: 'deny'; retryAfterMs: number }>
 const NOW = { plan: 'free', overage: false, limit: 1_000 }
 
 function refusal(reason: Refusal['reason'], retryAfterMs: number): Refusal {
-  const quotaStatus = { plan: 'free', limit: 1_000 } as Refusal['standing']
+  const quotaStatus = { plan: 'free', limit: 1_000 } as Refusal['quotaStatus']
   return { kind: 'deny', reason, retryAfterMs, quotaStatus }
 }
 

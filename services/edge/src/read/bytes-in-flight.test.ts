@@ -21,7 +21,7 @@ function stage() {
 }
 
 /** One request, from its first byte to its last, as clients, keys and admission may have it. */
-interface Life {
+interface Incarnation {
   address: string
   account: string
   isGuest: boolean
@@ -39,7 +39,7 @@ interface Life {
   leavesAfter: number
 }
 
-const life: fc.Arbitrary<Life> = fc.record({
+const life: fc.Arbitrary<Incarnation> = fc.record({
   address: fc.constantFrom('10.0.0.1', '10.0.0.2'),
   account: fc.constantFrom('a', 'b'),
   isGuest: fc.boolean(),
@@ -55,7 +55,7 @@ const life: fc.Arbitrary<Life> = fc.record({
 })
 
 /** Its steps, so that many lives can be lived at once. Ends where it is refused. */
-async function* live(life: Life, hold: MemoryReservation): AsyncGenerator<void> {
+async function* live(life: Incarnation, hold: MemoryReservation): AsyncGenerator<void> {
   const proven = async () => {
     if (!life.keyLives) throw new Error('INVALID_KEY')
   }

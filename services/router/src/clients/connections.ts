@@ -30,18 +30,22 @@ export interface Connections {
  * A connection lives so long. Then the next call opens another, which may lead to another address of the same name: servers
  * that were added behind it get their part of the load, and those that were taken away none.
  */
-const LIFE_MS = 60_000
+const LIFETIME_MS = 60_000
 
-export function openConnections(config: BackendConfig, proxyFor: ProxyFor = () => null, lifeMs = LIFE_MS): Connections {
+export function openConnections(
+  config: BackendConfig,
+  proxyFor: ProxyFor = () => null,
+  lifetimeMs = LIFETIME_MS,
+): Connections {
   const { url, maxConcurrent, timeouts } = config
   const proxy = proxyFor(new URL(url))
   // One more for probes: a backend whose places are all taken is not dead.
   const most = maxConcurrent + 1
   if (proxy !== null) {
-    return connectionsThrough(proxy, config, { connections: most, pipelining: 1, clientTtl: lifeMs, ...UNTIMED })
+    return connectionsThrough(proxy, config, { connections: most, pipelining: 1, clientTtl: lifetimeMs, ...UNTIMED })
   }
   const connect = breakableConnector({ allowH2: false, timeout: timeouts.connectMs })
-  return openPool(new URL(url).origin, { most, lifeMs, connect, ...UNTIMED })
+  return openPool(new URL(url).origin, { most, lifetimeMs, connect, ...UNTIMED })
 }
 
 /** The exchange keeps time itself, to the millisecond and not while its reader is slow. */
@@ -68,7 +72,7 @@ interface PoolOptions extends Client.Options {
   /** At most so many at once. Further calls wait for one, in their order. */
   most: number
   /** A connection takes no call after so long. */
-  lifeMs: number
+  lifetimeMs: number
 }
 
 interface Connection {
@@ -79,7 +83,7 @@ interface Connection {
 
 type Call = Parameters<Connections['dispatch']>
 
-export function openPool(origin: string, { most, lifeMs, ...options }: PoolOptions): Connections {
+export function openPool(origin: string, { most, lifetimeMs, ...options }: PoolOptions): Connections {
   const kept = new Set<Connection>()
   /** Of those in `kept`; the last one was the last in use. */
   const free: Connection[] = []
@@ -107,7 +111,7 @@ export function openPool(origin: string, { most, lifeMs, ...options }: PoolOptio
   function take(): Connection | undefined {
     for (let last = free.pop(); last !== undefined; last = free.pop()) {
       last.isFree = false
-      if (performance.now() - last.openedAtMs <= lifeMs) return last
+      if (performance.now() - last.openedAtMs <= lifetimeMs) return last
       part(last)
     }
     return kept.size < most ? open() : undefined

@@ -33,7 +33,7 @@ const PIECE_BYTES = 256 * 1024
 export async function relayPlain(
   run: BoundJob,
   call: Call,
-  { tokens, responseMemory }: Pick<RouterContext, 'tokens' | 'answerMemory'>,
+  { tokens, responseMemory }: Pick<RouterContext, 'tokens' | 'responseMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
   const { target, exchange } = call

@@ -44,7 +44,7 @@ const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 export async function relayStream(
   run: BoundJob,
   call: Call,
-  { tokens, metrics, responseMemory }: Pick<RouterContext, 'tokens' | 'metrics' | 'answerMemory'>,
+  { tokens, metrics, responseMemory }: Pick<RouterContext, 'tokens' | 'metrics' | 'responseMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
   const { target, exchange } = call

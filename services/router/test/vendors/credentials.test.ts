@@ -37,10 +37,10 @@ function credentialOf(fields: object, environment: NodeJS.ProcessEnv = process.e
 }
 
 describe('a token', () => {
-  function issuer(lifeMs: number) {
+  function issuer(lifetimeMs: number) {
     let count = 0
     const ask = vi.fn<() => Promise<Token>>(async () => {
-      return { value: `token-${++count}-of-the-issuer`, expiresAtMs: Date.now() + lifeMs }
+      return { value: `token-${++count}-of-the-issuer`, expiresAtMs: Date.now() + lifetimeMs }
     })
     const credential = bearerTokens(ask)
     const call = async () => (await credential.authorize({ ...CALL, url: new URL('http://a/') }))['authorization']

@@ -31,7 +31,7 @@ const slowly =
     response.end()
   }
 
-async function heardFrom(vendor: Vendor, answer: Answer, includeUsage: boolean) {
+async function seenFrom(vendor: Vendor, answer: Answer, includeUsage: boolean) {
   const a = await backend(answer)
   const timeouts = { connectMs: 2_000, firstByteMs: 10_000, idleMs: IDLE_MS }
   const under = await router(
@@ -45,7 +45,7 @@ async function heardFrom(vendor: Vendor, answer: Answer, includeUsage: boolean) 
 
 describe.each(vendors)('%s', (vendor) => {
   test.each([true, false])('a stream is whole; the client asks for usage: %s', async (includeUsage) => {
-    const { job, heard } = await heardFrom(vendor, STAND_INS[vendor].answer, includeUsage)
+    const { job, heard } = await seenFrom(vendor, STAND_INS[vendor].answer, includeUsage)
     expect(heard).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop' })
     expect(job.end!.usage).toMatchObject({ promptTokens: 9, completionTokens: 3, estimated: false })
     expect(heard.usage).toEqual(includeUsage ? expect.objectContaining(COUNTED) : undefined)
@@ -65,13 +65,13 @@ const ofChat = vendors
   .map((vendor) => [vendor, STREAM_MANNERS[vendor]] as const)
 
 test.for(ofChat)('%s: a stream without [DONE] is whole after its finish', async ([vendor, manners]) => {
-  const { heard } = await heardFrom(vendor, slowly(streamOf(manners, true).slice(0, -1), null), true)
+  const { heard } = await seenFrom(vendor, slowly(streamOf(manners, true).slice(0, -1), null), true)
   expect(heard).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop', usage: COUNTED })
 })
 
 const withSigns = ofChat.filter(([, { sign }]) => sign !== null)
 test.for(withSigns)('%s: its signs of life keep a stream, and no client sees them', async ([vendor, manners]) => {
-  const { job, heard } = await heardFrom(vendor, slowly(streamOf(manners, true), manners.sign), true)
+  const { job, heard } = await seenFrom(vendor, slowly(streamOf(manners, true), manners.sign), true)
   expect(heard.text).toBe(TEXTS.join(''))
   expect(job.text()).not.toMatch(/^:/m)
 })
