@@ -18,7 +18,7 @@ export interface Clients {
   /** All that they were ever given. */
   readonly outcomes: readonly Outcome[]
   /** Asks before, while and after; then the ledger must be exact. */
-  during(strike: () => Promise<unknown>): Promise<readonly Outcome[]>
+  during(injection: () => Promise<unknown>): Promise<readonly Outcome[]>
   openStreams(url: string, options: Omit<LoadOptions, 'model'>): Streams
 }
 
@@ -36,11 +36,11 @@ export async function openClients({ gateway, issuer }: Addresses, databaseUrl: s
   return {
     key: developer.key,
     outcomes: all,
-    async during(strike) {
+    async during(injection) {
       const load = startLoad(address, [developer.key], { model: 'chat', clients: CLIENTS })
       try {
         await served(load.outcomes, ANSWERS_BESIDE)
-        await strike()
+        await injection()
         await served(load.outcomes, load.outcomes.length + ANSWERS_BESIDE)
       } finally {
         await load.stop()

@@ -60,7 +60,7 @@ interface Proof {
   prove(): Promise<string>
 }
 
-type UnderLoad = (title: string, strike: () => Promise<unknown>, problems?: readonly string[]) => Proof
+type UnderLoad = (title: string, injection: () => Promise<unknown>, problems?: readonly string[]) => Proof
 
 export async function tour(scene: Scene): Promise<void> {
   const { cluster, stage, only } = scene
@@ -81,9 +81,9 @@ export async function tour(scene: Scene): Promise<void> {
 /** In their order: some need what a former one did. */
 function proofs({ cluster, stage }: Scene, release: Release, clients: Clients): Proof[] {
   const { tools, images, machine } = cluster
-  const underLoad: UnderLoad = (title, strike, problems = []) => ({
+  const underLoad: UnderLoad = (title, injection, problems = []) => ({
     title,
-    prove: () => proveUnderLoad(clients, strike, problems),
+    prove: () => proveUnderLoad(clients, injection, problems),
   })
   const otherTag = images.otherTag
   return [
@@ -148,16 +148,16 @@ function scalingProofs({ tools }: Cluster, { measurers }: Machine, release: Rele
 
 async function proveUnderLoad(
   clients: Clients,
-  strike: () => Promise<unknown>,
+  injection: () => Promise<unknown>,
   problems: readonly string[],
 ): Promise<string> {
-  let struckAtMs = Date.now()
+  let injectedAtMs = Date.now()
   const outcomes = await clients.during(() => {
-    struckAtMs = Date.now()
-    return strike()
+    injectedAtMs = Date.now()
+    return injection()
   })
   return expectNoFailure(outcomes, ({ problem, startedAtMs }) => {
-    const isLate = problem === HUNG && startedAtMs > struckAtMs + FORGOTTEN_WITHIN_MS
+    const isLate = problem === HUNG && startedAtMs > injectedAtMs + FORGOTTEN_WITHIN_MS
     return problems.includes(problem!) && !isLate
   })
 }

@@ -7,7 +7,7 @@ import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { downloadModule, goProgram } from '../../engine/go-program.ts'
 import type { ClusterTools } from '../cluster-tools.ts'
-import { type ControlPlane, HOST_ADDRESS, type Places } from './control-plane.ts'
+import { type ControlPlane, HOST_ADDRESS, type ConcurrencyLimiter } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { execute } from './host.ts'
 import { serveApi, type ServedApi } from './host-service.ts'
@@ -45,7 +45,7 @@ export async function buildKeda(): Promise<KedaParts> {
 /** Resolves when autoscalers are answered. */
 export async function startKeda(
   { operator, adapter, definitions }: KedaParts,
-  { state, logs }: Places,
+  { state, logs }: ConcurrencyLimiter,
   { kubeconfig }: ControlPlane,
   tools: ClusterTools,
 ): Promise<AsyncDisposable> {

@@ -4,7 +4,7 @@
 
 import { join } from 'node:path'
 import type { ClusterTools } from '../cluster-tools.ts'
-import { type ControlPlane, HOST_ADDRESS, type Places } from './control-plane.ts'
+import { type ControlPlane, HOST_ADDRESS, type ConcurrencyLimiter } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { serveApi, type ServedApi } from './host-service.ts'
 
@@ -22,7 +22,7 @@ const API: ServedApi = {
 /** Resolves when it has measured the nodes. */
 export async function startMetricsServer(
   file: string,
-  { state, logs }: Places,
+  { state, logs }: ConcurrencyLimiter,
   { kubeconfig }: ControlPlane,
   tools: ClusterTools,
 ): Promise<AsyncDisposable> {

@@ -8,13 +8,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { controlGroup } from '../../engine/own-world.ts'
 import type { ClusterTools } from '../cluster-tools.ts'
-import { DNS_ADDRESS, type ControlPlane, type Places, POD_RANGE, SERVICE_RANGE } from './control-plane.ts'
+import { DNS_ADDRESS, type ControlPlane, type ConcurrencyLimiter, POD_RANGE, SERVICE_RANGE } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { execute, forwardPackets, type Host, runOn } from './host.ts'
 import { PAUSE_IMAGE } from './images.ts'
 import { linkCniPrograms, podNetwork, startFelix } from './policies-engine.ts'
 
-export interface NodeParts extends Places {
+export interface NodeParts extends ConcurrencyLimiter {
   host: Host
   policyEngine: string
   controlPlane: ControlPlane

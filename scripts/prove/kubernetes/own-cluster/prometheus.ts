@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { DEPLOY } from '../../../deploy/chart.ts'
 import { readManifests } from '../../../deploy/validate-manifests.ts'
 import type { ClusterTools } from '../cluster-tools.ts'
-import { HOST_ADDRESS, type Places } from './control-plane.ts'
+import { HOST_ADDRESS, type ConcurrencyLimiter } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { type HostService, hostService } from './host-service.ts'
 
@@ -40,7 +40,7 @@ interface Slice {
 
 export async function startPrometheus(
   file: string,
-  { state, logs }: Places,
+  { state, logs }: ConcurrencyLimiter,
   tools: ClusterTools,
   /** Of the gateway. */
   namespace: string,
@@ -57,7 +57,7 @@ export async function startPrometheus(
   )
   await writeFile(config, JSON.stringify({ scrape_configs: [scrapeConfig(monitor)] }))
   await using opening = new AsyncDisposableStack()
-  opening.use(await tellPods(() => findPods(tools, monitor, namespace)))
+  opening.use(await notifyPods(() => findPods(tools, monitor, namespace)))
   opening.use(
     await startDaemon({
       name: 'prometheus',
@@ -101,7 +101,7 @@ function scrapeConfig({ spec: { endpoints } }: Monitor): object {
 }
 
 /** Debian's Prometheus finds no pods by itself, so it asks here. */
-async function tellPods(find: () => Promise<object[]>): Promise<AsyncDisposable> {
+async function notifyPods(find: () => Promise<object[]>): Promise<AsyncDisposable> {
   const server = createServer((_request, response) => {
     find().then(
       (pods) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(pods)),
