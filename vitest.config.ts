@@ -17,14 +17,15 @@ const cores = availableParallelism()
 const atOnce = (files: number): number => (shared ? 1 : Math.min(8, files))
 
 /** These packages start servers, so their tests and the tests that import them are no units. */
-const startServers = /(?:@gateway|packages)\/(?:cluster|servers|stand-ins|testing)\b/
+const startServers = /(?:@gateway|packages|dev)\/(?:cluster|servers|stand-ins|testing)\b/
 
 /** A unit stands beside its source and starts no server; the conformance suites run on real servers. */
 const besideSources = [
-  '{packages,services}/*/src/**/*.test.ts',
-  'bench/{profile,report,soak}/**/*.test.ts',
-  'chaos/{judge,plan}/**/*.test.ts',
-  'scripts/{backends,licences,prose}/**/*.test.ts',
+  '{packages,services,dev}/*/src/**/*.test.ts',
+  'dev/bench/{profile,report,soak}/**/*.test.ts',
+  'dev/chaos/{checkers,plan}/**/*.test.ts',
+  'dev/proofs/backends/**/*.test.ts',
+  'scripts/{licences,prose}/**/*.test.ts',
   'scripts/*.test.ts',
 ]
 const units = globSync(besideSources, {
@@ -40,7 +41,7 @@ const alone = ['services/keys/src/flood.test.ts', 'tests/hostile-clients.test.ts
 
 export default defineConfig({
   test: {
-    globalSetup: 'packages/servers/src/shared-postgres.ts',
+    globalSetup: 'dev/servers/src/shared-postgres.ts',
     pool: 'forks',
     // Only a hang shows by these: files share the cores, on a machine that may have other work.
     testTimeout: 300_000,
@@ -66,7 +67,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           exclude: [...units, ...alone],
-          include: ['{packages,services}/*/{src,test}/**/*.test.ts', '{scripts,bench,chaos,training}/**/*.test.ts'],
+          include: ['{packages,services}/*/{src,test}/**/*.test.ts', '{dev,scripts,training}/**/*.test.ts'],
           maxWorkers: atOnce(cores + 1),
           sequence: { groupOrder: 1 },
         },

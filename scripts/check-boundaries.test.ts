@@ -12,8 +12,8 @@ const WORKSPACE: Record<string, string> = {
   'packages/pricing/src/charge.ts': `import { thing } from '@gateway/contracts/errors'\n`,
   'packages/bus/package.json': manifest('@gateway/bus', ['nats']),
   'packages/bus/src/port.ts': `import { connect } from 'nats'\nexport interface Bus {}\n`,
-  'packages/servers/package.json': manifest('@gateway/servers', []),
-  'packages/servers/src/start.ts': `import { spawn } from 'node:child_process'\n`,
+  'dev/servers/package.json': manifest('@gateway/servers', []),
+  'dev/servers/src/start.ts': `import { spawn } from 'node:child_process'\n`,
   'services/edge/package.json': manifest('@gateway/edge', ['@gateway/bus', '@gateway/contracts']),
   'services/edge/src/start.ts': `import { choose } from './core/choose.ts'\nimport '@gateway/bus/port'\n`,
   'services/edge/src/core/choose.ts': `import type { Bus } from '@gateway/bus/port'\nimport { thing } from '@gateway/contracts/errors'\n`,
@@ -69,8 +69,8 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
     'a package that imports a service',
     DOWNWARD,
     {
-      'packages/servers/package.json': manifest('@gateway/servers', ['@gateway/keys']),
-      'packages/servers/src/cluster.ts': `import { start } from '@gateway/keys/start'\n`,
+      'dev/servers/package.json': manifest('@gateway/servers', ['@gateway/keys']),
+      'dev/servers/src/cluster.ts': `import { start } from '@gateway/keys/start'\n`,
     },
   ],
   [
@@ -166,7 +166,7 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
     NO_CYCLE,
     {
       'packages/bus/package.json': manifest('@gateway/bus', ['nats', '@gateway/servers']),
-      'packages/servers/package.json': manifest('@gateway/servers', ['@gateway/bus']),
+      'dev/servers/package.json': manifest('@gateway/servers', ['@gateway/bus']),
     },
   ],
   ['a package that nobody declared', DECLARED, { 'services/keys/src/db.ts': `import pg from 'pg'\n` }],

@@ -10,10 +10,10 @@ import { readTree } from './boundaries/source-tree.ts'
 const ROOT = join(import.meta.dirname, '..')
 const SOURCES = [
   'package.json',
-  '{packages,services}/*/package.json',
+  '{packages,services,dev}/*/package.json',
   '{packages,services}/*/{src,test}/**/*.{ts,tsx,mts}',
 ]
-const ROOT_SOURCES = ['{tests,scripts,bench,chaos,training}/**/*.ts', 'vitest.config.ts']
+const ROOT_SOURCES = ['{tests,scripts,dev,training}/**/*.ts', 'vitest.config.ts']
 
 /** Every source file and manifest of the repository, by its path. */
 export function readRepository(): Map<string, string> {

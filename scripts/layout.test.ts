@@ -9,10 +9,10 @@ import { describe, expect, test } from 'vitest'
 const ROOT = join(import.meta.dirname, '..')
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-const modules = globSync('{packages,services}/*/package.json', { cwd: ROOT }).map((path) =>
+const modules = globSync('{packages,services,dev}/*/package.json', { cwd: ROOT }).map((path) =>
   path.replace('/package.json', ''),
 )
-const topFolders = ['tests', 'chaos', 'bench', 'deploy', 'docs', 'scripts', 'training']
+const topFolders = ['tests', 'dev', 'deploy', 'docs', 'scripts', 'training']
 const places = [...modules, ...topFolders]
 
 const layout =

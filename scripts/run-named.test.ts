@@ -7,7 +7,10 @@ const run = (script: string, ...args: string[]) =>
   promisify(execFile)(process.execPath, [join(import.meta.dirname, script), ...args])
 
 test.each([
-  ['prove/main.ts', 'usage: npm run prove <contract | backends | coding-tools | clients | compose | kubernetes>'],
+  [
+    '../dev/proofs/main.ts',
+    'usage: npm run prove <contract | backends | coding-tools | clients | compose | kubernetes>',
+  ],
   ['write.ts', 'usage: npm run write <deploy | schemas>'],
 ])('%s without a known name says which names there are', async (script, usage) => {
   for (const args of [[], ['constructor']])

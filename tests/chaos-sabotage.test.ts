@@ -7,9 +7,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { ChaosOptions } from '../chaos/options.ts'
-import { runChaos } from '../chaos/run-chaos.ts'
-import type { Sabotage } from '../chaos/sabotage/sabotages.ts'
+import type { ChaosOptions } from '../dev/chaos/options.ts'
+import { runChaos } from '../dev/chaos/run-chaos.ts'
+import type { Sabotage } from '../dev/chaos/sabotage/sabotages.ts'
 
 interface Case {
   sabotage: Sabotage

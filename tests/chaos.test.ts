@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { runChaos } from '../chaos/run-chaos.ts'
+import { runChaos } from '../dev/chaos/run-chaos.ts'
 
 const SEED = Number(process.env['CHAOS_SEED'] || 5)
 

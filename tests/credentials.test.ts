@@ -4,9 +4,9 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openAccountCache } from '../services/edge/src/admit/remember-accounts.ts'
-import { claimKey } from '../services/edge/src/credentials/authenticate.ts'
-import type { Route, Routes } from '../services/edge/src/listen/route.ts'
+import { openAccountCache } from '../services/edge/src/admission/account-cache.ts'
+import { claimKey } from '../services/edge/src/auth/authenticate.ts'
+import type { Route, Routes } from '../services/edge/src/http/route.ts'
 import { routes } from '../services/edge/src/routes.ts'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
 import { collectBearers, findWrongResponses, promiseCredentials } from './promises/credentials.ts'

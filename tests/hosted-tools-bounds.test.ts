@@ -8,9 +8,9 @@ import { planConfig, servedModelConfig, poolConfig, type GatewayConfig } from '@
 import { hostedEntryOf, hostedTools } from '@gateway/contracts/hosted-tools'
 import { chargeFor } from '../packages/pricing/src/charge.ts'
 import { expect, test } from 'vitest'
-import { makeOffer } from '../services/edge/src/admit/admit.ts'
-import { messages } from '../services/edge/src/read/messages.ts'
-import { responses } from '../services/edge/src/read/responses.ts'
+import { makeOffer } from '../services/edge/src/admission/admit.ts'
+import { messages } from '../services/edge/src/inference/requests/messages.ts'
+import { responses } from '../services/edge/src/inference/requests/responses.ts'
 import { withPricedTools } from '../services/router/src/core/hosted-tools.ts'
 
 const KINDS = { messages, responses }

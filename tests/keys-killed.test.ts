@@ -18,7 +18,7 @@ import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
-import { rpcClient } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/rpc-client'
 import { expect, test } from 'vitest'
 
 const KILLS = 6

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
 import { signIn } from '@gateway/stand-ins/sign-in'
 import { expect, test } from 'vitest'
-import { openLink } from '../chaos/stage/link.ts'
+import { openLink } from '../dev/chaos/stage/link.ts'
 
 /** The late message is handled within a request or two. */
 const LOOKS = 20

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openNatsBus } from '@gateway/bus/nats'
 import { parseKey } from '@gateway/contracts/api-key'
-import { accountThreshold, type AccountThreshold } from '@gateway/contracts/standing'
+import { accountThreshold, type AccountThreshold } from '@gateway/contracts/quota-status'
 import { accountStream, subjects } from '@gateway/contracts/subjects'
 import { startCluster } from '@gateway/cluster/start'
 

@@ -41,6 +41,13 @@ export const rules: Record<string, Rule> = {
     }
   },
 
+  'the product never imports what is for developers alone': function* (tree) {
+    for (const { file, item, target } of crossings(tree)) {
+      if (file.testOnly || file.owner.folder.startsWith('dev/') || !target.folder.startsWith('dev/')) continue
+      yield { path: file.path, message: `imports ${item.specifier}, which is for developers` }
+    }
+  },
+
   'relative imports stay in their own package': function* (tree) {
     for (const { file, item } of crossings(tree)) {
       // Scripts and whole-system tests look into services on purpose.

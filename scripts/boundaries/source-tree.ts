@@ -68,7 +68,7 @@ export function readTree(texts: ReadonlyMap<string, string>): SourceTree {
 
 function ownerOf(directory: string, manifest: Manifest): Owner {
   const folder = directory === '.' ? '' : directory
-  const kind = folder.startsWith('services/') ? 'service' : folder.startsWith('packages/') ? 'package' : 'root'
+  const kind = folder.startsWith('services/') ? 'service' : folder === '' ? 'root' : 'package'
   return { folder, kind, manifest }
 }
 

@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
     include: ['tests/backends/**/*.test.ts'],
-    globalSetup: 'packages/servers/src/shared-postgres.ts',
+    globalSetup: 'dev/servers/src/shared-postgres.ts',
     pool: 'forks',
     maxWorkers: 1,
     testTimeout: 180_000,

@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, '../..'),
     include: ['tests/coding-tools/**/*.test.ts'],
-    globalSetup: 'packages/servers/src/shared-postgres.ts',
+    globalSetup: 'dev/servers/src/shared-postgres.ts',
     pool: 'forks',
     maxWorkers: 1,
     testTimeout: 120_000,

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageHeaders, readConsoleFiles, typeOf } from '../../services/edge/src/routes/show-console.ts'
+import { pageHeaders, readConsoleFiles, typeOf } from '../../services/edge/src/console/show-console.ts'
 import { useStage } from './stage.ts'
 import { ask, fact, goTo, newName, shownKey, signIn } from './visitor.ts'
 

@@ -102,7 +102,7 @@ async function watchPage(page: Page, reachable: string[]): Promise<Watch> {
   })
   await page.exposeFunction('tellViolation', (text: string) => faults.push(`broke the policy: ${text}`))
   await page.addInitScript(() => {
-    const tell = (window as unknown as { reportViolation(text: string): void }).reportViolation
+    const tell = (window as unknown as { tellViolation(text: string): void }).tellViolation
     document.addEventListener('securitypolicyviolation', (event) =>
       tell(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`),
     )

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { formatKey, parseKey, randomBase62 } from '@gateway/contracts/api-key'
 import { describe, expect, test } from 'vitest'
-import type { Credential } from '../../services/edge/src/credentials/authenticate.ts'
+import type { Credential } from '../../services/edge/src/auth/authenticate.ts'
 import type { Operation } from '../../services/edge/src/reference/api-reference.ts'
 import { reference } from '../../services/edge/src/routes.ts'
 import { type Address, manageKeys, newDeveloper, send } from './gateway.ts'

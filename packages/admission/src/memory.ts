@@ -5,7 +5,7 @@
  * Every call is decided in one turn of the event loop, so calls cannot come between one's check and its writing.
  */
 
-import { deactivate, fill, NO_STATE, keyState, type AccountState } from './core/account-facts.ts'
+import { deactivate, fill, NO_STATE, keyState, type AccountState } from './core/account-state.ts'
 import { admit } from './core/admit.ts'
 import { heldAccount } from './core/held-account.ts'
 import { DAY_MS, monthOf } from './core/month.ts'

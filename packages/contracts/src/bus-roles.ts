@@ -1,6 +1,6 @@
 /**
  * Who says and who hears what on the bus, and in which schema. From this table follow what a service may ask and must
- * answer (`packages/service/src/talk-as.ts` and `serve.ts`), the broker's permissions and the table of subjects in
+ * answer (`packages/service/src/rpc-client.ts` and `serve.ts`), the broker's permissions and the table of subjects in
  * ARCHITECTURE.md. A message without a row has no subject.
  */
 
@@ -60,7 +60,7 @@ import {
   reconcileTotalsRequest,
 } from './reconcile-api.ts'
 import { describeRouter, routerAlive, routerDescribed, showRoutersReply, showRoutersRequest } from './routers-api.ts'
-import { accountThreshold, recordQuotaStatusReply, recordQuotaStatusRequest } from './standing.ts'
+import { accountThreshold, recordQuotaStatusReply, recordQuotaStatusRequest } from './quota-status.ts'
 import { usageBatch } from './usage-event.ts'
 
 /** The names under which processes open the bus. `ctl` is the operator's command line. */

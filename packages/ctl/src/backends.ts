@@ -3,7 +3,7 @@
  */
 
 import type { BackendView, HealthView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
-import { renderTable, type Answer } from './answer.ts'
+import { renderTable, type Answer } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
 export async function showBackends(gateway: Gateway): Promise<Answer> {

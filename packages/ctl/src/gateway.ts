@@ -13,8 +13,8 @@ import { text } from 'node:stream/consumers'
 import { openNatsBus } from '@gateway/bus/nats'
 import { BusTimeoutError, NoResponderError } from '@gateway/bus/port'
 import { procedures, type RequestedBy, type Read, type Written } from '@gateway/contracts/bus-roles'
-import { isTooLong, OPERATOR_SOCKET } from '@gateway/service/operator-door'
-import { rpcClient } from '@gateway/service/talk-as'
+import { isTooLong, OPERATOR_SOCKET } from '@gateway/service/admin-socket'
+import { rpcClient } from '@gateway/service/rpc-client'
 import { UsageError } from '@gateway/service/report-fatal'
 
 export interface Gateway extends AsyncDisposable {

@@ -4,7 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from '@gateway/service/report-fatal'
-import type { Answer } from './answer.ts'
+import type { Answer } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
 const PAUSE_MS = 500

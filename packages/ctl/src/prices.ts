@@ -9,7 +9,7 @@ import { reviewConfig } from '@gateway/config/review-config'
 import { servedModelConfig, vendorRates, type ServedModelConfig, type VendorRates } from '@gateway/contracts/config'
 import { listRates, PRICE_LIST, PUBLISHED_AT, readPriceList, type PriceList } from '@gateway/pricing/list-rates'
 import { UsageError } from '@gateway/service/report-fatal'
-import { renderTable, type Answer } from './answer.ts'
+import { renderTable, type Answer } from './response.ts'
 import { readText } from './config.ts'
 
 export interface RefreshOptions {

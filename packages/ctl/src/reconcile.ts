@@ -3,7 +3,7 @@
  */
 
 import type { Drift, ReconcileKeysReply } from '@gateway/contracts/reconcile-api'
-import { renderTable, type Answer } from './answer.ts'
+import { renderTable, type Answer } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
 const TELL_EVERY_ACCOUNTS = 10_000

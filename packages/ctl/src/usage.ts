@@ -7,7 +7,7 @@ import { toUsageRecord, toUsageTotals } from '@gateway/pricing/usage-record'
 import { readInteger } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
 import { findAccount } from './accounts.ts'
-import { renderTable, type Answer, type Column } from './answer.ts'
+import { renderTable, type Answer, type Column } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
 export interface UsageOptions {

@@ -7,7 +7,7 @@ import { addresses, EnvironmentError, parseEnvironment, variables } from '@gatew
 import { processSettings, processVariables } from '@gateway/service/run-service'
 import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
 import * as z from 'zod'
-import { clientNetwork } from './listen/client-network.ts'
+import { clientNetwork } from './http/client-network.ts'
 
 /** What the edge needs in every mode. */
 export interface EdgeSettings {

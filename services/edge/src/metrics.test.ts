@@ -1,7 +1,7 @@
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { expect, test } from 'vitest'
 import { edgeMetrics } from './metrics.ts'
-import { MAX_REQUEST_MS } from './routes/infer.ts'
+import { MAX_REQUEST_MS } from './inference/infer.ts'
 
 test.each([
   ['gateway_request_seconds', (tookMs: number) => measure().answered('chat', 'svc-core', 'ok', tookMs)],

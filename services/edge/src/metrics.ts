@@ -8,8 +8,8 @@ import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
 import { countShed, countTokens, observeShedLimit, observeStreams } from '@gateway/telemetry/process-metrics'
-import type { ByteBudget } from './core/byte-budget.ts'
-import type { RunningRequests } from './relay/running-requests.ts'
+import type { ByteBudget } from './core/memory-budget.ts'
+import type { RunningRequests } from './inference/running-requests.ts'
 
 export interface EdgeMetrics {
   /** A response is over. `model`: the config's, as asked for; empty where none was. */

@@ -4,22 +4,27 @@
  */
 
 import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
-import { chat, embeddings, images } from './read/inference-kinds.ts'
-import { messages } from './read/messages.ts'
-import { responses } from './read/responses.ts'
+import { chat, embeddings, images } from './inference/requests/inference-kinds.ts'
+import { messages } from './inference/requests/messages.ts'
+import { responses } from './inference/requests/responses.ts'
 import type { Operation } from './reference/api-reference.ts'
 import { operations, type OperationId } from './reference/operations.ts'
-import type { Route } from './listen/route.ts'
+import type { Route } from './http/route.ts'
 import type { Method } from './reference/api-reference.ts'
-import { countPromptTokens } from './routes/count-tokens.ts'
-import { listDeveloperKeys, mintDeveloperKey, revokeDeveloperKey, rotateDeveloperKey } from './routes/developer-keys.ts'
-import { listModels, showCatalog, showModel } from './routes/list-models.ts'
-import { mintGuestKey } from './routes/mint-guest-key.ts'
-import { quote } from './routes/quote.ts'
-import { showConsole, showConsoleConfig } from './routes/show-console.ts'
-import { showPlan, showQuota, showUsage } from './routes/show-account.ts'
-import { showStart } from './routes/show-start.ts'
-import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './routes/show-reference.ts'
+import { countPromptTokens } from './inference/count-tokens.ts'
+import {
+  listDeveloperKeys,
+  mintDeveloperKey,
+  revokeDeveloperKey,
+  rotateDeveloperKey,
+} from './accounts/developer-keys.ts'
+import { listModels, showCatalog, showModel } from './catalog/list-models.ts'
+import { mintGuestKey } from './accounts/mint-guest-key.ts'
+import { quote } from './inference/quote.ts'
+import { showConsole, showConsoleConfig } from './console/show-console.ts'
+import { showPlan, showQuota, showUsage } from './accounts/show-account.ts'
+import { showStart } from './console/show-start.ts'
+import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './reference/show-reference.ts'
 
 type Page = Extract<Route, { credential: 'none' }>
 type DocumentedRoutes = Record<string, Partial<Record<Method, Route & { doc: OperationId }>>>

@@ -1,4 +1,4 @@
-import type { EdgeContext } from '../src/edge.ts'
+import type { EdgeContext } from '../src/edge-context.ts'
 
 /** A member that a test's edge has by its type only: the code under test fails at once where it uses it. */
 export function unused<Name extends keyof EdgeContext>(name: Name): EdgeContext[Name] {

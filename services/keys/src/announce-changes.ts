@@ -17,7 +17,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { ConfigSource } from '@gateway/config/config-source'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
-import { rpcClient } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/rpc-client'
 import {
   type Change,
   type Lane,
@@ -31,10 +31,10 @@ import {
   postponeChange,
 } from './db/outbox.ts'
 import { unitOf } from './core/plans.ts'
-import { readHeldPlans } from './db/facts.ts'
+import { readHeldPlans } from './db/account-state.ts'
 import type { KeysDatabase } from './db/tables.ts'
 import { fillAdmission } from './fill-admission.ts'
-import { openDeadKeyTeller, type DeadKeyTeller } from './tell-dead-keys.ts'
+import { openDeadKeyTeller, type DeadKeyTeller } from './publish-revocations.ts'
 
 export interface Announcer extends AsyncDisposable {
   /** Resolves when the change is known everywhere; rejects when that takes too long, and goes on in the background. */

@@ -9,7 +9,7 @@
 import type { KeysAdmission } from '@gateway/admission/port'
 import type { ConfigSource } from '@gateway/config/config-source'
 import { extraIn } from './core/plans.ts'
-import { readAdmissionState, readHeldPlans, type AdmissionState, type RequestedState } from './db/facts.ts'
+import { readAdmissionState, readHeldPlans, type AdmissionState, type RequestedState } from './db/account-state.ts'
 import type { KeysDatabase } from './db/tables.ts'
 
 export interface RequestedAccount {

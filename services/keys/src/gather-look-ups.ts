@@ -4,7 +4,7 @@
  * the most, whatever else is asked. Beyond a bound a question is refused at once.
  */
 
-import { batchLookUps } from '@gateway/service/answer-together'
+import { batchLookUps } from '@gateway/service/batch-look-ups'
 import { areKeysOf, findGuestDevices, type GuestDevice } from './db/keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
 

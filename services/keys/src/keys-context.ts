@@ -11,8 +11,8 @@ import type { Pepper } from './core/hashing.ts'
 import type { MasterKeys } from './core/master-keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
 import type { LookUps } from './gather-look-ups.ts'
-import type { MintRateLimiter } from './mint-gate.ts'
-import type { KeyedMutex } from './take-turns.ts'
+import type { MintRateLimiter } from './mint-rate-limiter.ts'
+import type { KeyedMutex } from './keyed-mutex.ts'
 
 export interface KeysContext {
   bus: Bus

@@ -1,7 +1,7 @@
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { parseKey } from '@gateway/contracts/api-key'
 import { mintKeyReply } from '@gateway/contracts/developer-keys-api'
-import { accountThreshold, type AccountThreshold } from '@gateway/contracts/standing'
+import { accountThreshold, type AccountThreshold } from '@gateway/contracts/quota-status'
 import { accountStream, subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'

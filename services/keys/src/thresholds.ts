@@ -6,10 +6,14 @@
  * when its event is stored; a crash in between publishes it again under the same id.
  */
 
-import type { AccountThreshold, RecordQuotaStatusReply, RecordQuotaStatusRequest } from '@gateway/contracts/standing'
+import type {
+  AccountThreshold,
+  RecordQuotaStatusReply,
+  RecordQuotaStatusRequest,
+} from '@gateway/contracts/quota-status'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { repeat } from '@gateway/service/repeat'
-import { rpcClient } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/rpc-client'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { sql } from 'kysely'
 import type { KeysContext } from './keys-context.ts'

@@ -18,9 +18,9 @@ import { readPepper } from '../src/db/pepper.ts'
 import type { KeysTables } from '../src/db/tables.ts'
 import { openLookUps } from '../src/gather-look-ups.ts'
 import type { KeysContext } from '../src/keys-context.ts'
-import { openMintRateLimiter } from '../src/mint-gate.ts'
+import { openMintRateLimiter } from '../src/mint-rate-limiter.ts'
 import { URGENT_CONNECTIONS } from '../src/start.ts'
-import { keyedMutex } from '../src/take-turns.ts'
+import { keyedMutex } from '../src/keyed-mutex.ts'
 
 /** The memory adapter, and a switch that takes it away from keys. */
 export interface TestAdmission extends KeysAdmission {

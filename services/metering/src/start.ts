@@ -7,7 +7,7 @@ import type { Bus } from '@gateway/bus/port'
 import { migrate } from '@gateway/postgres/migrate'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
-import { serve } from '@gateway/service/talk-as'
+import { serve } from '@gateway/service/rpc-client'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { batchCounter, takeUsage, type UsageContext } from './consumers/usage.ts'
@@ -18,7 +18,7 @@ import { quota } from './handlers/quota.ts'
 import { reconcile } from './handlers/reconcile.ts'
 import { warmTogether } from './handlers/warm.ts'
 import { startSettlement } from './settlement.ts'
-import { createKeyUse, startQuotaStatusPublisher } from './tell-keys.ts'
+import { createKeyUse, startQuotaStatusPublisher } from './publish-quota-status.ts'
 
 interface MeteringParts {
   bus: Bus

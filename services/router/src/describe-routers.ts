@@ -10,10 +10,10 @@ import type { Bus } from '@gateway/bus/port'
 import type { BackendView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
-import { serve, rpcClient, type Handlers } from '@gateway/service/talk-as'
+import { serve, rpcClient, type Handlers } from '@gateway/service/rpc-client'
 import { viewHealth, type Clocks } from './core/backend-health.ts'
-import type { Backend, BackendRegistry } from './fleet.ts'
-import type { RouterContext } from './router.ts'
+import type { Backend, BackendRegistry } from './backend-registry.ts'
+import type { RouterContext } from './router-context.ts'
 
 /** Below what the asker waits for this router. */
 const ANSWERS_WITHIN_MS = 1_000

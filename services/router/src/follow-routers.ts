@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Bus } from '@gateway/bus/port'
-import { rpcClient } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/rpc-client'
 import { shareAmong, COMPLETE, type Heard, type Share } from './core/share-limit.ts'
 
 const ANNOUNCE_EVERY_MS = 1_000

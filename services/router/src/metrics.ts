@@ -7,10 +7,10 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
 import { countShed, countTokens, observeShedLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { Change } from './core/backend-health.ts'
-import { isUsable, type BackendRegistry } from './fleet.ts'
-import type { JobContext } from './handlers/run.ts'
-import type { PoolSubscriptions } from './intake.ts'
-import type { ConcurrencyLimiter } from './places.ts'
+import { isUsable, type BackendRegistry } from './backend-registry.ts'
+import type { JobContext } from './handlers/job-context.ts'
+import type { PoolSubscriptions } from './pool-subscriptions.ts'
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 
 export interface RouterMetrics {
   job(pool: string, outcome: string): void

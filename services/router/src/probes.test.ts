@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { newHealth } from './core/backend-health.ts'
-import type { Backend, BackendRegistry } from './fleet.ts'
+import type { Backend, BackendRegistry } from './backend-registry.ts'
 import type { RouterMetrics } from './metrics.ts'
 import { startProbes } from './probes.ts'
 

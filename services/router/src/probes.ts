@@ -5,7 +5,7 @@
  */
 
 import * as health from './core/backend-health.ts'
-import type { Backend, BackendRegistry } from './fleet.ts'
+import type { Backend, BackendRegistry } from './backend-registry.ts'
 import type { RouterMetrics } from './metrics.ts'
 
 const LOOK_EVERY_MS = 250

@@ -9,7 +9,7 @@ import { sendJson, type Answer } from './http-backend.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 import { PNG } from './well-behaved.ts'
-import { LARGEST_RESPONSE_BYTES } from '../src/answer-memory.ts'
+import { LARGEST_RESPONSE_BYTES } from '../src/response-memory.ts'
 
 const MIB = 1024 * 1024
 const IMAGES: Partial<JobHeader> = { kind: 'images', needs: ['images'], remainingMs: 120_000 }

@@ -4,7 +4,7 @@
  */
 
 import { expect, test } from 'vitest'
-import { openBackendRegistry } from '../src/fleet.ts'
+import { openBackendRegistry } from '../src/backend-registry.ts'
 import { openTokenCounts } from '../src/handlers/count-tokens.ts'
 import { backend, closing } from './open.ts'
 import { sendJson, type Answer } from './http-backend.ts'

@@ -9,7 +9,7 @@
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { isFull } from '../src/fleet.ts'
+import { isFull } from '../src/backend-registry.ts'
 import { POISONS, type Mood, type Poison } from './simulated-network.ts'
 import { FIRST_BYTE_MS, LONG_MS, World, type Plan, type Sending, type SentJob } from './routing-world.ts'
 

@@ -23,12 +23,12 @@ import { openHealthServer } from '@gateway/service/health'
 import { createLogger } from '@gateway/telemetry/logger'
 import { countLapsedLeases, createProcessMetrics, measureBus } from '@gateway/telemetry/process-metrics'
 import { inDataFolder, openDataFolder } from '@gateway/service/data-folder'
-import { openAdminSocket, OPERATOR_SOCKET } from '@gateway/service/operator-door'
+import { openAdminSocket, OPERATOR_SOCKET } from '@gateway/service/admin-socket'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import { startBackend } from '@gateway/stand-ins/backend'
 import type { StandaloneSettings } from './config.ts'
 import { startDevelopmentSignIn } from './development-sign-in.ts'
-import { keepMasterSecret } from '@gateway/service/keep-master-secret'
+import { keepMasterSecret } from '@gateway/service/master-secret-file'
 
 export interface Standalone extends AsyncDisposable {
   readonly url: string

@@ -4,7 +4,7 @@
  */
 
 import type { AdmitDecision, AdmitRequest, DenyReason, QuotaStatus } from '../port.ts'
-import { keyState, type AccountState, type PlanFacts } from './account-facts.ts'
+import { keyState, type AccountState, type PlanFacts } from './account-state.ts'
 import {
   isAllowanceTight,
   judgeAllowance,

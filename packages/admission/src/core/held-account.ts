@@ -3,7 +3,7 @@
  */
 
 import type { HeldAccount } from '../port.ts'
-import { presentPlan, type AccountState } from './account-facts.ts'
+import { presentPlan, type AccountState } from './account-state.ts'
 import { monthOf } from './month.ts'
 import type { RequestRecord, Use } from './use.ts'
 

@@ -6,7 +6,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createShedLimit, hasRoom, judge, noteRefusedBehind, noteWait, WINDOW_MS } from './intake-limit.ts'
+import { createShedLimit, hasRoom, judge, noteRefusedBehind, noteWait, WINDOW_MS } from './shed-limit.ts'
 import { afterTurn, createTurnLimit } from './turn-limit.ts'
 
 /** Of a request's work, as a profile of the gateway divides it. */

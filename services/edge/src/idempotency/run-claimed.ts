@@ -10,12 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Claim } from '@gateway/idempotency/port'
 import { failpoint } from '@gateway/service/failpoint'
-import { lastingHeaders } from '../core/answer-headers.ts'
-import type { EdgeContext } from '../edge.ts'
-import type { Client, Reader } from '../relay/reader.ts'
-import { billedClaimOf } from './answer-keys.ts'
-import { sealResponse } from './kept-answer.ts'
-import { shareResponse, type CompleteResponse } from './shared-answer.ts'
+import { lastingHeaders } from '../core/response-headers.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import type { Client, Reader } from '../inference/client-writer.ts'
+import { billedClaimOf } from './response-keys.ts'
+import { sealResponse } from './stored-response.ts'
+import { shareResponse, type CompleteResponse } from './shared-response.ts'
 
 const KEEPING = { forMs: 24 * 3_600_000, accountBytes: 64 * 1024 * 1024 }
 const TRY_AGAIN_AFTER_MS = 1_000

@@ -5,7 +5,7 @@
 import type { ZodType } from 'zod'
 import type { ErrorCode } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
-import type { Credential } from '../credentials/authenticate.ts'
+import type { Credential } from '../auth/authenticate.ts'
 
 export type Method = 'GET' | 'POST'
 

@@ -9,7 +9,7 @@ import {
 } from '@gateway/contracts/developer-keys-api'
 import { subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
-import { rpcClient } from '@gateway/service/talk-as'
+import { rpcClient } from '@gateway/service/rpc-client'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'

@@ -6,7 +6,7 @@
  */
 
 import type { FillReply, FillRequest } from '@gateway/contracts/keys-api'
-import { batchLookUps } from '@gateway/service/answer-together'
+import { batchLookUps } from '@gateway/service/batch-look-ups'
 import type { KeysContext } from '../keys-context.ts'
 import { fillAccounts, type RequestedAccount } from '../fill-admission.ts'
 

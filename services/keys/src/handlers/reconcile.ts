@@ -4,10 +4,16 @@
  */
 
 import type { AccountPlan, ReconcileKeysReply, ReconcileKeysRequest } from '@gateway/contracts/reconcile-api'
-import { readStable } from '@gateway/service/look-twice'
-import { compareState, type StateFinding } from '../core/compare-facts.ts'
+import { readStable } from '@gateway/service/read-stable'
+import { compareState, type StateFinding } from '../core/compare-state.ts'
 import { extraIn, unitOf } from '../core/plans.ts'
-import { pageOfAccounts, raiseVersionTo, readAdmissionState, readHeldPlans, type RequestedState } from '../db/facts.ts'
+import {
+  pageOfAccounts,
+  raiseVersionTo,
+  readAdmissionState,
+  readHeldPlans,
+  type RequestedState,
+} from '../db/account-state.ts'
 import { fillAdmission } from '../fill-admission.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { revokeKeyById } from './developer-keys.ts'

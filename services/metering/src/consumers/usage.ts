@@ -6,7 +6,7 @@
  * the bus brings the batch again after a growing pause.
  */
 
-import { encodeJson } from '@gateway/service/talk-as'
+import { encodeJson } from '@gateway/service/rpc-client'
 import type { Bus, DurableMessage } from '@gateway/bus/port'
 import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import { failpoint } from '@gateway/service/failpoint'
@@ -26,7 +26,7 @@ import { parkRejected, recordReports, type Partitions } from '../db/ledger.ts'
 import { readCurrentTotals, type Settlement } from '../settlement.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import type { Settled, WindowTotal } from '../db/windows.ts'
-import type { KeyUse, QuotaStatusPublisher } from '../tell-keys.ts'
+import type { KeyUse, QuotaStatusPublisher } from '../publish-quota-status.ts'
 
 export interface UsageContext {
   database: MeteringDatabase

@@ -7,10 +7,10 @@
 
 import type { MeteringAdmission } from '@gateway/admission/port'
 import type { WarmReply, WarmRequest } from '@gateway/contracts/metering-api'
-import { batchLookUps } from '@gateway/service/answer-together'
+import { batchLookUps } from '@gateway/service/batch-look-ups'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
-import type { QuotaStatusPublisher } from '../tell-keys.ts'
+import type { QuotaStatusPublisher } from '../publish-quota-status.ts'
 
 interface WarmContext {
   database: MeteringDatabase

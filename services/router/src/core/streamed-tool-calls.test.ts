@@ -5,7 +5,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { StreamedToolCalls, completeToolCalls } from './whole-record.ts'
+import { StreamedToolCalls, completeToolCalls } from './complete-response.ts'
 
 interface Piece {
   index?: number

@@ -5,8 +5,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSseSplitter } from '../core/sse-events.ts'
-import { anthropic } from './anthropic.ts'
-import { openai } from './openai.ts'
+import { anthropic } from './chat-to-messages.ts'
+import { openai } from './chat-to-chat.ts'
 
 const IDENTITY = { id: 'chatcmpl-own', created: 1, model: 'm' }
 const NAME = { id: 'chatcmpl-1', created: 1, model: 'm' }

@@ -6,7 +6,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import { BackendFault } from '../core/backend-fault.ts'
-import { anthropic } from './anthropic.ts'
+import { anthropic } from './chat-to-messages.ts'
 import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
 

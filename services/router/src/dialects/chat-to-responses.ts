@@ -11,7 +11,7 @@ import { readResponse } from './chat-to-responses/response.ts'
 import { writeResponsesRequest } from './chat-to-responses/request.ts'
 import { ResponsesToChatStream } from './chat-to-responses/stream.ts'
 import type { ChatDialect } from './dialect.ts'
-import { responses } from './responses.ts'
+import { responses } from './responses-to-responses.ts'
 
 export const chatToResponses: ChatDialect = {
   headers: responses.headers,

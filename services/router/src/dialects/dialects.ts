@@ -1,14 +1,14 @@
 /** How a client of each dialect is served by a backend of each: one translation a pair. */
 
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
-import { anthropic } from './anthropic.ts'
+import { anthropic } from './chat-to-messages.ts'
 import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
 import { messagesAdapter } from './messages-to-chat.ts'
-import { messages } from './messages.ts'
-import { openai } from './openai.ts'
-import { viaChat } from './over-chat.ts'
-import { responses } from './responses.ts'
+import { messages } from './messages-to-messages.ts'
+import { openai } from './chat-to-chat.ts'
+import { viaChat } from './via-chat.ts'
+import { responses } from './responses-to-responses.ts'
 import { responsesAdapter } from './responses-to-chat.ts'
 
 /** By the client's dialect, then by the backend's. */

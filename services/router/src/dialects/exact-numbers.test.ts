@@ -12,7 +12,7 @@ import { writeToolCalls } from '../core/tool-calls.ts'
 import { VENDOR_PROFILES } from '../vendors/index.ts'
 import type { Dialect, Question } from './dialect.ts'
 import { dialectRoute } from './dialects.ts'
-import { UNSIGNED } from './messages/unsigned.ts'
+import { UNSIGNED } from './messages-to-messages/unsigned.ts'
 
 const NUMBERS = [
   ...['12345678901234567.89', '1234567890123456789012345678901234567890', '1e400', '-1E-400', '9007199254740993'],

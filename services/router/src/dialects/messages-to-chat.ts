@@ -5,8 +5,8 @@
 import { messageOf } from './messages-to-chat/answer.ts'
 import { writeChat, type Echo } from './messages-to-chat/request.ts'
 import { MessagesEvents } from './messages-to-chat/stream.ts'
-import { textOfMessage, writeMessagesUsage } from './messages/answer.ts'
-import type { ClientAdapter } from './over-chat.ts'
+import { textOfMessage, writeMessagesUsage } from './messages-to-messages/answer.ts'
+import type { ClientAdapter } from './via-chat.ts'
 
 export const messagesAdapter: ClientAdapter<Echo> = {
   writeChat,

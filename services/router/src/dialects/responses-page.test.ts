@@ -5,10 +5,10 @@
 import { afterAll, expect, test } from 'vitest'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import { BackendFault } from '../core/backend-fault.ts'
-import { anthropic } from './anthropic.ts'
+import { anthropic } from './chat-to-messages.ts'
 import type { Dialect } from './dialect.ts'
-import { openai } from './openai.ts'
-import { viaChat } from './over-chat.ts'
+import { openai } from './chat-to-chat.ts'
+import { viaChat } from './via-chat.ts'
 import { responsesAdapter } from './responses-to-chat.ts'
 
 const LOOK = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false }

@@ -11,10 +11,10 @@ import { responsesRequest } from '@gateway/contracts/responses'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
-import { anthropic } from './anthropic.ts'
+import { anthropic } from './chat-to-messages.ts'
 import type { Dialect, Quotable } from './dialect.ts'
-import { openai } from './openai.ts'
-import { viaChat } from './over-chat.ts'
+import { openai } from './chat-to-chat.ts'
+import { viaChat } from './via-chat.ts'
 import { responsesAdapter } from './responses-to-chat.ts'
 
 type Json = Record<string, unknown>

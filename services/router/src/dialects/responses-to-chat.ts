@@ -5,7 +5,7 @@
  * encrypted stay with that vendor; a tool that a vendor would run is left out and told.
  */
 
-import type { ClientAdapter } from './over-chat.ts'
+import type { ClientAdapter } from './via-chat.ts'
 import { generatedTextOf, readCompletion, withUsage } from './responses-to-chat/answer.ts'
 import { writeChat, type Echo } from './responses-to-chat/request.ts'
 import { ResponseEvents } from './responses-to-chat/stream.ts'

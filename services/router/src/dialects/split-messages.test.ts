@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseSplitter } from '../core/sse-events.ts'
-import { RESPONSE_TOOL } from './anthropic/tools.ts'
+import { RESPONSE_TOOL } from './chat-to-messages/tools.ts'
 import { dialectRoute } from './dialects.ts'
 
 type Json = Record<string, unknown>

@@ -24,15 +24,23 @@ import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { allowedAt, type HostedToolRequest } from '../core/hosted-tools.ts'
 import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { versionHeaders } from '../dialects/messages/version-headers.ts'
-import { clientDialect, isNative, isHalfOpen, isUsable, routeOf, type Target } from '../fleet.ts'
-import type { Slot } from '../places.ts'
-import { reportRecovery, reportTrouble } from '../tell-operator.ts'
-import type { RouterContext } from '../router.ts'
-import type { FailoverState, PendingFailure, HalfOpenAttempt } from './next-attempt.ts'
+import { versionHeaders } from '../dialects/messages-to-messages/version-headers.ts'
+import { clientDialect, isNative, isHalfOpen, isUsable, routeOf, type Target } from '../backend-registry.ts'
+import type { Slot } from '../concurrency-limiter.ts'
+import { reportRecovery, reportTrouble } from '../report-to-operator.ts'
+import type { RouterContext } from '../router-context.ts'
+import type { FailoverState, PendingFailure, HalfOpenAttempt } from './failover-state.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
-import { endWaiting, identityOf, remainingMs, workOf, type BoundJob, type Call, type JobContext } from './run.ts'
+import {
+  endWaiting,
+  identityOf,
+  remainingMs,
+  workOf,
+  type BoundJob,
+  type Call,
+  type JobContext,
+} from './job-context.ts'
 
 const LARGEST_ERROR_BYTES = 64 * 1024
 

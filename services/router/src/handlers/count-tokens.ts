@@ -11,10 +11,10 @@ import { isObject } from '@gateway/contracts/json'
 import { NO_TIMEOUTS } from '../core/attempts.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
-import { withoutUnsigned } from '../dialects/messages/unsigned.ts'
-import { versionHeaders } from '../dialects/messages/version-headers.ts'
-import { prependMembers } from '../dialects/openai.ts'
-import { isUsable, type BackendRegistry, type Target } from '../fleet.ts'
+import { withoutUnsigned } from '../dialects/messages-to-messages/unsigned.ts'
+import { versionHeaders } from '../dialects/messages-to-messages/version-headers.ts'
+import { prependMembers } from '../dialects/chat-to-chat.ts'
+import { isUsable, type BackendRegistry, type Target } from '../backend-registry.ts'
 
 const WITHIN_MS = 2_000
 const MOST_AT_ONCE = 8

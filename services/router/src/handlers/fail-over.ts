@@ -11,11 +11,19 @@ import { earn } from '../core/attempts.ts'
 import { BackendFault, isContextOverflow, isLeftWaiting, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { refusalOf } from '../core/refusal.ts'
 import { kindOf } from '../core/target-kind.ts'
-import { capableTargets, clientDialect, coolsForMs, isFull, isUsable, type Target, type TargetPool } from '../fleet.ts'
-import type { RouterContext } from '../router.ts'
+import {
+  capableTargets,
+  clientDialect,
+  coolsForMs,
+  isFull,
+  isUsable,
+  type Target,
+  type TargetPool,
+} from '../backend-registry.ts'
+import type { RouterContext } from '../router-context.ts'
 import { attempt, attribution } from './attempt.ts'
-import { learnRejections, nextRepeat, nextUntried, type FailoverState, type Next } from './next-attempt.ts'
-import { failureOf, hasClientTimedOut, type BoundJob, type JobContext } from './run.ts'
+import { learnRejections, nextRepeat, nextUntried, type FailoverState, type Next } from './failover-state.ts'
+import { failureOf, hasClientTimedOut, type BoundJob, type JobContext } from './job-context.ts'
 
 export type Outcome = ResponseEnd | ResponseFailure
 

@@ -5,13 +5,13 @@
 import { DEFAULT_DIMENSIONS } from '@gateway/contracts/config'
 import { objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { LARGEST_RESPONSE_BYTES } from '../answer-memory.ts'
+import { LARGEST_RESPONSE_BYTES } from '../response-memory.ts'
 import { inlineImages, type Hold } from '../clients/images.ts'
 import { countsOneChoice, generatedText } from '../core/chat-chunk.ts'
 import { checkEmbeddings, imageSources } from '../core/plain-answer.ts'
 import type { Dialect, PlainResponse } from '../dialects/dialect.ts'
-import { routeOf, type Target } from '../fleet.ts'
-import type { RouterContext } from '../router.ts'
+import { routeOf, type Target } from '../backend-registry.ts'
+import type { RouterContext } from '../router-context.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import {
   endWaiting,
@@ -25,7 +25,7 @@ import {
   type BoundJob,
   type Call,
   type JobContext,
-} from './run.ts'
+} from './job-context.ts'
 
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024

@@ -7,7 +7,7 @@
  */
 
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
-import { FREE_BYTES, type ResponseMemory, type HeldResponse } from '../answer-memory.ts'
+import { FREE_BYTES, type ResponseMemory, type HeldResponse } from '../response-memory.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
 import { OutputLimit } from '../core/output-limit.ts'
@@ -19,8 +19,8 @@ import {
   type StreamReading,
   type Written,
 } from '../dialects/dialect.ts'
-import { clientDialect, routeOf } from '../fleet.ts'
-import type { RouterContext } from '../router.ts'
+import { clientDialect, routeOf } from '../backend-registry.ts'
+import type { RouterContext } from '../router-context.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import {
   endWaiting,
@@ -34,7 +34,7 @@ import {
   type BoundJob,
   type Call,
   type JobContext,
-} from './run.ts'
+} from './job-context.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
 const MOST_KEPT_BYTES = 64 * 1024

@@ -8,7 +8,7 @@
 
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodeJson, encodeJson } from '@gateway/service/talk-as'
+import { decodeJson, encodeJson } from '@gateway/service/rpc-client'
 import type { IncomingJob, JobAborted, JobOver } from '@gateway/bus/port'
 import { jobHeader, type ResponseFailure, type JobHeader } from '@gateway/contracts/job'
 import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
@@ -16,10 +16,10 @@ import { failpoint } from '@gateway/service/failpoint'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Body } from '../core/failed-bodies.ts'
 import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-question.ts'
-import { capableTargets, hasFreeSlotAt, type TargetPool } from '../fleet.ts'
-import type { RouterContext } from '../router.ts'
+import { capableTargets, hasFreeSlotAt, type TargetPool } from '../backend-registry.ts'
+import type { RouterContext } from '../router-context.ts'
 import { failOver } from './fail-over.ts'
-import { abandon, failureOf, owed, type BoundJob, type JobContext } from './run.ts'
+import { abandon, failureOf, owed, type BoundJob, type JobContext } from './job-context.ts'
 
 export function serveJob(router: RouterContext, job: IncomingJob): void {
   const receivedAtMs = performance.now()

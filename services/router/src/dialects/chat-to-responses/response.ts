@@ -5,10 +5,10 @@
 import { type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { readUsage } from '../../core/chat-chunk.ts'
-import type { Identity } from '../../core/whole-record.ts'
-import { writeUsage } from '../anthropic/answer.ts'
+import type { Identity } from '../../core/complete-response.ts'
+import { writeUsage } from '../chat-to-messages/answer.ts'
 import type { PlainResponse } from '../dialect.ts'
-import { parseResponse } from '../responses.ts'
+import { parseResponse } from '../responses-to-responses.ts'
 
 export function readResponse(bytes: Buffer, identity: Identity): PlainResponse {
   const response = parseResponse(bytes)

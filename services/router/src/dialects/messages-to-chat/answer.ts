@@ -8,8 +8,8 @@ import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { responseId } from '../../core/answer-id.ts'
 import { endingOf, type Ending } from '../../core/finish-reasons.ts'
 import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
-import { writeMessagesUsage } from '../messages/answer.ts'
-import { UNSIGNED } from '../messages/unsigned.ts'
+import { writeMessagesUsage } from '../messages-to-messages/answer.ts'
+import { UNSIGNED } from '../messages-to-messages/unsigned.ts'
 import type { Echo } from './request.ts'
 
 /** Reads the first choice: the API knows no more than one. */

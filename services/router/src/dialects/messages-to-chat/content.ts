@@ -7,7 +7,7 @@
 
 import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
-import { UNSIGNED } from '../messages/unsigned.ts'
+import { UNSIGNED } from '../messages-to-messages/unsigned.ts'
 
 type Lost = Set<string>
 

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { refused } from '../../core/backend-fault.ts'
 import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
-import { effortOfBudget } from '../anthropic/thinking.ts'
+import { effortOfBudget } from '../chat-to-messages/thinking.ts'
 import { messagesOf, systemOf } from './content.ts'
 import { toolMembers } from './tools.ts'
 

@@ -6,7 +6,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { endingOf } from '../../core/finish-reasons.ts'
 import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
-import type { Identity } from '../../core/whole-record.ts'
+import type { Identity } from '../../core/complete-response.ts'
 import { NOBODY, Output } from './output.ts'
 import type { Echo } from './request.ts'
 

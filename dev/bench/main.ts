@@ -1,0 +1,166 @@
+/**
+ * `npm run bench`: what the gateway costs, beside its peers, and how that changes with scale.
+ *
+ * Each part keeps what it has measured in `bench/results` and its table in `dev/bench/README.md`. Ctrl-C ends everything in
+ * order; the same command goes on where it was, as long as the gateway's code and the machine are the same.
+ */
+
+import { parseArgs } from 'node:util'
+import { UsageError, reportFatal } from '@gateway/service/report-fatal'
+import { stopSignal } from '@gateway/service/stop-signal'
+import { beside } from './beside/run.ts'
+import type { Step } from './compare/measure.ts'
+import { compare } from './compare/run.ts'
+import { monthTurn } from './month-turn.ts'
+import { overload } from './overload/run.ts'
+import { profile } from './profile/run.ts'
+import { quick } from './quick.ts'
+import { quickAgainst } from './quick-against.ts'
+import { CURVE_NAMES, scale } from './scale/run.ts'
+import { soak } from './soak/run.ts'
+import { bareProxy } from './subjects/bare-proxy.ts'
+import { bifrost } from './subjects/bifrost.ts'
+import { direct } from './subjects/direct.ts'
+import { gateway } from './subjects/gateway.ts'
+import { litellm } from './subjects/litellm.ts'
+import { portkey } from './subjects/portkey.ts'
+import { unpublished } from './subjects/unpublished.ts'
+import { ways } from './ways/run.ts'
+
+const HELP = `npm run bench -- [part] [options]
+
+  (none)   the comparison, then the scale curves
+  quick    a minute: the gateway's CPU per request and per chunk, by process
+           --against <commit>: both in turn, and the ratio; two minutes a round, --rounds 3
+  ways     the Messages and the Responses API over chat, CPU per request; --rounds 2 launches
+  peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct
+  plain | latency | stream   one step of it
+  scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
+  profile  where edge and router spend their time: plain, stream
+  month-turn  100,000 accounts while the month turns, and while Redis is emptied and restarted
+  overload 1, 2, 3 and 5 times what the machine holds: what comes out; --rounds 2 launches
+  beside   a neighbour's latency beside one hostile guest, attack by attack
+  soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end
+
+  --rounds 3           launches of each, in turn
+  --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct
+  --max-minutes 60     nothing new is begun after this; the same command goes on from there
+  --accounts 100000, --rate 600  how many take part in month-turn, and their requests a second
+  --most-keys 1000000, --most-rows 10000000   how far two of the curves go
+  --fresh              forget what an earlier run has measured
+`
+
+const SUBJECTS = [gateway, bareProxy, portkey, litellm, bifrost, ...unpublished, direct]
+const ALL_STEPS: Step[] = ['plain', 'latency', 'stream']
+
+const stopping = new AbortController()
+void stopSignal().then((name) => stopping.abort(new Error(`stopped by ${name}; what was measured is kept`)))
+
+try {
+  await run()
+} catch (error) {
+  if (!stopping.signal.aborted) reportFatal(error)
+  process.stderr.write(`${(stopping.signal.reason as Error).message}\n`)
+  process.exitCode = 130
+}
+
+async function run(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean', default: false },
+      rounds: { type: 'string', default: '3' },
+      subjects: { type: 'string' },
+      'max-minutes': { type: 'string', default: '60' },
+      fresh: { type: 'boolean', default: false },
+      minutes: { type: 'string', default: '60' },
+      against: { type: 'string' },
+      accounts: { type: 'string', default: '100000' },
+      rate: { type: 'string', default: '600' },
+      'most-keys': { type: 'string', default: '1000000' },
+      'most-rows': { type: 'string', default: '10000000' },
+    },
+  })
+  const { signal } = stopping
+  const say = (line: string) => void process.stderr.write(`${minutesAndSeconds(performance.now())}  ${line}\n`)
+  const [part = 'all', ...names] = values.help ? ['help'] : positionals
+  const rounds = integer('rounds', values.rounds)
+  const minutes = integer('minutes', values.minutes)
+  const mostKeys = integer('most-keys', values['most-keys'])
+  const mostRows = integer('most-rows', values['most-rows'])
+  const deadlineMs = Date.now() + integer('max-minutes', values['max-minutes']) * 60_000
+  const subjects = values.subjects === undefined ? SUBJECTS : values.subjects.split(',').map(subjectNamed)
+  const comparing = (steps: Step[]) =>
+    compare({
+      subjects,
+      steps,
+      rounds,
+      deadlineMs,
+      fresh: values.fresh,
+      signal,
+      say,
+    })
+  const scaling = () =>
+    scale({
+      only: names,
+      fresh: values.fresh,
+      deadlineMs,
+      mostKeys,
+      mostRows,
+      signal,
+      say,
+    })
+  switch (part) {
+    case 'quick':
+      if (values.against === undefined) return quick(signal)
+      return quickAgainst({ commit: values.against, rounds, signal, say })
+    case 'ways':
+      return ways({ rounds, fresh: values.fresh, signal, say })
+    case 'all':
+      await comparing(ALL_STEPS)
+      return scaling()
+    case 'scale':
+      return scaling()
+    case 'profile':
+      return profile({ only: names, signal, say })
+    case 'month-turn':
+      return monthTurn({
+        accounts: integer('accounts', values.accounts),
+        rate: integer('rate', values.rate),
+        signal,
+        say,
+      })
+    case 'overload':
+      return overload({ rounds, deadlineMs, fresh: values.fresh, signal, say })
+    case 'beside':
+      return beside({ signal, say })
+    case 'soak':
+      return soak({ minutes, signal, say })
+    case 'peers':
+      return comparing(ALL_STEPS)
+    case 'plain':
+    case 'latency':
+    case 'stream':
+      return comparing([part])
+    default:
+      if (part !== 'help') throw new UsageError(`there is no part ${part}\n\n${HELP}`)
+      process.stdout.write(HELP)
+  }
+}
+
+function integer(option: string, text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw new UsageError(`--${option} must be a whole number of at least 1, not ${text}\n\n${HELP}`)
+}
+
+function subjectNamed(asked: string): (typeof SUBJECTS)[number] {
+  const subject = SUBJECTS.find(({ name }) => name === asked)
+  if (subject) return subject
+  throw new UsageError(`there is no subject ${asked}; there are: ${SUBJECTS.map(({ name }) => name).join(', ')}`)
+}
+
+/** Since the start: `07:42`. */
+function minutesAndSeconds(elapsedMs: number): string {
+  const seconds = Math.floor(elapsedMs / 1_000)
+  return [Math.floor(seconds / 60), seconds % 60].map((part) => String(part).padStart(2, '0')).join(':')
+}

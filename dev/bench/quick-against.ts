@@ -1,0 +1,142 @@
+/**
+ * `npm run bench -- quick --against <commit>`: the ratio of the working tree's costs to a commit's.
+ *
+ * Each round launches both, and they take turns in short loads: A B B A. A machine that drifts does so for both, and the
+ * ratio of two neighbours is steady where neither figure is. Launches differ too, so there are several rounds.
+ */
+
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { startBackend } from './harness/backend.ts'
+import { commitTree } from './harness/commit-tree.ts'
+import { costed, memoryNow, total, type ByProcess } from './harness/costs.ts'
+import { ROOT } from './harness/folders.ts'
+import { runLoad, type LoadOptions, type LoadResult, type Order } from './harness/load.ts'
+import { compileNative, type NativePrograms } from './harness/native.ts'
+import { spreadOf } from './harness/statistics.ts'
+import { PLAIN, STREAM } from './quick.ts'
+import type { launchGateway } from './subjects/gateway.ts'
+
+export interface AgainstOptions {
+  commit: string
+  rounds: number
+  signal: AbortSignal
+  say(line: string): void
+}
+
+/** What one turn has measured, by the name of its row. */
+type Figures = Record<string, number>
+
+/** A gateway under measurement, whatever commit it is of. */
+interface Side {
+  name: string
+  /** Runs one load of each kind. */
+  turn(): Promise<Figures>
+}
+
+const WARM_UP: LoadOptions = { connections: 32, seconds: 6 }
+const PLAIN_LOAD: LoadOptions = { connections: 32, seconds: 4 }
+const STREAM_LOAD: LoadOptions = { connections: 300, seconds: 4, rampSeconds: 1, measureAfterSeconds: 1 }
+const ONE_CONNECTION: LoadOptions = { connections: 1, seconds: 2 }
+const MEMORY = 'MB'
+
+export async function quickAgainst({ commit, rounds, signal, say }: AgainstOptions): Promise<void> {
+  const programs = await compileNative()
+  const trees = { 'working tree': ROOT, [commit]: await commitTree(commit) }
+  const pairs: [Figures, Figures][] = []
+  for (let round = 1; round <= rounds; round++) {
+    say(`round ${round} of ${rounds}: launching both`)
+    await using sides = new AsyncDisposableStack()
+    const opened: Side[] = []
+    for (const [name, folder] of inTurn(Object.entries(trees), round)) {
+      opened.push(await openSide(name, folder, programs, sides, signal))
+    }
+    const [first, second] = opened as [Side, Side]
+    for (const order of [
+      [first, second],
+      [second, first],
+    ]) {
+      const taken: Record<string, Figures> = {}
+      for (const side of order) {
+        say(`round ${round}: ${side.name}`)
+        taken[side.name] = await side.turn()
+      }
+      pairs.push([taken['working tree']!, taken[commit]!])
+    }
+  }
+  print(commit, pairs)
+}
+
+/** Whoever is launched first is also measured first: that alternates as well. */
+function inTurn<Item>(items: Item[], round: number): Item[] {
+  return round % 2 === 1 ? items : items.toReversed()
+}
+
+async function openSide(
+  name: string,
+  folder: string,
+  programs: NativePrograms,
+  opened: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<Side> {
+  const backend = opened.use(await startBackend(programs.backend))
+  // The commit's own launcher starts the commit's own services.
+  const launcher = (await import(pathToFileURL(join(folder, 'dev/bench/subjects/gateway.ts')).href)) as Launcher
+  const gateway = opened.use(await launcher.launchGateway(backend.port))
+  const run = async (order: Order, options: LoadOptions) => {
+    const result = await runLoad(programs.load, gateway.door, order, { ...options, signal })
+    if (result.failed > 0) throw new Error(`${name}: ${result.failed} failed, the first: ${result.firstFailure}`)
+    return result
+  }
+  const costs = (order: Order, options: LoadOptions, countOf: (result: LoadResult) => number) =>
+    costed(gateway.processes(), () => run(order, options), countOf, signal)
+
+  await run(PLAIN, WARM_UP)
+  await run(STREAM, { connections: 50, seconds: 1 })
+  return {
+    name,
+    async turn() {
+      const plain = await costs(PLAIN, PLAIN_LOAD, ({ requests }) => requests)
+      const stream = await costs(STREAM, STREAM_LOAD, ({ chunks }) => chunks)
+      const low = await run(PLAIN, ONE_CONNECTION)
+      return {
+        'µs per plain request': total(plain.cpuMs) * 1_000,
+        ...microseconds(plain.cpuMs),
+        'µs per chunk': total(stream.cpuMs) * 1_000,
+        'p50 at one connection, ms': low.latency.p50,
+        'p99 at 32 connections, ms': plain.result.latency.p99,
+        [MEMORY]: total(memoryNow(gateway.processes())),
+      }
+    },
+  }
+}
+
+interface Launcher {
+  launchGateway: typeof launchGateway
+}
+
+function microseconds(cpuMs: ByProcess): Figures {
+  return Object.fromEntries(Object.entries(cpuMs).map(([name, ms]) => [`  of it ${name}`, ms * 1_000]))
+}
+
+function print(commit: string, pairs: [Figures, Figures][]): void {
+  const rows = Object.keys(pairs[0]![0]).filter((row) => pairs.every(([, of]) => of[row] !== undefined))
+  const table = rows.map((row) => {
+    const median = (side: 0 | 1) => spreadOf(pairs.map((pair) => pair[side][row]!))!.median
+    const ratio = spreadOf(pairs.map(([mine, theirs]) => mine[row]! / theirs[row]!))!
+    const columns = {
+      'working tree': rounded(median(0), 2),
+      [commit]: rounded(median(1), 2),
+      ratio: rounded(ratio.median, 3),
+      lowest: rounded(ratio.min, 3),
+      highest: rounded(ratio.max, 3),
+    }
+    return [row, columns]
+  })
+  console.log(`\nMedians of ${pairs.length} pairs; the ratio is the working tree's figure over that of ${commit}`)
+  console.table(Object.fromEntries(table))
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}

@@ -1,0 +1,210 @@
+/**
+ * One client with a live key asks for what hurts: requests that break whichever backend gets them, large bodies that are refused
+ * once they have been read, answers that never end. What it does to others is told: nothing is allowed.
+ *
+ * Each ends by itself. Its own requests are in no client log, since it deserves any answer.
+ */
+
+import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rpcClient } from '@gateway/service/rpc-client'
+import type { Fault } from '@gateway/stand-ins/backend'
+import type { Clients } from '../clients/client.ts'
+import type { FaultAction, Poison } from '../plan/faults.ts'
+import { BACKENDS } from '../plan/places.ts'
+import type { Stage } from '../stage/open-stage.ts'
+import type { Outcome } from './consequence.ts'
+
+const AT_ONCE = 3
+const PAUSE_MS = 100
+const LOOK_EVERY_MS = 200
+const OWNER = 'team-1'
+/** Backends know the requests by their words. */
+const POISON_WORDS = 'This breaks whoever answers it'
+export const ENDLESS_WORDS = 'Answer this without end'
+
+const BREAKS: Record<Poison, Fault> = {
+  status: { status: 500 },
+  json: { truncatedJson: true },
+  drop: { disconnect: true },
+}
+
+/** The same request again and again. A healthy backend may be out of nobody else's choice for it. */
+export async function poisoned(
+  stage: Stage,
+  { how, edge, forMs }: Extract<FaultAction, { kind: 'poison' }>,
+): Promise<Outcome> {
+  const faults = breakAll(stage, { asks: POISON_WORDS, ...BREAKS[how] })
+  const ejected = new Set<string>()
+  const untilMs = Date.now() + forMs
+  const looking = whileLasting(untilMs, LOOK_EVERY_MS, async () => {
+    for (const backend of await findEjected(stage)) ejected.add(backend)
+  })
+  const answers = await askAgain(stage, edge, untilMs, (count) => chat(POISON_WORDS, { stream: count % 2 === 0 }))
+  await looking
+  for (const fault of faults) fault.cancel()
+  return { harm: [...ejected].map((backend) => `${backend} was ejected`), note: inWords(answers) }
+}
+
+/** A refusal costs the edge what it has read: as many messages as one request may have, in as many pieces. */
+const ITEMS = 20_000
+const BETWEEN_BODIES_MS = 25
+/** Half of the others' short requests are answered within this. Two cores carry the run. */
+const USUAL_WITHIN_MS = 400
+
+export async function refusedBodies(
+  stage: Stage,
+  clients: Clients,
+  { edge, forMs }: Extract<FaultAction, { kind: 'refused-bodies' }>,
+): Promise<Outcome> {
+  const part = { type: 'text', text: 'Say: nothing. '.repeat(6) }
+  const messages = Array.from({ length: ITEMS }, () => ({ role: 'user', content: [part, part, part] }))
+  // A team pays by allowance, which this model is not in.
+  const body = JSON.stringify({ model: 'vendor-model', messages })
+  const untilMs = Date.now() + forMs
+  const tookMs: number[] = []
+  const asking = whileLasting(untilMs, 0, async () => {
+    const askedAtMs = Date.now()
+    await clients.probe(edge)
+    tookMs.push(Date.now() - askedAtMs)
+  })
+  const answers = new Map<string, number>()
+  const sent: Promise<void>[] = []
+  await whileLasting(untilMs, BETWEEN_BODIES_MS, async () => {
+    sent.push(send(stage, edge, body).then(({ status }) => count(answers, status)))
+  })
+  await Promise.all([asking, ...sent])
+  const usualMs = tookMs.toSorted((one, other) => one - other)[Math.floor(tookMs.length / 2)] ?? Infinity
+  const wrong = [...answers.keys()].filter((status) => !/^(4\d\d|503)$/.test(status))
+  return {
+    harm: [
+      ...(usualMs > USUAL_WITHIN_MS ? [`half of the short requests took more than ${usualMs} ms`] : []),
+      ...wrong.map((status) => `a body that was to be refused was answered ${status}`),
+    ],
+    note: `${inWords(answers)}; others usually waited ${usualMs} ms`,
+  }
+}
+
+const CAP_TOKENS = 20
+/** More than it can send, a token at a time, while the strike lasts. */
+const ENDLESS: Fault = { asks: ENDLESS_WORDS, ignoresCap: true, text: 'on and '.repeat(5_000), paceMs: 1 }
+/** Tokenizers differ, so a router gives some slack before it counts. A backend sends this many in one or two seconds. */
+const MOST_EVENTS = 300
+
+/** The cap that a client asked for bounds what it gets, whatever the backend does. */
+export async function answeredWithoutEnd(
+  stage: Stage,
+  { edge, forMs }: Extract<FaultAction, { kind: 'endless' }>,
+): Promise<Outcome> {
+  const faults = breakAll(stage, ENDLESS)
+  let mostEvents = 0
+  const answers = await askAgain(stage, edge, Date.now() + forMs, askWithoutEnd, (events) => {
+    mostEvents = Math.max(mostEvents, events)
+  })
+  for (const fault of faults) fault.cancel()
+  const isBeyond = mostEvents > MOST_EVENTS
+  return {
+    harm: isBeyond ? [`an answer of at most ${CAP_TOKENS} tokens had ${mostEvents} events`] : [],
+    note: `${inWords(answers)}; the longest answer had ${mostEvents} events`,
+  }
+}
+
+function askWithoutEnd(number: number): Asked {
+  if (number % 2 === 0) return chat(ENDLESS_WORDS, { stream: true, max_tokens: CAP_TOKENS })
+  const body = { model: 'chat-one', input: ENDLESS_WORDS, stream: true, max_output_tokens: CAP_TOKENS }
+  return { path: '/v1/responses', body: JSON.stringify(body) }
+}
+
+interface Asked {
+  path: string
+  body: string
+}
+
+function chat(content: string, more: object): Asked {
+  const body = { model: 'chat-one', messages: [{ role: 'user', content }], ...more }
+  return { path: '/v1/chat/completions', body: JSON.stringify(body) }
+}
+
+async function askAgain(
+  stage: Stage,
+  edge: 0 | 1,
+  untilMs: number,
+  asked: (number: number) => Asked,
+  onEvents: (events: number) => void = () => {},
+): Promise<Map<string, number>> {
+  const answers = new Map<string, number>()
+  let asks = 0
+  const asker = () =>
+    whileLasting(untilMs, PAUSE_MS, async () => {
+      const { path, body } = asked(asks++)
+      const { status, events } = await send(stage, edge, body, path, untilMs)
+      count(answers, status)
+      onEvents(events)
+    })
+  await Promise.all(Array.from({ length: AT_ONCE }, asker))
+  return answers
+}
+
+async function whileLasting(untilMs: number, pauseMs: number, act: () => Promise<void>): Promise<void> {
+  while (Date.now() < untilMs) {
+    await act()
+    await sleep(pauseMs)
+  }
+}
+
+const ANSWERED_WITHIN_MS = 30_000
+const agent = new Agent({ keepAlive: true })
+
+/** The answer's status, or `no answer`, and how many events came of it until its end, or until nobody waits for it any more. */
+function send(
+  { edgeUrls, keyring }: Stage,
+  edge: 0 | 1,
+  body: string,
+  path = '/v1/chat/completions',
+  leaveAtMs = Infinity,
+): Promise<{ status: string; events: number }> {
+  return new Promise((resolve) => {
+    const withinMs = Math.min(ANSWERED_WITHIN_MS, Math.max(1, leaveAtMs - Date.now()))
+    const sent = request(`${edgeUrls[edge]}${path}`, {
+      ...{ method: 'POST', agent, signal: AbortSignal.timeout(withinMs) },
+      headers: {
+        authorization: `Bearer ${keyring.of(OWNER).key}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+    })
+    let events = 0
+    let status = 'no answer'
+    sent.on('error', () => resolve({ status, events }))
+    sent.once('response', (response) => {
+      status = String(response.statusCode)
+      response.on('data', (piece: Buffer) => (events += piece.toString('latin1').split('\n\n').length - 1))
+      response.on('error', () => {})
+      response.once('close', () => resolve({ status, events }))
+    })
+    sent.end(body)
+  })
+}
+
+function breakAll({ backends }: Stage, fault: Fault) {
+  return BACKENDS.map((name) => backends[name].fail(fault))
+}
+
+/** Of those that answer all else. */
+async function findEjected({ bus }: Stage): Promise<string[]> {
+  const { routers } = await rpcClient('ctl', bus).ask('routersShow', {}, { timeoutMs: 5_000 })
+  const names = new Set<string>(BACKENDS)
+  return routers
+    .flatMap(({ backends }) => backends)
+    .filter(({ backend, state, models }) => {
+      return names.has(backend) && [state, ...models.map((model) => model.state)].includes('ejected')
+    })
+    .map(({ backend }) => backend)
+}
+
+function count(answers: Map<string, number>, status: string): void {
+  answers.set(status, (answers.get(status) ?? 0) + 1)
+}
+
+const inWords = (answers: Map<string, number>) =>
+  [...answers].map(([status, times]) => `${times} × ${status}`).join(', ')

@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { deactivate, fill, keyState, NO_STATE, type AccountState, type Fill } from './account-state.ts'
+
+const WINDOW = '2026-11'
+const plan = (version: number, name = 'free') => {
+  return { version, plan: name, overage: false, extra: 0, window: WINDOW, moreLater: false }
+}
+const oneKey = (version: number, active: boolean): Fill => ({
+  plan: plan(1),
+  keys: [{ keyHash: 'key', version, active }],
+})
+
+const anyFill = fc.record({ version: fc.integer({ min: 0, max: 5 }), active: fc.boolean() }).map(
+  ({ version, active }) =>
+    (facts: AccountState) =>
+      fill(facts, oneKey(version, active), 0),
+)
+
+test('after a revoke, no fill of its version or an older one brings the key back, in whatever order they come', () => {
+  fc.assert(
+    fc.property(fc.array(anyFill), fc.array(anyFill), (before, after) => {
+      let facts = before.reduce((held, apply) => apply(held), NO_STATE)
+      facts = deactivate(facts, { keyHash: 'key', version: 5 }, 0)
+      for (const apply of after) {
+        facts = apply(facts)
+        expect(keyState(facts, 'key', WINDOW)).toEqual({ kind: 'dead' })
+      }
+    }),
+  )
+})
+
+test('fills give the same facts in whatever order they come', () => {
+  const fills = fc.uniqueArray(fc.record({ version: fc.integer({ min: 0, max: 9 }), active: fc.boolean() }), {
+    selector: ({ version }) => version,
+  })
+  fc.assert(
+    fc.property(
+      fills.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+      ([one, other]) => {
+        const apply = (list: typeof one) =>
+          list.reduce(
+            (facts, { version, active }) =>
+              fill(facts, { plan: plan(version, `plan-${version}`), keys: [{ keyHash: 'key', version, active }] }, 0),
+            NO_STATE,
+          )
+        expect(apply(other)).toEqual(apply(one))
+      },
+    ),
+  )
+})
+
+test('a key is unknown while its plan, or what tops it up this month, is unknown', () => {
+  const facts = fill(NO_STATE, oneKey(1, true), 0)
+  const ending = fill(NO_STATE, { plan: { ...plan(1), moreLater: true }, keys: oneKey(1, true).keys }, 0)
+  expect(keyState(NO_STATE, 'key', WINDOW)).toEqual({ kind: 'unknown' })
+  expect(keyState(facts, 'another', WINDOW)).toEqual({ kind: 'unknown' })
+  expect(keyState(facts, 'key', '2026-10')).toEqual({ kind: 'unknown' })
+  expect(keyState(ending, 'key', '2026-12')).toEqual({ kind: 'unknown' })
+  expect(keyState(facts, 'key', WINDOW)).toEqual({ kind: 'active', plan: plan(1) })
+})
+
+test('in a later month a plan goes on, and its top-ups do not', () => {
+  const topped = { plan: { ...plan(1), extra: 500 }, keys: oneKey(1, true).keys }
+  const facts = fill(NO_STATE, topped, 0)
+  expect(keyState(facts, 'key', WINDOW)).toMatchObject({ plan: { extra: 500 } })
+  expect(keyState(facts, 'key', '2026-12')).toMatchObject({ kind: 'active', plan: { plan: 'free', extra: 0 } })
+})

@@ -1,0 +1,20 @@
+import { GatewayError, renderError } from '@gateway/contracts/errors'
+import type { Request, Response } from 'express'
+import { expect, test } from 'vitest'
+import type { EdgeContext } from '../edge-context.ts'
+import { mintGuestKey } from './mint-guest-key.ts'
+
+test('where more ask for new keys than can be made, a client is told at once when to try again', async () => {
+  const keys = { mintGuest: async () => ({ kind: 'busy', retryAfterMs: 1_000 }) }
+  const edge = { keys, clientNetwork: () => '203.0.113.7' } as unknown as EdgeContext
+  const request = { body: { device_id: 'device-1' } } as Request
+  const minting = Promise.resolve(mintGuestKey(edge)(request, {} as Response, null))
+  const error = await minting.then(
+    () => undefined,
+    (thrown: unknown) => thrown as GatewayError,
+  )
+  expect(error).toBeInstanceOf(GatewayError)
+  const { status, headers } = renderError(error!, { docsUrl: '', topupUrl: '' })
+  expect(status).toBe(503)
+  expect(headers).toMatchObject({ 'retry-after': '1', 'retry-after-ms': '1000' })
+})

@@ -1,0 +1,34 @@
+/**
+ * `POST /v1/keys/guest`: a key for a device, without an account. The same device gets the same key.
+ */
+
+import type { z } from 'zod'
+import { GatewayError } from '@gateway/contracts/errors'
+import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-api'
+import type { EdgeContext } from '../edge-context.ts'
+import type { Handler } from '../http/route.ts'
+import { parseBody } from '../inference/requests/inference-kinds.ts'
+
+export function mintGuestKey(edge: EdgeContext): Handler<'none'> {
+  return async (request, response) => {
+    const { device_id: deviceId } = parseBody(guestKeyRequest, request.body)
+    const reply = await edge.keys.mintGuest({ deviceId, clientNetwork: edge.clientNetwork(request) })
+    if (reply.kind === 'limited') {
+      throw new GatewayError('rate_limit_exceeded', 'Too many new devices from this address; try again later', {
+        type: 'guest_mint',
+        retryAfterMs: reply.retryAfterMs,
+      })
+    }
+    if (reply.kind === 'busy') {
+      const { retryAfterMs } = reply
+      throw new GatewayError('SERVICE_UNAVAILABLE', 'Too many requests for new keys; try again shortly', {
+        retryAfterMs,
+      })
+    }
+    response.json({
+      key: reply.key,
+      plan: reply.plan,
+      rate_limit_per_day: reply.rateLimitPerDay,
+    } satisfies z.infer<typeof guestKeyResponse>)
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Admission of one request: choose the lane for the account's plan, then one call that checks and reserves everything.
+ *
+ * The plan is a hint that the store corrects; a store that lacks a fact (MISS, COLD) has its owner write it, and the
+ * call is repeated. The store holds nothing for a request that it does not admit.
+ */
+
+import type { AdmitDecision, AdmitRequest, PlanLimits, QuotaStatus } from '@gateway/admission/port'
+import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { HostedCalls } from '@gateway/contracts/hosted-tools'
+import { findPlan, planIncludes, plansThatInclude } from '@gateway/contracts/models'
+import type { Price } from '@gateway/contracts/usage'
+import { priceFor, worstCharge, fromPlanUnit } from '@gateway/pricing/charge'
+import { fillKey, invalidKey, orUnavailable, type Caller } from '../auth/authenticate.ts'
+import { chargeBounds } from '../core/charge-bounds.ts'
+import { chooseLane, type LaneChoice } from '../core/choose-lane.ts'
+import type { TokenEstimate } from '../core/estimate-tokens.ts'
+import { rateLimited } from '../core/rate-limited.ts'
+import { windowOf } from '../core/lane-window.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import type { InferenceRequest } from '../inference/requests/inference-kinds.ts'
+import { LEASE_MS } from '../inference/running-requests.ts'
+
+export interface Admitted extends LaneChoice {
+  plan: PlanConfig
+  price: Price
+  estimate: TokenEstimate
+  /** Calls of a vendor's tools that the request may make; undefined where it asks for none. */
+  hosted?: HostedCalls | undefined
+  /** What the request holds of the allowance while it runs. */
+  worstCharge: number
+  quotaStatus: QuotaStatus
+  /** For the store. */
+  waitedMs: number
+}
+
+/** What the edge offers to pay with: the lane and price that a plan leads to; none where the plan does not include it. */
+export interface Offer {
+  plan: PlanConfig
+  chosen: Omit<Admitted, 'plan' | 'quotaStatus' | 'waitedMs'> | null
+}
+
+/** PLAN, MISS and COLD once each, and one of them again where another edge was quicker. */
+const MAX_ROUNDS = 6
+
+export async function admit(
+  edge: EdgeContext,
+  config: GatewayConfig,
+  caller: Caller,
+  requestId: string,
+  model: ModelConfig,
+  asked: InferenceRequest,
+): Promise<Admitted> {
+  let offer: Offer | null = null
+  const { answer, waitedMs } = await decide(edge, caller, (planHint) => {
+    offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
+    return toAsk(caller, requestId, planHint, offer)
+  })
+  if (answer.kind === 'deny') throw denial(answer, config, model)
+  const { plan, chosen } = (offer as Offer | null) ?? { plan: null, chosen: null }
+  if (!plan || !chosen) throw new Error('admission allowed a request that was offered no lane')
+  if (chosen.wantedId !== undefined) edge.metrics.autoChose(chosen.wantedId, chosen.lane.id)
+  return { plan, ...chosen, quotaStatus: answer.quotaStatus, waitedMs }
+}
+
+type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
+
+/** Asks the store until it decides. `askOn` gets the plan that the account is believed to have; null: that is not known. */
+export async function decide(
+  edge: EdgeContext,
+  caller: Caller,
+  askOn: (planHint: string | null) => AdmitRequest,
+): Promise<{ answer: Decision; waitedMs: number }> {
+  let planHint = edge.plans.planOf(caller.account)
+  let waitedMs = 0
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const { answer, tookMs } = await askStore(edge, askOn(planHint))
+    waitedMs += tookMs
+    switch (answer.kind) {
+      case 'allow':
+      case 'deny':
+        return { answer, waitedMs }
+      case 'plan':
+        planHint = answer.plan
+        edge.plans.remember(caller.account, planHint)
+        break
+      case 'miss':
+        planHint = await fillKey(edge, caller)
+        break
+      case 'cold':
+        await edge.metering.warm(caller.account)
+        break
+    }
+  }
+  throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission came to no decision; try again shortly')
+}
+
+/** Only this call is the store's; what it lacks is asked of others outside of it. */
+async function askStore(edge: EdgeContext, ask: AdmitRequest): Promise<{ answer: AdmitDecision; tookMs: number }> {
+  const askedAtMs = performance.now()
+  edge.shedder.enter()
+  try {
+    const answer = await orUnavailable(edge.admission.admit(ask))
+    const tookMs = performance.now() - askedAtMs
+    // A look that passes is followed by the request's own call.
+    if (ask.takes === undefined || answer.kind === 'deny') edge.metrics.admission(answer, tookMs)
+    // A key that the store lacks is mostly made up.
+    if (answer.kind === 'deny' || answer.kind === 'miss') edge.shedder.turnedAway()
+    return { answer, tookMs }
+  } finally {
+    edge.shedder.leave()
+  }
+}
+
+export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: InferenceRequest): Offer {
+  const plan = findPlan(config, planSlug)
+  const choice = planIncludes(plan, model)
+    ? chooseLane(config, plan, model, asked.needs, asked.messages, Date.now())
+    : null
+  if (!choice) return { plan, chosen: null }
+  const price = priceFor(choice.lane, plan)
+  const windowTokens = windowOf(config, choice.lane)
+  const estimate = asked.estimate(choice.lane, windowTokens)
+  const hosted = asked.hostedCalls?.(choice.lane)
+  const bounds = chargeBounds(estimate, hosted, windowTokens)
+  return { plan, chosen: { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) } }
+}
+
+function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitRequest {
+  const { plan, chosen } = offer ?? { plan: null, chosen: null }
+  return {
+    requestId,
+    account: caller.account,
+    keyHash: caller.keyHash,
+    planHint,
+    planIncludesModel: chosen !== null,
+    limits: limitsOf(plan),
+    usualTokens: chosen?.estimate.usualTokens ?? 0,
+    worstCharge: chosen?.worstCharge ?? 0,
+    leaseMs: LEASE_MS,
+  }
+}
+
+/** Of a plan that is not known the store asks for nothing. */
+export function limitsOf(plan: PlanConfig | null): PlanLimits {
+  return {
+    requestsPerMinute: plan?.rpm ?? 1,
+    tokensPerMinute: plan?.tpm ?? 1,
+    requestsPerDay: plan?.perDay ?? null,
+    allowance: plan ? fromPlanUnit(plan.limit, plan.unit) : 0,
+  }
+}
+
+type Denied = Extract<AdmitDecision, { kind: 'deny' }>
+
+function denial(answer: Denied, config: GatewayConfig, model: ModelConfig): GatewayError {
+  if (answer.reason === 'plan') return planLimit(answer.quotaStatus.plan, config, model)
+  return denialBy(answer)
+}
+
+/** By a limit that has nothing to do with the model. */
+export function denialBy(answer: Denied): GatewayError {
+  switch (answer.reason) {
+    case 'key':
+      return invalidKey()
+    case 'plan':
+      throw new Error('a plan refuses models alone')
+    case 'allowance':
+      return new GatewayError('quota_exceeded', 'The allowance of this billing cycle is used up', {
+        resetDate: new Date(answer.quotaStatus.windowResetAtMs).toISOString(),
+        overageEnabled: answer.quotaStatus.overage,
+      })
+    default:
+      return rateLimited(answer.reason, answer.retryAfterMs)
+  }
+}
+
+export function planLimit(planSlug: string, config: GatewayConfig, model: ModelConfig): GatewayError {
+  const including = plansThatInclude(config.plans, model)
+  const advice =
+    including.length > 0 ? `it is included in: ${including.join(', ')}` : 'no plan of this gateway includes it'
+  const sentence = `The model ${model.id} is not included in the plan ${planSlug}; ${advice}`
+  return new GatewayError('rate_limit_exceeded', sentence, { type: 'plan_limit', retryAfterMs: 0 })
+}

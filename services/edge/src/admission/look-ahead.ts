@@ -1,0 +1,66 @@
+/**
+ * The account's limits before and beside the work for a request: a look before a large body is read, and a place among the
+ * minute's requests for one that turned out to be wrong.
+ *
+ * A look refuses only what admission would refuse at that moment. Admission itself still decides.
+ */
+
+import type { AdmitRequest, Takes } from '@gateway/admission/port'
+import { GatewayError } from '@gateway/contracts/errors'
+import { findPlan } from '@gateway/contracts/models'
+import { proveKey, type Caller } from '../auth/authenticate.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import { decide, denialBy, limitsOf } from './admit.ts'
+
+/** The fewest that a request takes: what it usually takes is not known before it is read. */
+const LEAST_TOKENS = 1
+/** Of a text's JSON. */
+const USUAL_BYTES_PER_TOKEN = 4
+
+/** Resolves with the account's plan; throws the refusal, or INVALID_KEY. `bytes`: of the body, as announced. */
+export async function lookAtLimits(
+  edge: EdgeContext,
+  caller: Caller,
+  requestId: string,
+  bytes: number,
+): Promise<string> {
+  const { answer } = await decide(edge, caller, (plan) => askWith(edge, caller, requestId, plan, 'nothing'))
+  if (answer.kind === 'allow') return answer.quotaStatus.plan
+  if (answer.reason !== 'tokens') throw denialBy(answer)
+  // The wait for a text of this size: after the one for its first token, it would only be refused again.
+  const { limit } = answer.quotaStatus.tokens
+  const restMs = Math.ceil((Math.min(limit, bytes / USUAL_BYTES_PER_TOKEN) / limit) * 60_000)
+  throw denialBy({ ...answer, retryAfterMs: answer.retryAfterMs + restMs })
+}
+
+/**
+ * Before a client learns the fault of its request: its key must be alive, and a wrong request counts as one of the minute.
+ * A refusal that says when to come back is no fault of the request, and counts for nothing.
+ */
+export async function countFault(edge: EdgeContext, caller: Caller, requestId: string, fault: unknown): Promise<void> {
+  const isWrong = fault instanceof GatewayError && fault.details.retryAfterMs === undefined
+  if (!isWrong) return void (await proveKey(edge, caller))
+  const { answer } = await decide(edge, caller, (plan) => askWith(edge, caller, requestId, plan, 'request'))
+  if (answer.kind === 'deny') throw denialBy(answer)
+}
+
+function askWith(
+  edge: EdgeContext,
+  caller: Caller,
+  requestId: string,
+  planHint: string | null,
+  takes: Takes,
+): AdmitRequest {
+  return {
+    requestId,
+    account: caller.account,
+    keyHash: caller.keyHash,
+    planHint,
+    planIncludesModel: true,
+    limits: limitsOf(planHint === null ? null : findPlan(edge.config.current, planHint)),
+    usualTokens: LEAST_TOKENS,
+    worstCharge: 0,
+    leaseMs: 1,
+    takes,
+  }
+}

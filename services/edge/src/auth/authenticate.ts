@@ -1,0 +1,210 @@
+/**
+ * The credentials that a route can ask for. Each proves a request before any of the route's own code runs, and hands on
+ * the principal that the route's handler works for.
+ *
+ * The header alone decides most refusals: no credential, another kind of token, a wrong checksum. The admission store
+ * decides whether a key is alive: in the call that admits, or for `proveKey`.
+ */
+
+import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { AdmissionUnavailableError } from '@gateway/admission/port'
+import { KEY_PREFIX, parseKey, type ParsedKey } from '@gateway/contracts/api-key'
+import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { EdgeContext } from '../edge-context.ts'
+import { invalidToken } from './verify-token.ts'
+
+/** A key, not proven to be alive. */
+export interface Caller {
+  account: string
+  keyId: string
+  /** SHA-256 of the whole key, base64url. */
+  keyHash: string
+}
+
+export interface ProvenCaller extends Caller {
+  plan: string
+  /** Requests beyond the allowance are admitted too. */
+  overage: boolean
+  /** Top-ups of the current window, in the plan's smallest unit. */
+  extra: number
+  /** In the current window, as admission has it; null while that is not known. */
+  used: number | null
+}
+
+/** The principal of each credential. */
+export interface Principals {
+  /** Anybody. */
+  none: null
+  /** A live key, or a sign-in token that acts through its account's active key. */
+  key: ProvenCaller
+  /** The same. The call that admits the request proves the key, so only inference can ask for it. */
+  'key at admission': Caller
+  /** A live key, or a sign-in token, which needs no active key. Null: somebody who never minted a key. */
+  account: string | null
+  /** A sign-in token, and no key. */
+  'sign-in': KeyOwner
+}
+
+export type Credential = keyof Principals
+
+/** Resolves with the principal, or rejects with the refusal. */
+export type Prove<Principal> = (edge: EdgeContext, request: IncomingMessage) => Promise<Principal>
+
+export const proofs: { [Name in Credential]: Prove<Principals[Name]> } = {
+  none: async () => null,
+  key: async (edge, request) => proveKey(edge, await claimKey(edge, request)),
+  'key at admission': claimKey,
+  account: findAccount,
+  'sign-in': signIn,
+}
+
+export function hashKey(key: string): string {
+  return hash('sha256', key, 'base64url')
+}
+
+export function invalidKey(): GatewayError {
+  return new GatewayError('INVALID_KEY', 'Invalid key')
+}
+
+function noAuth(): GatewayError {
+  return new GatewayError('NO_AUTH', 'Unauthorized')
+}
+
+/** Keys of OpenAI, Anthropic and others begin with it. */
+const FOREIGN_PREFIX = 'sk-'
+const FOREIGN_HINT =
+  'This looks like the key of another service: keys of this gateway begin with svc_, and its console makes them'
+
+/** Throws where the request names two credentials, or one that no token can be. */
+function credentialOf({ headers }: IncomingMessage): Bearer {
+  const claimed = readCredential(headers)
+  if (claimed.kind === 'other' && claimed.value.startsWith(FOREIGN_PREFIX)) throw invalidToken(undefined, FOREIGN_HINT)
+  if (claimed.kind !== 'ambiguous') return claimed
+  throw new GatewayError('VALIDATION_ERROR', 'x-api-key: is another credential than authorization; send one of them')
+}
+
+/** The key that a request names, not known to be dead. Nobody has proven that it is alive. */
+export async function claimKey(edge: EdgeContext, request: IncomingMessage): Promise<Caller> {
+  const caller = await readCaller(edge, request)
+  if (edge.plans.isDeadKey(caller.keyHash)) throw invalidKey()
+  return caller
+}
+
+/** Whether this edge has served the account that a key names. It proves nothing: a forger gains a place in the queue. */
+export function namesKnownAccount({ plans }: Pick<EdgeContext, 'plans'>, { headers }: IncomingMessage): boolean {
+  const claimed = readCredential(headers)
+  return claimed.kind === 'key' && plans.planOf(claimed.parsed.accountTag) !== null
+}
+
+/** By the key itself, or by a sign-in token of its owner. */
+async function readCaller(edge: EdgeContext, request: IncomingMessage): Promise<Caller> {
+  const bearer = credentialOf(request)
+  switch (bearer.kind) {
+    case 'none':
+      throw noAuth()
+    case 'malformed_key':
+      throw invalidKey()
+    case 'key':
+      return { account: bearer.parsed.accountTag, keyId: bearer.parsed.keyId, keyHash: hashKey(bearer.key) }
+    case 'other': {
+      const owner = await edge.verifySignIn(bearer.value)
+      const session = await edge.keys.findSession({ owner })
+      if (session.kind === 'none') throw invalidKey()
+      return { account: session.account, keyId: session.keyId, keyHash: session.keyHash }
+    }
+  }
+}
+
+async function signIn(edge: EdgeContext, request: IncomingMessage): Promise<KeyOwner> {
+  const bearer = credentialOf(request)
+  if (bearer.kind === 'none') throw noAuth()
+  if (bearer.kind !== 'other') throw invalidToken()
+  return edge.verifySignIn(bearer.value)
+}
+
+/** Null: somebody who signed in and never minted a key. */
+async function findAccount(edge: EdgeContext, request: IncomingMessage): Promise<string | null> {
+  if (credentialOf(request).kind === 'other') {
+    const reply = await edge.keys.findAccount({ owner: await signIn(edge, request) })
+    return reply.kind === 'found' ? reply.account : null
+  }
+  const { account } = await proofs.key(edge, request)
+  return account
+}
+
+/** Throws INVALID_KEY unless the key is alive; asks keys once where the admission store does not know it. */
+export async function proveKey(edge: EdgeContext, caller: Caller): Promise<ProvenCaller> {
+  for (let filled = false; ; filled = true) {
+    const answer = await orUnavailable(edge.admission.authenticate(caller))
+    if (answer.kind === 'active') {
+      const { plan, overage, extra, used } = answer
+      return { ...caller, plan, overage, extra, used }
+    }
+    if (answer.kind === 'deny') throw invalidKey()
+    if (filled) throw new GatewayError('SERVICE_UNAVAILABLE', 'The key could not be checked; try again shortly')
+    await fillKey(edge, caller)
+  }
+}
+
+/** Has keys write the account into the admission store. Throws INVALID_KEY when keys does not know the key. */
+export async function fillKey(edge: EdgeContext, caller: Caller): Promise<string> {
+  if (edge.plans.isUnknownKey(caller.keyHash)) throw invalidKey()
+  const reply = await edge.keys.fill({ account: caller.account, keyHash: caller.keyHash })
+  if (reply.kind === 'unknown') {
+    edge.plans.cacheUnknownKey(caller.keyHash)
+    throw invalidKey()
+  }
+  edge.plans.remember(caller.account, reply.plan)
+  return reply.plan
+}
+
+/** An admission store that is away is the gateway's fault and passes: 503. */
+export async function orUnavailable<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer
+  } catch (cause) {
+    if (!(cause instanceof AdmissionUnavailableError)) throw cause
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission is not available; try again shortly', {}, { cause })
+  }
+}
+
+/** Decided offline. A well-formed key is still unproven. */
+type Bearer =
+  | { kind: 'none' }
+  | { kind: 'key'; key: string; parsed: ParsedKey }
+  | { kind: 'malformed_key' }
+  | { kind: 'other'; value: string }
+
+interface CredentialHeaders {
+  authorization?: string | undefined
+  'x-api-key'?: string | string[] | undefined
+}
+
+/**
+ * OpenAI's clients send `authorization: Bearer …`, Anthropic's `x-api-key: …`. Both mean the same. Two that differ have
+ * no one reading: a proxy in front could have checked the other one.
+ */
+export function readCredential(headers: CredentialHeaders): Bearer | { kind: 'ambiguous' } {
+  const { authorization = '', 'x-api-key': apiKey = '' } = headers
+  if (apiKey === '') return readBearer(authorization)
+  if (authorization.trim() === '' || bearerIn(authorization) === apiKey) return readValue(String(apiKey))
+  return { kind: 'ambiguous' }
+}
+
+/** `header` is the raw field value; the scheme is compared without regard to case (RFC 9110). */
+function readBearer(header: string): Bearer {
+  if (header.trim() === '') return { kind: 'none' }
+  return readValue(bearerIn(header) ?? '')
+}
+
+function bearerIn(header: string): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(header)?.[1]
+}
+
+function readValue(value: string): Bearer {
+  if (!value.startsWith(KEY_PREFIX)) return { kind: 'other', value }
+  const parsed = parseKey(value)
+  return parsed ? { kind: 'key', key: value, parsed } : { kind: 'malformed_key' }
+}

@@ -1,0 +1,17 @@
+/**
+ * `GET /` and `HEAD /`: leads a browser to the console, and tells anybody else where to ask. Tools look by it whether the
+ * gateway is there.
+ */
+
+import type { EdgeSettings } from '../config.ts'
+import type { Handler } from '../http/route.ts'
+
+export function showStart({ publicBaseUrl, docsUrl, consoleUrl }: EdgeSettings): Handler<'none'> {
+  const addresses = { name: 'Model Gateway', api: `${publicBaseUrl}/v1`, docs: docsUrl, console: consoleUrl }
+  return (request, response) => {
+    response.vary('accept').set('cache-control', 'no-cache')
+    // Browsers name HTML before anything else, and programs do not name it.
+    if (request.accepts(['json', 'html']) === 'html') return response.redirect(consoleUrl)
+    response.json(addresses)
+  }
+}

@@ -1,0 +1,138 @@
+import { loadDefaultConfig } from '@gateway/config/load-config'
+import { GatewayError } from '@gateway/contracts/errors'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { makeOffer } from '../admission/admit.ts'
+import { KINDS, type KindName } from '../inference/requests/kinds.ts'
+import { openLargeBodies, type LargeBodies } from './large-bodies.ts'
+import { countTokens } from '../inference/requests/messages.ts'
+import { LargeJson, parseJson } from './parse-json.ts'
+import { understand, type Understood } from '../inference/requests/understand.ts'
+
+const { config } = loadDefaultConfig()
+const shed: string[] = []
+let bodies: LargeBodies
+beforeEach(() => {
+  shed.length = 0
+  // A busy machine starts a thread late; who waits for too long has a test of its own.
+  bodies = openLargeBodies((reason) => shed.push(reason), 120_000)
+})
+afterEach(() => bodies[Symbol.asyncDispose]())
+
+const large = (text: string) => {
+  const bytes = Buffer.from(text)
+  return new LargeJson([bytes.subarray(0, 7), bytes.subarray(7)], bytes.length)
+}
+const inThread = (kind: KindName, text: string, sender = 'a') =>
+  bodies.understand(config, KINDS[kind], large(text), sender)
+const inPlace = (kind: KindName, text: string) => understand(config, KINDS[kind], parseJson(Buffer.from(text)))
+
+/** All that the rest of a request's way asks of it. */
+function told({ asked, model }: Understood): unknown {
+  const { estimate: _estimate, vectorsOf, conversationKey, messages: _messages, body, ...rest } = asked
+  const offers = config.plans.map((plan) => makeOffer(config, plan.slug, model, asked))
+  const vectors = vectorsOf?.(model)
+  return { ...rest, model, offers, vectors, key: conversationKey?.(), body: Buffer.from(body).toString() }
+}
+
+const message = fc.record({
+  role: fc.constantFrom('user', 'assistant'),
+  content: fc.oneof(
+    fc.string({ minLength: 1 }),
+    fc.array(fc.record({ type: fc.constant('text'), text: fc.string() }), { minLength: 1 }),
+  ),
+})
+const messages = fc.array(message, { minLength: 1, maxLength: 8 })
+const model = fc.constantFrom('svc-best', 'svc-instant', 'svc-agent', 'svc-pro')
+const requests: Record<KindName, fc.Arbitrary<object>> = {
+  chat: fc.record({
+    model,
+    messages,
+    max_tokens: fc.option(fc.integer({ min: 1, max: 900 })),
+    stream: fc.boolean(),
+    seed: fc.constant(5),
+  }),
+  messages: fc.record({ model, messages, max_tokens: fc.integer({ min: 1, max: 900 }) }),
+  responses: fc.record({
+    model,
+    input: fc.oneof(fc.string(), messages),
+    instructions: fc.string({ maxLength: 5_000 }),
+    stream: fc.boolean(),
+  }),
+  embeddings: fc.record({
+    model: fc.constant('svc-embed'),
+    input: fc.array(fc.string({ minLength: 1 }), { minLength: 1 }),
+  }),
+  images: fc.record({ model: fc.constant('svc-image'), prompt: fc.string({ minLength: 1 }) }),
+}
+
+describe.each(Object.keys(KINDS) as KindName[])('%s', (kind) => {
+  test('a body means the same whichever thread reads it', async () => {
+    await fc.assert(
+      fc.asyncProperty(requests[kind], async (request) => {
+        const text = JSON.stringify(request)
+        expect(told(await inThread(kind, text))).toEqual(told(inPlace(kind, text)))
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+test.each(['{"model":', '{"messages":"hi"}', '{"model":"nothing","messages":[{"role":"user","content":"x"}]}', '7'])(
+  'what is wrong with %s is told in the same words',
+  async (text) => {
+    const inWords = (error: unknown) => {
+      const { code, message, details } = error as GatewayError
+      return { code, message, details }
+    }
+    const faults = await Promise.allSettled([inThread('chat', text), (async () => inPlace('chat', text))()])
+    const [there, here] = faults.map((fault) => fault.status === 'rejected' && inWords(fault.reason))
+    expect(there).toMatchObject({ code: expect.any(String), message: expect.any(String) })
+    expect(there).toEqual(here)
+  },
+)
+
+test('tokens are counted as they are in place', async () => {
+  const text = JSON.stringify({ model: 'svc-core', messages: [{ role: 'user', content: 'word '.repeat(900) }] })
+  expect(await bodies.countTokens(config, large(text), 'a')).toEqual(countTokens(JSON.parse(text)))
+})
+
+test('the event loop goes on while twenty thousand messages are read', async () => {
+  const many = Array.from({ length: 20_000 }, (_, at) => ({ role: 'user', content: `hello hi ${at}`.repeat(9) }))
+  const text = JSON.stringify({ model: 'svc-core', messages: many })
+  // The thread is there.
+  await inThread('chat', '{"messages":[{"role":"user","content":"x"}]}')
+  let turns = 0
+  const turning = setInterval(() => turns++, 1)
+  await inThread('chat', text).finally(() => clearInterval(turning))
+  expect(turns).toBeGreaterThan(3)
+})
+
+test('senders take turns: one with a crowd of bodies makes another wait for a few of them', async () => {
+  const heavy = JSON.stringify({ messages: Array.from({ length: 2_000 }, () => ({ role: 'user', content: 'x' })) })
+  const order: string[] = []
+  const crowd = Array.from({ length: 60 }, () => inThread('chat', heavy, 'crowd').then(() => order.push('crowd')))
+  await inThread('chat', heavy, 'one').then(() => order.push('one'))
+  expect(order.indexOf('one')).toBeLessThan(10)
+  await Promise.all(crowd)
+})
+
+test('a sender that fills the queue is told when to come back, and others find room', async () => {
+  const heavy = JSON.stringify({ messages: Array.from({ length: 200 }, () => ({ role: 'user', content: 'x' })) })
+  const crowd = Array.from({ length: 400 }, () => inThread('chat', heavy, 'crowd').catch((error: unknown) => error))
+  expect((await inThread('chat', heavy, 'one')).model.id).toBe('svc-chat-md')
+  const refused = (await Promise.all(crowd)).filter((answer) => answer instanceof GatewayError)
+  expect(refused.length).toBeGreaterThan(100)
+  expect(refused[0]).toMatchObject({ code: 'rate_limit_exceeded', details: { type: 'requests', retryAfterMs: 1_000 } })
+  expect(new Set(shed)).toEqual(new Set(['sender_full']))
+})
+
+test('whoever would wait for too long is told when to come back', async () => {
+  await using impatient = openLargeBodies((reason) => shed.push(reason), 1)
+  const heavy = JSON.stringify({ messages: Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'x' })) })
+  const crowd = Array.from({ length: 8 }, () => impatient.understand(config, KINDS['chat'], large(heavy), 'crowd'))
+  const refused = (await Promise.allSettled(crowd)).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused[0]).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { retryAfterMs: 1_000 } })
+  expect(new Set(shed)).toEqual(new Set(['late']))
+})

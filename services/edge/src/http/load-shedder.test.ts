@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createMetrics } from '@gateway/telemetry/metrics'
+import { NO_TRACING } from '@gateway/telemetry/tracing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  ACCOUNT_TAG_LENGTH,
+  formatKey,
+  KEY_ID_LENGTH,
+  KEY_SECRET_LENGTH,
+  randomBase62,
+} from '@gateway/contracts/api-key'
+import type { EdgeContext } from '../edge-context.ts'
+import { openAccountCache } from '../admission/account-cache.ts'
+import { namesKnownAccount } from '../auth/authenticate.ts'
+import { openLoadShedder, refuseWhileLate, type LoadShedder } from './load-shedder.ts'
+import { beginRequest, type Step, takeSteps } from './take-steps.ts'
+import { edgeMetrics } from '../metrics.ts'
+
+const random = (length: number) => randomBase62(length, randomBytes)
+const newKey = () => {
+  const account = random(ACCOUNT_TAG_LENGTH)
+  const parts = { keyId: random(KEY_ID_LENGTH), accountTag: account, secret: random(KEY_SECRET_LENGTH) }
+  return { account, key: formatKey(parts) }
+}
+const KNOWN = newKey()
+const STRANGER = newKey()
+
+let opened: AsyncDisposableStack
+let shedder: LoadShedder
+let url: string
+let metrics: ReturnType<typeof createMetrics>
+beforeEach(async () => {
+  opened = new AsyncDisposableStack()
+  shedder = opened.use(openLoadShedder())
+  metrics = createMetrics({ service: 'edge' })
+  const plans = openAccountCache()
+  plans.remember(KNOWN.account, 'free')
+  const parts = { shedder, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
+  const edge = { ...parts, settings: { docsUrl: '', topupUrl: '' }, config: { current: {} } } as unknown as EdgeContext
+  const refuseLate = refuseWhileLate(edge, (request) => namesKnownAccount({ plans }, request))
+  const serve: Step = (_request, response) => void response.end('served')
+  const fail = (error: unknown) => {
+    throw error
+  }
+  const server = createServer(takeSteps('/', [beginRequest(edge), refuseLate, serve], fail))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  opened.defer(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+})
+afterEach(() => opened.disposeAsync())
+
+const ask = (key = STRANGER.key) =>
+  fetch(url, { method: 'POST', body: '{}', headers: { authorization: `Bearer ${key}` } })
+const many = (count: number, what: () => void) => {
+  for (let i = 0; i < count; i++) what()
+}
+
+test('while too much is on its way, a request is refused with when to come back, and served as soon as there is room', async () => {
+  many(shedder.limit, shedder.enter)
+  const refused = await ask()
+  expect(refused.status).toBe(503)
+  expect(await refused.json()).toMatchObject({
+    error: { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('overloaded') },
+  })
+  const waitMs = Number(refused.headers.get('retry-after-ms'))
+  expect(waitMs).toBeGreaterThanOrEqual(500)
+  expect(waitMs).toBeLessThanOrEqual(1_500)
+  expect(Number(refused.headers.get('retry-after'))).toBe(Math.ceil(waitMs / 1_000))
+  shedder.leave()
+  expect(await (await ask()).text()).toBe('served')
+  expect(metrics.text()).toMatch(/gateway_shed_total\{[^}]*reason="late"[^}]*\} 1\n/)
+})
+
+test('hundreds that are refused at once are all told, and do not come back at the same moment', async () => {
+  many(shedder.limit, shedder.enter)
+  const answers = await Promise.all(Array.from({ length: 400 }, () => ask()))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+  expect(new Set(answers.map(({ headers }) => headers.get('retry-after-ms'))).size).toBeGreaterThan(100)
+})
+
+/** So many enter, wait for `waitMs` and leave, each by `end`. */
+async function letWait(count: number, waitMs: number, end: (sinceMs: number) => void): Promise<void> {
+  const sinceMs = performance.now()
+  many(count, shedder.enter)
+  shedder.hasRoom(() => true)
+  await new Promise((resolve) => setTimeout(resolve, waitMs))
+  many(count, () => {
+    shedder.leave()
+    end(sinceMs)
+  })
+}
+
+test('an edge that others on its machine starve refuses nobody while it has little to do', async () => {
+  for (let second = 0; second < 4; second++) await letWait(20, 1_000, shedder.arrived)
+  many(24, shedder.enter)
+  expect(await (await ask()).text()).toBe('served')
+}, 20_000)
+
+test('callers whom the store turns away in time make no edge refuse its own', async () => {
+  const atRest = shedder.limit
+  shedder.enter()
+  for (let turn = 0; turn < 40; turn++) await letWait(50, 200, shedder.turnedAway)
+  expect(shedder.limit).toBe(atRest)
+}, 20_000)
+
+test('an edge that is late leaves half of its room to those whom it has served before', async () => {
+  while (shedder.limit > 128) await letWait(shedder.limit, 600, shedder.arrived)
+  many(Math.ceil(shedder.limit / 2), shedder.enter)
+  expect((await ask()).status).toBe(503)
+  expect(await (await ask(KNOWN.key)).text()).toBe('served')
+  many(shedder.limit, shedder.enter)
+  expect((await ask(KNOWN.key)).status).toBe(503)
+}, 20_000)
+
+test('when routers come late for everybody, less is taken on; when they are in time again, as much as before', async () => {
+  const atRest = shedder.limit
+  /** A hundred at a time, each of which takes so long. */
+  const goOn = async (waitMs: number, until: () => boolean) => {
+    await expect
+      .poll(
+        async () => {
+          const sinceMs = performance.now()
+          many(100, shedder.enter)
+          shedder.hasRoom(() => true)
+          await new Promise((resolve) => setTimeout(resolve, waitMs))
+          many(100, () => {
+            shedder.leave()
+            shedder.arrived(sinceMs)
+          })
+          return until()
+        },
+        { timeout: 15_000, interval: 1 },
+      )
+      .toBe(true)
+  }
+  await goOn(400, () => shedder.limit < 128)
+  await goOn(5, () => shedder.limit >= atRest)
+}, 40_000)

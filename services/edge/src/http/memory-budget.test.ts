@@ -1,0 +1,149 @@
+import { EventEmitter } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight, type MemoryReservation } from './memory-budget.ts'
+import { clientNetwork } from './client-network.ts'
+import type { StepResponse } from './take-steps.ts'
+
+const MEGABYTE = 1024 * 1024
+
+function stage() {
+  const shed: string[] = []
+  const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), (reason) => shed.push(reason))
+  const open = (address: string) => {
+    const request = { headers: {}, socket: { remoteAddress: address } } as unknown as IncomingMessage
+    const response = Object.assign(new EventEmitter(), { locals: {} }) as unknown as StepResponse
+    const hold = bytes.hold(request, response)
+    return { hold, close: () => void response.emit('close') }
+  }
+  return { bytes, open, shed }
+}
+
+/** One request, from its first byte to its last, as clients, keys and admission may have it. */
+interface Incarnation {
+  address: string
+  account: string
+  isGuest: boolean
+  small: boolean
+  bytes: number
+  /** Of its chunks, beyond what was announced. */
+  chunks: number[]
+  keyLives: boolean
+  isAdmitted: boolean
+  /** Its answer runs for others, too. */
+  isClaimed: boolean
+  owed: number[]
+  paid: number
+  /** After how many of its steps its client leaves. */
+  leavesAfter: number
+}
+
+const life: fc.Arbitrary<Incarnation> = fc.record({
+  address: fc.constantFrom('10.0.0.1', '10.0.0.2'),
+  account: fc.constantFrom('a', 'b'),
+  isGuest: fc.boolean(),
+  small: fc.boolean(),
+  bytes: fc.integer({ min: 0, max: 25 * MEGABYTE }),
+  chunks: fc.array(fc.integer({ min: 0, max: 5 * MEGABYTE }), { maxLength: 4 }),
+  keyLives: fc.boolean(),
+  isAdmitted: fc.boolean(),
+  isClaimed: fc.boolean(),
+  owed: fc.array(fc.integer({ min: 0, max: 30 * MEGABYTE }), { maxLength: 4 }),
+  paid: fc.nat(4),
+  leavesAfter: fc.nat(12),
+})
+
+/** Its steps, so that many lives can be lived at once. Ends where it is refused. */
+async function* live(life: Incarnation, hold: MemoryReservation): AsyncGenerator<void> {
+  const proven = async () => {
+    if (!life.keyLives) throw new Error('INVALID_KEY')
+  }
+  if (!life.small || !hold.takeUnproven(life.bytes % 65_536)) {
+    yield
+    await hold.whileProving(life.bytes % 65_536, proven)
+    yield
+    hold.takeProven(life.account, life.isGuest, life.bytes)
+  }
+  yield
+  let read = life.bytes
+  for (const chunk of life.chunks) {
+    const refusal = hold.bodyIs((read += chunk))
+    if (refusal) throw refusal
+    yield
+  }
+  if (!life.isAdmitted) throw new Error('denied')
+  hold.provenAs(life.account, life.isGuest)
+  yield
+  const running = Promise.withResolvers<void>()
+  const run = life.isClaimed ? hold.whileRunning(() => running.promise) : undefined
+  for (const [index, bytes] of life.owed.entries()) {
+    hold.owe(bytes)
+    yield
+    if (index < life.paid) hold.paid(bytes)
+    yield
+  }
+  running.resolve()
+  await run
+}
+
+test('whatever becomes of requests, nothing of what they held is left in the end', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 8 }), async (lives) => {
+      const { bytes, open } = stage()
+      const running = lives.map((one) => {
+        const { hold, close } = open(one.address)
+        return { steps: live(one, hold), left: one.leavesAfter, close, isOver: false }
+      })
+      while (running.some(({ isOver }) => !isOver)) {
+        for (const one of running) {
+          if (one.isOver) continue
+          // Its client leaves; the edge may go on with it for a while.
+          if (one.left-- === 0) one.close()
+          const { done } = await one.steps.next().catch(() => ({ done: true }))
+          if (done) one.isOver = true
+        }
+        for (const { used } of Object.values(bytes.budget.memoryBudgets)) expect(used).toBeGreaterThanOrEqual(0)
+      }
+      for (const { close, left } of running) if (left >= 0) close()
+      for (const { used, bySender } of Object.values(bytes.budget.memoryBudgets))
+        expect([used, bySender.size]).toEqual([0, 0])
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a sender is charged at its own address while its key is not proven, and at its account later', () => {
+  const { bytes, open } = stage()
+  const { hold, close } = open('2001:db8::1')
+  expect(hold.takeUnproven(1_000)).toBe(true)
+  expect([...bytes.budget.memoryBudgets.unproven.bySender]).toEqual([['2001:db8:0:0::/64', 1_000]])
+  hold.provenAs('team', false)
+  expect(bytes.budget.memoryBudgets.unproven.bySender.size).toBe(0)
+  expect([...bytes.budget.memoryBudgets.accounts.bySender]).toEqual([['team', 1_000]])
+  close()
+})
+
+test('guests of one address share its room, and are told when to come back', () => {
+  const { open, shed } = stage()
+  open('10.0.0.1').hold.takeProven('guest 1', true, 20 * MEGABYTE)
+  const next = open('10.0.0.1').hold
+  expect(() => next.takeProven('guest 2', true, 20 * MEGABYTE)).toThrow(
+    expect.objectContaining({ code: 'rate_limit_exceeded', details: { type: 'requests', retryAfterMs: 1_000 } }),
+  )
+  expect(shed).toEqual(['sender_full'])
+})
+
+test('while answers that nobody reads fill their part, those who let most of them wait lose theirs', () => {
+  const { open, shed } = stage()
+  const slow = open('10.0.0.1').hold
+  slow.takeProven('slow', false, 0)
+  expect(slow.owe(100_000)).toBe(true)
+  const hostile = open('10.0.0.2').hold
+  hostile.takeProven('hostile', false, 0)
+  let owed = 0
+  while (hostile.owe(256 * 1024)) owed += 256 * 1024
+  expect(owed).toBeLessThanOrEqual((LEAST_BYTES_IN_FLIGHT * 3) / 8)
+  expect(slow.owe(10_000)).toBe(true)
+  expect(shed).toEqual(['unread_answer'])
+})

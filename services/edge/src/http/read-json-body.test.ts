@@ -1,0 +1,202 @@
+import { once } from 'node:events'
+import { Agent, createServer, request } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { GatewayError } from '@gateway/contracts/errors'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MOST_LEVELS } from '@gateway/contracts/json'
+import { loadDefaultConfig } from '@gateway/config/load-config'
+import type { EdgeContext } from '../edge-context.ts'
+import { clientNetwork } from './client-network.ts'
+import { type Fail, type Step, takeSteps } from './take-steps.ts'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
+import { readClaimed, readJsonBody, readSmallJsonBody } from './read-json-body.ts'
+
+let port: number
+const server = createServer()
+beforeAll(async () => {
+  const echo: Step = (asked, response) => void response.end(JSON.stringify({ body: asked.body ?? null }))
+  const renderError: Fail = (error, _request, response) => {
+    if (!(error instanceof GatewayError)) throw error
+    response.end(JSON.stringify({ code: error.code, message: error.message }))
+  }
+  const listenerOf = (read: Step) => takeSteps('/', [read, echo], renderError)
+  const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
+  const admission = { admit: async () => ({ kind: 'allow', quotaStatus: { plan: 'free' } }) }
+  const plans = { planOf: () => 'free' }
+  const shedder = { enter() {}, leave() {} }
+  const edge = {
+    bytes,
+    admission,
+    plans,
+    shedder,
+    config: { current: loadDefaultConfig().config },
+  } as unknown as EdgeContext
+  const claim: Step = (_asked, { locals }, next) => {
+    locals['principal'] = { account: 'a', keyId: 'k', keyHash: 'h' }
+    locals['measured'] = { requestId: 'r' }
+    next()
+  }
+  const reportHeld: Step = (_asked, response) => {
+    const held = Object.values(bytes.budget.memoryBudgets).reduce((sum, { used }) => sum + used, 0)
+    response.end(JSON.stringify(held))
+  }
+  const ways = new Map([
+    ['/', listenerOf(readJsonBody)],
+    ['/small', listenerOf(readSmallJsonBody)],
+    ['/claimed', takeSteps('/', [claim, readClaimed(edge), reportHeld], renderError)],
+  ])
+  server.on('checkContinue', (asked, response) => void server.emit('request', asked, response))
+  server.on('request', (asked, response) => ways.get(asked.url!)!(asked, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+interface Sent {
+  body: string | Buffer
+  headers?: Record<string, string | number>
+  path?: string
+  agent?: Agent
+}
+
+async function send(sent: Sent): Promise<unknown> {
+  return JSON.parse(await textTo(sent))
+}
+
+async function textTo({ body, headers, path, agent }: Sent): Promise<string> {
+  const type = { 'content-type': 'application/json' }
+  const asked = request({ port, path, agent, method: 'POST', headers: { ...type, ...headers } })
+  asked.end(body)
+  const [answer] = await once(asked, 'response')
+  return text(answer)
+}
+
+const BODY = '{"a":1}'
+const lengthOf = (body: string | Buffer) => ({ 'content-length': Buffer.byteLength(body) })
+const deep = '['.repeat(MOST_LEVELS + 1) + ']'.repeat(MOST_LEVELS + 1)
+const invalid = { code: 'VALIDATION_ERROR', message: 'body: is not valid JSON' }
+
+test.each([false, true])('long integers keep their digits (packed: %s)', async (packed) => {
+  const told = '{"body":{"seed":1234567890123456789}}'
+  const body = packed ? gzipSync(told.slice(8, -1)) : told.slice(8, -1)
+  expect(await textTo({ body, headers: { ...lengthOf(body), ...(packed && { 'content-encoding': 'gzip' }) } })).toBe(
+    told,
+  )
+})
+
+describe('a body reads the same whether its length is announced, it comes in chunks, or is packed', () => {
+  test.each<[string, string, unknown]>([
+    ['an object', '{"a":["ü",1]}', { body: { a: ['ü', 1] } }],
+    ['a list', '[1]', { body: [1] }],
+    ['space around it', ' \n{"a":1}\t', { body: { a: 1 } }],
+    ['a byte order mark', '\uFEFF{"a":1}', { body: { a: 1 } }],
+    ['more than arrives at once', JSON.stringify({ a: 'x'.repeat(200_000) }), { body: { a: 'x'.repeat(200_000) } }],
+    ['a number', '1', invalid],
+    ['null', 'null', invalid],
+    ['a text', '"a"', invalid],
+    ['space alone', '  ', invalid],
+    ['half an object', '{"a":', invalid],
+    ['too many levels', deep, { code: 'VALIDATION_ERROR', message: 'body: is nested deeper than 200 levels' }],
+  ])('%s', async (_name, body, expected) => {
+    expect(await send({ body, headers: lengthOf(body) })).toEqual(expected)
+    expect(await send({ body, headers: { 'transfer-encoding': 'chunked' } })).toEqual(expected)
+    const packed = gzipSync(body)
+    expect(await send({ body: packed, headers: { ...lengthOf(packed), 'content-encoding': 'gzip' } })).toEqual(expected)
+  })
+})
+
+test.each<[string, Sent, string]>([
+  ['another type', { body: '{}', headers: { 'content-type': 'text/plain' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['no type', { body: '{}', headers: { 'content-type': '' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['UTF-16', { body: '{}', headers: { 'content-type': 'application/json; charset=utf-16' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['an unknown packing', { body: '{}', headers: { 'content-encoding': 'x' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['a broken packing', { body: '{}', headers: { 'content-encoding': 'gzip' } }, 'VALIDATION_ERROR'],
+  ['more than a small route takes', { body: `{"a":"${'x'.repeat(65_536)}"}`, path: '/small' }, 'PAYLOAD_TOO_LARGE'],
+])('%s is refused', async (_name, sent, code) => {
+  expect(await send({ ...sent, headers: { ...lengthOf(sent.body), ...sent.headers } })).toMatchObject({ code })
+})
+
+test.each(['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/vnd.api+json'])(
+  '%s is JSON, too',
+  async (type) => {
+    const body = '{"a":1}'
+    expect(await send({ body, headers: { ...lengthOf(body), 'content-type': type } })).toEqual({ body: { a: 1 } })
+  },
+)
+
+test.each<[string, (bytes: string) => Buffer]>([
+  ['gzip', gzipSync],
+  ['GZIP', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync],
+  ['identity', Buffer.from],
+  ['', Buffer.from],
+])('a body may come as "%s"', async (encoding, pack) => {
+  const body = pack('{"a":1}')
+  expect(await send({ body, headers: { ...lengthOf(body), 'content-encoding': encoding } })).toEqual({ body: { a: 1 } })
+})
+
+test.each<[string, object, Buffer]>([
+  ['announced', lengthOf(BODY), Buffer.from(BODY)],
+  ['in chunks', { 'transfer-encoding': 'chunked' }, Buffer.from(BODY)],
+  ['packed', { 'content-encoding': 'gzip' }, gzipSync(BODY)],
+  ['"identity"', { 'content-encoding': 'identity' }, Buffer.from(BODY)],
+  ['"identity" in chunks', { 'content-encoding': 'Identity', 'transfer-encoding': 'chunked' }, Buffer.from(BODY)],
+  ['of no encoding', { 'content-encoding': '' }, Buffer.from(BODY)],
+])('a body that was read has its own size of the memory: %s', async (_name, headers, body) => {
+  expect(await send({ path: '/claimed', body, headers: { ...headers } })).toBe(BODY.length)
+})
+
+test('bytes behind a packed body are dropped, and the next request on its connection is answered', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const body = Buffer.concat([gzipSync('{"a":1}'), Buffer.alloc(300_000)])
+  expect(await send({ body, agent, headers: { 'content-encoding': 'gzip' } })).toEqual({ body: { a: 1 } })
+  expect(await send({ body: '{"b":2}', agent })).toEqual({ body: { b: 2 } })
+  agent.destroy()
+})
+
+test('a client that waits to be told with too large a body hears at once that it is', async () => {
+  const asked = request({
+    port,
+    path: '/small',
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': 1_000_000, expect: '100-continue' },
+  })
+  asked.flushHeaders()
+  const [answer] = await once(asked, 'response')
+  expect(JSON.parse(await text(answer))).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+  asked.destroy()
+})
+
+test('a client of HTTP/1.0 cannot be told to send: its body is read whole before the refusal', async () => {
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+  let heard = ''
+  socket.on('data', (piece: string) => (heard += piece))
+  const headers = 'content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 100000'
+  socket.write(`POST /small HTTP/1.0\r\n${headers}\r\n\r\n${'x'.repeat(50_000)}`)
+  await sleep(100)
+  expect(heard).toBe('')
+  socket.write('x'.repeat(50_000))
+  await once(socket, 'close')
+  expect(heard).toContain('PAYLOAD_TOO_LARGE')
+})
+
+test('a request that says that it has no body needs no type', async () => {
+  expect(await send({ body: '', headers: { 'content-length': 0, 'content-type': '' } })).toEqual({ body: {} })
+})
+
+test('a client that leaves before its body is whole is answered nothing', async () => {
+  const socket = connect(port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{"a"')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  socket.end()
+  expect(await text(socket)).not.toContain('200 OK')
+})

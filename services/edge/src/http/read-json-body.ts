@@ -1,0 +1,273 @@
+/**
+ * Reads a JSON body: of up to 25 MB where a request to a model comes, small ones elsewhere. Anything that is not JSON is
+ * refused with what to send instead; the limits hold for what is unpacked, too.
+ *
+ * A request to a model takes room for its body before it is read, and what is read is held against that. A small body of an
+ * announced length is read at once, and admission proves its key in the call that admits. For any other, and for small ones
+ * while too many of them come with keys that nobody has proven, the key is looked up first: nobody makes the edge read and
+ * unpack megabytes with a key that only looks like one.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import { GatewayError } from '@gateway/contracts/errors'
+import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
+import { findPlan } from '@gateway/contracts/models'
+import { claimKey, proveKey, type Caller, type ProvenCaller, namesKnownAccount } from '../auth/authenticate.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import { rateLimited } from '../core/rate-limited.ts'
+import { takeOne } from '../core/minute-buckets.ts'
+import { countFault, lookAtLimits } from '../admission/look-ahead.ts'
+import { reservationOf, LARGEST_BODY_BYTES, noteProven, type MemoryReservation } from './memory-budget.ts'
+import { invalid, LargeJson, parseJson } from './parse-json.ts'
+import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from './take-steps.ts'
+
+const MEGABYTE = 1024 * 1024
+const JSON_TYPE = 'application/json'
+const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
+/** Up to this size a body is read before its sender's key is looked up. */
+const SMALL_BODY_BYTES = 64 * 1024
+/** The bytes that Node reads of a body before anybody asks for it. */
+const READ_AHEAD_BYTES = 64 * 1024
+
+/** For inference, whose caller is not proven. Only a caller with a live key learns the fault of its body. */
+export function readClaimed(edge: EdgeContext): Step {
+  return async (request, response, next) => {
+    const caller = response.locals['principal'] as Caller
+    await makeRoom(edge, request, response, caller)
+    const { requestId } = measuredOf(response)
+    const hold = reservationOf(response)!
+    const refuse = async (fault: unknown) => {
+      try {
+        await countFault(edge, caller, requestId, fault)
+        noteProven(edge, hold, caller, fault)
+        next(fault)
+      } catch (error) {
+        noteProven(edge, hold, caller, error)
+        next(error)
+      }
+    }
+    try {
+      void readBodyOrBytes(request, response, (fault) => void (fault === undefined ? next() : refuse(fault)))
+    } catch (fault) {
+      void refuse(fault)
+    }
+  }
+}
+
+/** For requests that the edge answers by itself. They have a rate of their own, and prove the key of every body, whatever its size. */
+export async function proveAndMakeRoom(
+  edge: EdgeContext,
+  request: IncomingMessage,
+  response: StepResponse,
+): Promise<ProvenCaller> {
+  const caller = await claimKey(edge, request)
+  const hold = edge.bytes.hold(request, response)
+  const proven = await proveFirst(edge, request, hold, caller, async () => {
+    const proven = await proveKey(edge, caller)
+    const { rpm } = findPlan(edge.config.current, proven.plan)
+    const waitMs = takeOne(edge.asides, proven.account, rpm, performance.now())
+    if (waitMs > 0) throw rateLimited('requests', waitMs)
+    return proven
+  })
+  await hold.answersItself()
+  return proven
+}
+
+async function makeRoom(
+  edge: EdgeContext,
+  request: IncomingMessage,
+  response: StepResponse,
+  caller: Caller,
+): Promise<void> {
+  const hold = edge.bytes.hold(request, response)
+  const { 'content-length': length } = request.headers
+  const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
+  // A stranger at the same address may have used up its share: no matter of an account that this edge has served.
+  const isWithinShare = !hold.isOverShare() || namesKnownAccount(edge, request)
+  if (isSmall && isWithinShare && hold.takeUnproven(Number(length))) return
+  await proveFirst(edge, request, hold, caller, async () => {
+    // An answer that is kept under the key costs nothing, and passes limits that are used up.
+    if (request.headers[IDEMPOTENCY_HEADER] !== undefined) return proveKey(edge, caller)
+    const bytes = Number(length ?? SMALL_BODY_BYTES)
+    return { ...caller, plan: await lookAtLimits(edge, caller, measuredOf(response).requestId, bytes) }
+  })
+}
+
+async function proveFirst<Proven extends { account: string; plan: string }>(
+  edge: EdgeContext,
+  request: IncomingMessage,
+  hold: MemoryReservation,
+  caller: Caller,
+  prove: () => Promise<Proven>,
+): Promise<Proven> {
+  const { 'content-length': length } = request.headers
+  const readAhead = Math.min(READ_AHEAD_BYTES, Number(length ?? READ_AHEAD_BYTES))
+  try {
+    const proven = await hold.whileProving(readAhead, prove)
+    const { guest } = findPlan(edge.config.current, proven.plan)
+    hold.provenAs(proven.account, guest)
+    await hold.waitForShare()
+    hold.takeProven(proven.account, guest, bytesToTake(request))
+    return proven
+  } catch (error) {
+    noteProven(edge, hold, caller, error)
+    // They still come, and are dropped; a client that waits to be told sends none.
+    if (!waitsToBeTold(request)) hold.reads(Number(length ?? 0))
+    throw error
+  }
+}
+
+/** One that counts itself begins with nothing; what the others may unpack to is known at their end only. */
+function bytesToTake(request: IncomingMessage): number {
+  const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
+  if (countsItself(request) || (length === undefined && transfer === undefined)) return 0
+  if (length === undefined || packingOf(request) !== null) return LARGEST_BODY_BYTES
+  // A longer one is refused unread.
+  return Number(length) <= LARGEST_BODY_BYTES ? Number(length) : 0
+}
+
+/** In chunks, of no announced length, each of which is counted as it comes. */
+function countsItself(request: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
+  return length === undefined && transfer !== undefined && packingOf(request) === null
+}
+
+/** Null: the body comes as it is. */
+function packingOf({ headers }: IncomingMessage): string | null {
+  const encoding = headers['content-encoding']?.toLowerCase() ?? ''
+  return encoding === '' || encoding === 'identity' ? null : encoding
+}
+
+/** `isLarge`: the body stays bytes ({@link LargeJson}). */
+const readJsonUpTo = (limit: number, isLarge: IsLarge = () => false): Step => {
+  return (request, response, next) => {
+    const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
+    if (length === undefined && transfer === undefined) return next()
+    // A client without a body may say so with a length of 0, and has no type to name.
+    if (length !== '0') refuseOtherTypes(request)
+    const openUnpacker = unpackerFor(packingOf(request))
+    if (Number(length) > limit) return refuseUnread(request, () => next(tooLarge(limit)))
+    goAhead(request, response)
+    readJson(request, response, next, { limit, isLarge, unpacker: openUnpacker() })
+  }
+}
+
+/** Most senders read nothing before they have sent everything. One that waits to be told sends nothing. */
+function refuseUnread(request: IncomingMessage, refuse: () => void): void {
+  if (waitsToBeTold(request)) refuse()
+  else request.on('end', refuse).resume()
+}
+
+function goAhead(request: IncomingMessage, response: ServerResponse): void {
+  if (waitsToBeTold(request)) response.writeContinue()
+}
+
+/** Some clients wait with a large body until they are told that it is wanted. HTTP/1.0 has no such answer. */
+function waitsToBeTold({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.expect !== undefined && httpVersion === '1.1'
+}
+
+function readJson(
+  request: StepRequest,
+  response: StepResponse,
+  next: Next,
+  { limit, isLarge, unpacker }: { limit: number; isLarge: IsLarge; unpacker: Transform | null },
+): void {
+  const grow = countsItself(request) ? reservationOf(response) : undefined
+  let pieces: Buffer[] = []
+  let bytes = 0
+  let isOver = false
+  /** The edge drops the bytes that still come. */
+  const over = (error?: unknown) => {
+    if (isOver) return
+    isOver = true
+    pieces = []
+    if (unpacker) {
+      request.unpipe(unpacker).resume()
+      unpacker.destroy()
+    }
+    next(error)
+  }
+  const body = unpacker ? request.pipe(unpacker) : request
+  body.on('data', (piece: Buffer) => {
+    if (isOver) return
+    bytes += piece.length
+    if (bytes > limit) return over(tooLarge(limit))
+    const refusal = grow?.bodyIs(bytes)
+    if (refusal) return over(refusal)
+    pieces.push(piece)
+  })
+  body.on('end', () => {
+    if (isOver) return
+    // Until here the budget held the largest size that it may unpack to.
+    if (unpacker) reservationOf(response)?.bodyIs(bytes)
+    reservationOf(response)?.reads(bytes)
+    try {
+      request.body = isLarge(bytes, response) ? new LargeJson(pieces, bytes) : parsed(pieces, bytes, response)
+    } catch (error) {
+      return over(error)
+    }
+    over()
+  })
+  unpacker?.on('error', (cause) => over(invalid('body: cannot be read as its content-encoding says', cause)))
+  request.on('close', () => {
+    if (request.complete || isOver) return
+    // Its client has left: there is nobody to answer.
+    response.destroy()
+    unpacker?.destroy()
+  })
+}
+
+type IsLarge = (bytes: number, response: StepResponse) => boolean
+
+function parsed(pieces: Buffer[], bytes: number, response: StepResponse): object {
+  if (bytes === 0) return {}
+  const parse = () => parseJson(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+  return reservationOf(response)?.whileWorking(parse) ?? parse()
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i
+
+/** Bytes of another encoding than UTF-8 could hide their shape. */
+function refuseOtherTypes({ headers }: IncomingMessage): void {
+  const { 'content-type': type = '' } = headers
+  if (type === JSON_TYPE) return
+  const mediaType = type.split(';', 1)[0]!.trim().toLowerCase()
+  if (mediaType !== JSON_TYPE && !mediaType.endsWith('+json')) throw unsupported(`content-type ${JSON_TYPE}`)
+  const charset = CHARSET.exec(type)?.[1] ?? 'utf-8'
+  if (charset.toLowerCase() !== 'utf-8') throw unsupported('UTF-8 JSON')
+}
+
+const UNPACKERS = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  ['zstd', createZstdDecompress],
+])
+
+/** Opens it later: an unpacker holds memory, and a body may yet be refused unread. */
+function unpackerFor(packing: string | null): () => Transform | null {
+  if (packing === null) return () => null
+  const open = UNPACKERS.get(packing)
+  if (!open) throw unsupported('UTF-8 JSON')
+  return open
+}
+
+function unsupported(instead: string): GatewayError {
+  return new GatewayError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${instead}`)
+}
+
+function tooLarge(limit: number): GatewayError {
+  const size = limit >= MEGABYTE ? `${limit / MEGABYTE} MB` : `${limit / 1024} KB`
+  return new GatewayError('PAYLOAD_TOO_LARGE', `The body is larger than ${size}`)
+}
+
+export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
+/** For whoever reads a {@link LargeJson}, too: a body that would take the others' time, or whose sender has taken its share of it. */
+export const readBodyOrBytes = readJsonUpTo(
+  LARGEST_BODY_BYTES,
+  (bytes, response) => bytes > SMALL_BODY_BYTES || (bytes > 0 && reservationOf(response)!.isOverShare()),
+)
+export const readSmallJsonBody = readJsonUpTo(64 * 1024)

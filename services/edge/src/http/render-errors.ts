@@ -1,0 +1,54 @@
+/**
+ * The one place that answers errors over HTTP. Any error but a `GatewayError` is a defect of ours: logged whole, told as
+ * INTERNAL_ERROR. Errors after the first byte of an answer are the answer writer's business and do not come here.
+ */
+
+import type { ErrorRequestHandler, RequestHandler } from 'express'
+import { ERROR_STATUS, GatewayError } from '@gateway/contracts/errors'
+import { requestFields } from '@gateway/telemetry/tracing'
+import type { EdgeContext } from '../edge-context.ts'
+import { hintFor } from '../core/read-path.ts'
+import { reservationOf } from './memory-budget.ts'
+import { sendError } from './send-error.ts'
+import { type Fail, measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
+
+/** A client whose base URL is wrong is told the path that it meant. */
+export function notFound(paths: readonly string[]): RequestHandler {
+  const known = paths.filter((path) => !/[*{:]/.test(path))
+  return (request) => {
+    throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}${hintFor(request.path, known)}`)
+  }
+}
+
+export function methodNotAllowed(allowed: string[]): RequestHandler {
+  const allow = allowed.join(', ')
+  return (request) => {
+    throw new GatewayError('METHOD_NOT_ALLOWED', `${request.path} answers ${allow}`, { allow })
+  }
+}
+
+/** For the direct path, and for Express, which knows it by its fourth parameter. */
+export function renderErrors(edge: EdgeContext): Fail & ErrorRequestHandler {
+  return (thrown: unknown, request: StepRequest, response: StepResponse, _next?: unknown) => {
+    const error = thrown instanceof GatewayError ? thrown : internal(thrown)
+    const measured = measuredOf(response)
+    measured.failure = error.code
+    // An error that says when to come back is a refusal on purpose, and is counted: a line for each would add to the load.
+    if (ERROR_STATUS[error.code] >= 500 && error.details.retryAfterMs === undefined) {
+      const fields = requestFields(measured.requestId, measured.span.traceparent)
+      edge.logger.error({ err: error, ...fields, path: request.url?.split('?', 1)[0] }, 'a request failed')
+    }
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    const waitMs = ERROR_STATUS[error.code] < 500 ? (reservationOf(response)?.refused() ?? 0) : 0
+    if (waitMs > 0) setTimeout(() => response.destroyed || sendError(edge, error, request, response), waitMs)
+    else sendError(edge, error, request, response)
+  }
+}
+
+function internal(cause: unknown): GatewayError {
+  if (cause instanceof URIError) return new GatewayError('NOT_FOUND', 'The path is not valid', {}, { cause })
+  return new GatewayError('INTERNAL_ERROR', 'Something went wrong in the gateway', {}, { cause })
+}

@@ -1,0 +1,145 @@
+/**
+ * Rows of the route table, and the way of a request: the first steps of every request, and then those of its row.
+ *
+ * A row cannot leave its credential out, and a handler gets its principal from that credential alone. `key at admission`
+ * takes no handler: whoever admits nothing must have the key proven first.
+ */
+
+import type { RequestListener } from 'node:http'
+import express, { type Request, type Response } from 'express'
+import { allowBrowsers } from './allow-browsers.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps } from './take-steps.ts'
+import { refuseAmbiguous, refuseReboundNames } from './refuse-by-form.ts'
+import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
+import type { Method } from '../reference/api-reference.ts'
+import {
+  type Credential,
+  namesKnownAccount,
+  type Principals,
+  type Prove,
+  type ProvenCaller,
+  proofs,
+} from '../auth/authenticate.ts'
+import type { InferenceKind } from '../inference/requests/inference-kinds.ts'
+import { findPlan } from '@gateway/contracts/models'
+import { refuseWhileLate } from './load-shedder.ts'
+import { proveAndMakeRoom, readBodyOrBytes, readClaimed, readSmallJsonBody } from './read-json-body.ts'
+import type { OperationId } from '../reference/operations.ts'
+import { infer } from '../inference/infer.ts'
+
+/** A request to a model. It takes the direct path (`take-steps.ts`). */
+interface InferenceRoute {
+  credential: 'key at admission'
+  asks: InferenceKind
+}
+
+/** Everything else, on Express' path. */
+type HandledRoute = { [Name in HandledCredential]: HandledBy<Name> }[HandledCredential]
+type HandledCredential = Exclude<Credential, InferenceRoute['credential']>
+
+interface HandledBy<Name extends HandledCredential> {
+  credential: Name
+  /** Up to 64 KB, or as long as a request to a model; none is read where this is left out. */
+  body?: 'small' | (Name extends 'key' ? 'large' : never)
+  handle: (edge: EdgeContext) => Handler<Name>
+}
+
+export type Handler<Name extends HandledCredential> = (
+  request: Request,
+  response: Response,
+  principal: Principals[Name],
+) => void | Promise<void>
+
+/** `doc`: the operation in the API reference. Pages have none. */
+export type Route = (InferenceRoute | HandledRoute) & { doc?: OperationId }
+
+/** By path, as Express writes it, and by method. */
+export type Routes = Record<string, Partial<Record<Method, Route>>>
+
+export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
+  const first: Step[] = [
+    beginRequest(edge),
+    refuseAmbiguous,
+    ...refuseReboundNames(edge.settings),
+    ...allowBrowsers(edge.settings.corsOrigins),
+  ]
+  const fail = renderErrors(edge)
+
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('query parser', 'simple')
+  // A rule of a proxy in front for /v1/keys must hold for /V1/Keys, which is nothing.
+  app.set('case sensitive routing', true)
+  app.use(...first)
+
+  // Nearly every request asks a model, and takes its steps without asking Express for the way. Express knows them, too: a path
+  // may come with a query, and each has other methods.
+  const ways = new Map<string, RequestListener>()
+  for (const [path, methods] of Object.entries(routes)) {
+    const onPath = app.route(path)
+    for (const [method, route] of Object.entries(methods) as [Method, Route][]) {
+      const steps = stepsOf(edge, route)
+      onPath[method === 'GET' ? 'get' : 'post'](...steps)
+      if ('asks' in route && method === 'POST') ways.set(path, takeSteps(path, [...first, ...steps], fail))
+    }
+    onPath.all(methodNotAllowed(Object.keys(methods).toSorted()))
+  }
+  app.use(notFound(Object.keys(routes)))
+  app.use(fail)
+
+  return (request, response) => {
+    const way = request.method === 'POST' ? ways.get(request.url!) : undefined
+    if (way) way(request, response)
+    else app(request, response)
+  }
+}
+
+export function stepsOf(edge: EdgeContext, route: Route): Step[] {
+  const refuse = refuseWhileLate(edge, (request) => namesKnownAccount(edge, request))
+  if (route.credential === 'key at admission') {
+    const answer = infer(edge, route.asks)
+    return [refuse, ...proven(edge, proofs[route.credential], [readClaimed(edge)], answer)]
+  }
+  // The types of the row hold proof and handler together.
+  const answer = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void
+  if (route.body === 'large') return [refuse, ...proven(edge, proveAndMakeRoom, [readBodyOrBytes], answer)]
+  if (route.credential === 'key' || route.credential === 'account') {
+    return proven<unknown>(edge, proveInTurn(proofs[route.credential]), route.body ? [readSmallJsonBody] : [], answer)
+  }
+  return proven<unknown>(edge, proofs[route.credential], route.body ? [readSmallJsonBody] : [], answer)
+}
+
+/** Whoever asks for its own figures without a pause takes no more than its share of the event loop's time. */
+function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
+  return async (edge: EdgeContext, request: StepRequest, response: StepResponse) => {
+    const hold = edge.bytes.hold(request, response)
+    const principal = await prove(edge, request)
+    const account = typeof principal === 'string' ? principal : principal?.account
+    if (account !== undefined) hold.provenAs(account, isGuest(edge, account))
+    await hold.answersItself()
+    return principal
+  }
+}
+
+function isGuest({ plans, config }: EdgeContext, account: string): boolean {
+  const plan = plans.planOf(account)
+  return plan !== null && findPlan(config.current, plan).guest
+}
+
+function proven<Principal>(
+  edge: EdgeContext,
+  prove: (edge: EdgeContext, request: StepRequest, response: StepResponse) => Promise<Principal>,
+  between: Step[],
+  answer: (request: StepRequest, response: StepResponse, principal: Principal) => void | Promise<void>,
+): Step[] {
+  return [
+    async (request, response, next) => {
+      response.locals['principal'] = await prove(edge, request, response)
+      next()
+    },
+    ...between,
+    (request, response) => answer(request, response, response.locals['principal'] as Principal),
+  ]
+}

@@ -1,0 +1,162 @@
+/**
+ * The edge's questions to keys, metering and routers. A service that does not answer is a 503 for the client, never a hang.
+ *
+ * The bus asks again while a service is being restarted, and a repeatable question also while its answers fail or do not
+ * come: one process of the service may be frozen, or lost with its host.
+ */
+
+import type { Bus } from '@gateway/bus/port'
+import type { FindSessionReply, FindSessionRequest, KeyOwner } from '@gateway/contracts/developer-keys-api'
+import { GatewayError } from '@gateway/contracts/errors'
+import { type RequestedBy, type Read, procedures, type Written } from '@gateway/contracts/bus-roles'
+import { rpcClient } from '@gateway/service/rpc-client'
+import { keepFigures } from '../accounts/cached-figures.ts'
+
+export type KeysClient = ReturnType<typeof createKeysClient>
+
+export function createKeysClient(bus: Bus) {
+  const asks = asksOn(bus)
+  const fill = asks('keysFill')
+  const findSession = asks('keysFindSession')
+  return {
+    /** Requests of one key that miss at once are filled by one call. */
+    fill: shareCalls(({ account, keyHash }) => `${account} ${keyHash}`, fill),
+    /** Straight from keys' own database: for while the admission store is away. */
+    lookUp: asks('keysLookUp'),
+    findSession,
+    findAccount: asks('keysFindAccount'),
+    mintGuest: asks('keysMintGuest'),
+    mint: asks('keysMint'),
+    rotate: endsKey(findSession, asks('keysRotate')),
+    revoke: endsKey(findSession, asks('keysRevoke')),
+    list: asks('keysList'),
+    answerSecrets: asks('keysAnswerSecrets'),
+  }
+}
+
+/** Each fails only when a mint falls into the moment between the two steps. */
+const TRIES = 5
+
+interface Ending {
+  owner: KeyOwner
+  keyHash: string
+}
+
+/**
+ * Rotates or revokes a key in two steps. The first gets a ticket, the second ends the key under it. A mint that returns the
+ * key in between voids the ticket.
+ *
+ * So a message that is still on its way when its client is refused ends no key that a later mint returns. This client has
+ * not been refused yet: where a mint came in between, the edge takes another ticket.
+ */
+export function endsKey<Reply extends { kind: string; isLate?: boolean | undefined }>(
+  findSession: (question: FindSessionRequest) => Promise<FindSessionReply>,
+  end: (question: Ending & { ticket?: string | undefined }) => Promise<Reply>,
+): (question: Ending) => Promise<Reply> {
+  return async ({ owner, keyHash }) => {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const session = await findSession({ owner, toEnd: keyHash })
+      const ticket = session.kind === 'found' ? session.ticket : undefined
+      const reply = await end({ owner, keyHash, ...(ticket !== undefined && { ticket }) })
+      if (!reply.isLate) return reply
+    }
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'The key is being minted again and again; try again shortly')
+  }
+}
+
+export type MeteringClient = ReturnType<typeof createMeteringClient>
+
+export function createMeteringClient(bus: Bus) {
+  const asks = asksOn(bus)
+  const warm = asks('meteringWarm')
+  return {
+    /** Writes the account's window total into the admission store, once for all requests that find it cold at once. */
+    warm: shareCalls(
+      (account) => account,
+      (account: string) => warm({ account }),
+    ),
+    quota: asks('meteringQuota'),
+    usage: asks('meteringAccountUsage'),
+  }
+}
+
+/** Longer than a router takes. */
+const COUNT_TIMEOUT_MS = 2_500
+
+export function createRoutersClient(bus: Bus) {
+  const edge = rpcClient('edge', bus)
+  return {
+    countTokens: (question: Written<'routersCountTokens', 'request'>) =>
+      edge.ask('routersCountTokens', question, { timeoutMs: COUNT_TIMEOUT_MS }),
+  }
+}
+
+export type LedgerFigures = ReturnType<typeof openLedgerFigures>
+
+/** For an account's owner. Admission asks the ledger itself. */
+export function openLedgerFigures(metering: Pick<MeteringClient, 'quota' | 'usage'>) {
+  const quota = keepFigures(metering.quota)
+  const usage = keepFigures(metering.usage)
+  return {
+    quota: quota.ask,
+    usage: usage.ask,
+    ended(account: string): void {
+      quota.ended(account)
+      usage.ended(account)
+    },
+  }
+}
+
+const ASK_TIMEOUT_MS = 5_000
+const FAILURE_PASSES_WITHIN_MS = 2_000
+/** Longer than a busy service takes. */
+const SILENT_FOR_MS = 1_000
+
+type Ask<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
+
+/** Makes the function that asks one of the table's questions. */
+export function asksOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Ask<Name> {
+  const edge = rpcClient('edge', bus)
+  return (name) => async (question) => {
+    const timeoutPolicy = procedures[name].isRepeatable
+      ? { failingForMs: FAILURE_PASSES_WITHIN_MS, silentForMs: SILENT_FOR_MS }
+      : {}
+    try {
+      return await edge.ask(name, question, {
+        timeoutMs: ASK_TIMEOUT_MS,
+        absentForMs: ASK_TIMEOUT_MS,
+        ...timeoutPolicy,
+      })
+    } catch (cause) {
+      const message = 'A part of the gateway does not answer; try again shortly'
+      throw new GatewayError('SERVICE_UNAVAILABLE', message, {}, { cause })
+    }
+  }
+}
+
+/**
+ * Callers that ask the same while a call is under way share its answer. For calls whose answer is the same for whoever
+ * asks until it comes; nothing is remembered once it has come.
+ *
+ * A failure is another matter: the call may have used up its time before a late caller came. So callers that joined a
+ * call which failed ask once more, together, and share that answer or failure.
+ */
+export function shareCalls<Asked, Answer>(
+  nameOf: (asked: Asked) => string,
+  call: (asked: Asked) => Promise<Answer>,
+): (asked: Asked) => Promise<Answer> {
+  const underWay = new Map<string, Promise<Answer>>()
+
+  function begin(name: string, asked: Asked): Promise<Answer> {
+    const answer = call(asked).finally(() => underWay.delete(name))
+    underWay.set(name, answer)
+    return answer
+  }
+
+  return (asked) => {
+    const name = nameOf(asked)
+    const joined = underWay.get(name)
+    if (!joined) return begin(name, asked)
+    return joined.catch(() => underWay.get(name) ?? begin(name, asked))
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Reads an answer that another request runs, for a client of this edge: of this edge's memory, or from another edge. The bus
+ * may cut a large event into several frames; the client gets it whole, so that a life sign or a failure never stands inside
+ * it.
+ */
+
+import { decodeJson, encodeJson } from '@gateway/service/rpc-client'
+import { GatewayError, isErrorCode } from '@gateway/contracts/errors'
+import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
+import { subjects } from '@gateway/contracts/subjects'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import type { EdgeContext } from '../edge-context.ts'
+import type { HttpClient } from '../inference/http-client.ts'
+import { openResponseWindow } from '../inference/client-writer.ts'
+import type { SharedResponse } from './shared-response.ts'
+
+/** A busy edge takes a moment; a dead one is known to be so at once. */
+const ACCEPT_TIMEOUT_MS = 1_000
+const NO_BODY = new Uint8Array(0)
+
+/**
+ * Resolves with whether the client has been answered. False: the other edge is gone or no longer has the answer, and the
+ * client has seen nothing of it. `dialect`: a stream's; null where the answer is JSON.
+ */
+export function followResponse(
+  { bus, bytes }: Pick<EdgeContext, 'bus' | 'bytes'>,
+  owner: string,
+  request: FollowRequest,
+  reader: HttpClient,
+  dialect: ClientDialect | null,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const responseWindow = openResponseWindow(dialect, {
+      reader,
+      consumed: (count) => job.consumed(count),
+      hold: bytes.reserveResponse(request.account),
+      onNoRoom: () => reader.cut(noRoom()),
+    })
+    const over = (isAnswered: boolean): void => {
+      responseWindow.close()
+      resolve(isAnswered)
+    }
+    const job = bus.dispatch(
+      {
+        subject: subjects.answers(owner),
+        header: encodeJson(request),
+        body: NO_BODY,
+        acceptTimeoutMs: ACCEPT_TIMEOUT_MS,
+      },
+      {
+        onHead(frame) {
+          const { contentType, headers } = followedHead.parse(decodeJson(frame))
+          reader.begin(contentType, () => headers)
+        },
+        onData: (piece) => responseWindow.pass(piece),
+        onEnd(frame) {
+          const { headers } = followedEnd.parse(decodeJson(frame))
+          const rest = responseWindow.rest()
+          if (rest.length > 0) reader.write(rest)
+          reader.finish(() => headers)
+          over(true)
+        },
+        onFailure(frame) {
+          const { code, message, details } = followedFailure.parse(decodeJson(frame))
+          // A newer edge's code is no code of this one.
+          const error = new GatewayError(isErrorCode(code) ? code : 'INTERNAL_ERROR', message, details)
+          over(failJoined(reader, error))
+        },
+        onUnavailable: () => over(false),
+        onLost: () => over(breakOff(reader)),
+      },
+    )
+    reader.listen({
+      consumed: (count) => responseWindow.taken(count),
+      left() {
+        job.stop()
+        over(true)
+      },
+      headersOnSilence: () => ({}),
+    })
+  })
+}
+
+/** As `followResponse`, of an answer that this edge runs. */
+export function joinResponse(answer: SharedResponse, reader: HttpClient): Promise<boolean> {
+  return new Promise((resolve) => {
+    const joined = { ...reader, fail: (error: GatewayError) => resolve(failJoined(reader, error)) }
+    if (!answer.join(joined)) return resolve(false)
+    const isAnswered = () => resolve(true)
+    reader.answered.then(isAnswered, isAnswered)
+  })
+}
+
+/** False: the failure concerns the key of the first request alone, and this client can have another run. */
+function failJoined(reader: HttpClient, error: GatewayError): boolean {
+  if (error.code === 'INVALID_KEY') return breakOff(reader)
+  reader.fail(error)
+  return true
+}
+
+/** False: the client has seen nothing. Another answer has headers of its own. */
+function breakOff(reader: HttpClient): boolean {
+  if (!reader.begun() && reader.restart()) return false
+  reader.fail(interrupted())
+  return true
+}
+
+function noRoom(): GatewayError {
+  return new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has no room for the end of this answer')
+}
+
+function interrupted(): GatewayError {
+  return new GatewayError('SERVICE_UNAVAILABLE', 'The answer was interrupted; try again with the same Idempotency-Key')
+}

@@ -1,0 +1,204 @@
+/**
+ * A request with an `Idempotency-Key` runs once: the first to claim the key runs, those that come while it runs are given
+ * its answer as it comes, and those that come later the answer that was kept.
+ *
+ * At any moment at most one request runs under a key: a claim is renewed while its edge lives, and is taken over only when
+ * it has lapsed and that edge does not answer either. While the store is away nobody can know, so the answer is a 503.
+ *
+ * A claim is made in the account's name, so the key is proven first: one look-up more, which a request without an
+ * `Idempotency-Key` does not have.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GatewayError } from '@gateway/contracts/errors'
+import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { type Claim, type ClaimResult, IdempotencyUnavailableError } from '@gateway/idempotency/port'
+import { httpClient, type HttpClient } from '../inference/http-client.ts'
+import { type Client, NO_SOURCE } from '../inference/client-writer.ts'
+import { invalidKey, proveKey, type Caller, type ProvenCaller } from '../auth/authenticate.ts'
+import { fingerprintOf, isFingerprintOf, isSameFingerprint, nameOf, type Question } from './response-keys.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import type { InferenceRequest } from '../inference/requests/inference-kinds.ts'
+import type { StepResponse } from '../http/take-steps.ts'
+import { followResponse, joinResponse } from './follow-response.ts'
+import { replayResponse } from './stored-response.ts'
+import { runClaimed } from './run-claimed.ts'
+import { CLAIM_LEASE_MS } from './running-responses.ts'
+
+interface OnceRequest {
+  /** The header's value. */
+  key: string
+  caller: Caller
+  requestId: string
+  asked: InferenceRequest
+  deadlineMs: number
+}
+
+/** One attempt at the request: what is known of it, and who waits for its answer. */
+interface Attempt {
+  claim: Claim
+  question: Question
+  caller: Caller
+  reader: HttpClient
+  stream: boolean
+  dialect: ClientDialect
+  giveUpAtMs: number
+}
+
+type Found = Exclude<ClaimResult, { kind: 'claimed' }>
+
+/** Resolves when the client has been answered or has left; rejects with what to answer while nothing has been sent. */
+export async function answerOnce(
+  edge: EdgeContext,
+  request: OnceRequest,
+  response: StepResponse,
+  run: (client: Client, claim: string) => Promise<void>,
+): Promise<void> {
+  const { requestId, asked, caller } = request
+  const question = questionOf(asked)
+  const claim = await claimFor(edge, request, question)
+  const reader = httpClient(response, { stream: asked.stream, dialect: asked.dialect, requestId })
+  // It may be refused before anyone waits for its answer.
+  reader.answered.catch(() => {})
+  reader.listen(NO_SOURCE)
+  const giveUpAtMs = performance.now() + request.deadlineMs
+  try {
+    const { stream, dialect } = asked
+    const attempt = { claim, question, caller, reader, stream, dialect, giveUpAtMs }
+    if (await claimOrRead(edge, attempt)) {
+      edge.metrics.idempotent('ran')
+      runClaimed(edge, claim, reader, run)
+    }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    reader.fail(error)
+  }
+  await reader.answered
+}
+
+/** What makes two requests the same one: everything that reaches the backend or shapes the answer. */
+function questionOf({
+  kind,
+  dialect,
+  model,
+  stream,
+  includeUsage,
+  encodingFormat,
+  ...asked
+}: InferenceRequest): Question {
+  const ofDialect = dialect === 'chat' ? [] : [dialect, asked.anthropicVersion ?? null, asked.anthropicBeta ?? null]
+  return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect]), asked.body]
+}
+
+async function claimFor(
+  edge: EdgeContext,
+  { key, caller, requestId }: OnceRequest,
+  question: Question,
+): Promise<Claim> {
+  if (!idempotencyKey.safeParse(key).success) {
+    await proveKey(edge, caller)
+    throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: must be 1 to 255 visible ASCII characters`)
+  }
+  const keys = await edge.idempotency.keys.current()
+  const fingerprint = fingerprintOf(keys, question)
+  return { account: caller.account, name: nameOf(key), requestId, owner: edge.bus.processId, fingerprint }
+}
+
+/** True: the key is this request's, and it has to run. A client that waits is one that a stopping edge waits for. */
+async function claimOrRead(edge: EdgeContext, attempt: Attempt): Promise<boolean> {
+  const { claim, caller, reader, stream } = attempt
+  const { account, requestId } = claim
+  edge.running.begin({ account, requestId, keyHash: caller.keyHash, stream, cut: () => reader.cut(invalidKey()) })
+  try {
+    let after: string | undefined
+    for (let round = 0; !reader.isOver(); round++) {
+      // Anew for each look: a key may die while its request waits.
+      const proven = await proveKey(edge, caller)
+      const found = await claimKey(edge, claim, after)
+      if (found.kind === 'claimed') return await isWanted(edge, attempt)
+      if (await readFound(edge, attempt, found, proven)) return false
+      if (performance.now() > attempt.giveUpAtMs) throw stillRuns()
+      after = found.requestId
+      await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(round, 10)))
+    }
+    return false
+  } finally {
+    edge.running.end(requestId)
+  }
+}
+
+/** False: its client left before anything was begun. */
+async function isWanted(edge: EdgeContext, { claim, reader }: Attempt): Promise<boolean> {
+  if (!reader.isOver()) return true
+  await edge.idempotency.store.release(claim).catch(() => {})
+  return false
+}
+
+const FIRST_PAUSE_MS = 25
+const MAX_PAUSE_MS = 250
+
+async function claimKey(edge: EdgeContext, claim: Claim, after: string | undefined): Promise<ClaimResult> {
+  try {
+    return await edge.idempotency.store.claim(claim, {
+      leaseMs: CLAIM_LEASE_MS,
+      ...(after === undefined ? {} : { after }),
+    })
+  } catch (cause) {
+    if (!(cause instanceof IdempotencyUnavailableError)) throw cause
+    const sentence = `${IDEMPOTENCY_KEY}: the gateway cannot tell whether this request has run; try again shortly`
+    throw new GatewayError('SERVICE_UNAVAILABLE', sentence, {}, { cause })
+  }
+}
+
+/** Whether the client has been answered with what was found. */
+async function readFound(edge: EdgeContext, attempt: Attempt, found: Found, caller: ProvenCaller): Promise<boolean> {
+  const { claim, reader } = attempt
+  if ((await isSameQuestion(edge, found, attempt)) === false) {
+    edge.metrics.idempotent('refused')
+    throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: was used before, with another request`)
+  }
+  const { requestId } = found
+  if (found.kind === 'kept') {
+    return replayResponse(edge, { account: claim.account, name: claim.name, requestId }, found, caller, reader)
+  }
+  reader.replays(requestId)
+  const isAnswered = await readRunning(edge, attempt, found)
+  if (isAnswered) edge.metrics.idempotent('joined')
+  else reader.replays(null)
+  return isAnswered
+}
+
+async function readRunning(
+  edge: EdgeContext,
+  { claim: { account }, reader, stream, dialect }: Attempt,
+  { owner, requestId }: Extract<Found, { kind: 'running' }>,
+): Promise<boolean> {
+  if (owner !== edge.bus.processId) {
+    return followResponse(edge, owner, { account, requestId }, reader, stream ? dialect : null)
+  }
+  const answer = edge.idempotency.running.find(requestId)
+  return answer !== undefined && joinResponse(answer, reader)
+}
+
+/**
+ * Null: nobody can tell any more, because the master secret was replaced. Those who wait ask again and again, so a large
+ * question is read only where its fingerprint does not tell.
+ */
+async function isSameQuestion(
+  edge: EdgeContext,
+  { fingerprint }: Found,
+  { claim, question }: Attempt,
+): Promise<boolean | null> {
+  const { keys } = edge.idempotency
+  return (
+    isSameFingerprint(fingerprint, claim.fingerprint) ??
+    isFingerprintOf(await keys.current(), fingerprint, question) ??
+    isFingerprintOf(await keys.refreshed(), fingerprint, question)
+  )
+}
+
+function stillRuns(): GatewayError {
+  const sentence = `${IDEMPOTENCY_KEY}: an earlier attempt still runs and cannot be followed; try again shortly`
+  return new GatewayError('SERVICE_UNAVAILABLE', sentence)
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import { expect, test } from 'vitest'
+import fc from 'fast-check'
+import {
+  deriveResponseKeys,
+  fingerprintOf,
+  isFingerprintOf,
+  isSameFingerprint,
+  nameOf,
+  cacheResponseKeys,
+} from './response-keys.ts'
+
+const secretOf = (masterKeyId: string) => ({ masterKeyId, secret: randomBytes(32).toString('base64url') })
+const OLD = secretOf('0123456789ab')
+const NEW = secretOf('ba9876543210')
+
+test('keys is asked once, by however many at the same time', async () => {
+  let asked = 0
+  const source = cacheResponseKeys({
+    async answerSecrets() {
+      asked++
+      return { secrets: [OLD] }
+    },
+  })
+  await Promise.all([source.current(), source.current(), source.current()])
+  await source.current()
+  expect(asked).toBe(1)
+})
+
+test('a failure is not remembered, and one to refresh leaves what was known', async () => {
+  let answer = async () => ({ secrets: [OLD] })
+  const source = cacheResponseKeys({ answerSecrets: () => answer() })
+  const away = async (): Promise<never> => {
+    throw new Error('keys is away')
+  }
+  answer = away
+  await expect(source.current()).rejects.toThrow('away')
+  answer = async () => ({ secrets: [OLD] })
+  expect((await source.current()).current.id).toBe(OLD.masterKeyId)
+  answer = away
+  await expect(source.refreshed()).rejects.toThrow('away')
+  expect((await source.current()).current.id).toBe(OLD.masterKeyId)
+  answer = async () => ({ secrets: [NEW, OLD] })
+  await source.refreshed()
+  const { current, byId } = await source.current()
+  expect([current.id, ...byId.keys()]).toEqual([NEW.masterKeyId, NEW.masterKeyId, OLD.masterKeyId])
+})
+
+const keys = deriveResponseKeys({ secrets: [NEW, OLD] })
+
+test('a question has the fingerprint of itself and of no other', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.uint8Array(), fc.string(), fc.uint8Array(), (head, body, otherHead, otherBody) => {
+      const fingerprint = fingerprintOf(keys, [head, body])
+      expect(isFingerprintOf(keys, fingerprint, [head, body])).toBe(true)
+      const whole = (first: string, second: Uint8Array) => Buffer.concat([Buffer.from(first), second])
+      fc.pre(!whole(head, body).equals(whole(otherHead, otherBody)))
+      expect(isFingerprintOf(keys, fingerprint, [otherHead, otherBody])).toBe(false)
+    }),
+  )
+})
+
+test('one taken before the master secret was rotated is still known, one under a dropped secret is not', () => {
+  const before = fingerprintOf(deriveResponseKeys({ secrets: [OLD] }), ['question'])
+  expect(isFingerprintOf(keys, before, ['question'])).toBe(true)
+  expect(isFingerprintOf(keys, before, ['another'])).toBe(false)
+  expect(isFingerprintOf(deriveResponseKeys({ secrets: [NEW] }), before, ['question'])).toBeNull()
+})
+
+test('two fingerprints by one key tell without the question, which may be large, whether it is the same', () => {
+  const under = (secret: ReturnType<typeof secretOf>, question: string) =>
+    fingerprintOf(deriveResponseKeys({ secrets: [secret] }), [question])
+  expect(isSameFingerprint(under(NEW, 'question'), under(NEW, 'question'))).toBe(true)
+  expect(isSameFingerprint(under(NEW, 'question'), under(NEW, 'another'))).toBe(false)
+  expect(isSameFingerprint(under(NEW, 'question'), under(OLD, 'question'))).toBeNull()
+})
+
+test('nonsense is nobody’s fingerprint', () => {
+  for (const nonsense of ['', '.', 'x', `${NEW.masterKeyId}.`, `${NEW.masterKeyId}.AAAA`]) {
+    expect(isFingerprintOf(keys, nonsense, ['question'])).not.toBe(true)
+  }
+})
+
+test('a fingerprint and a name show nothing of what they stand for', () => {
+  expect(fingerprintOf(keys, ['a secret question'])).not.toContain('secret')
+  expect(nameOf('order-1')).toMatch(/^[\w-]{43}$/)
+  expect(nameOf('order-1')).not.toBe(nameOf('order-2'))
+})

@@ -1,0 +1,93 @@
+/**
+ * The keys that guard the record of a request with an `Idempotency-Key`: its answer is sealed, and its question is known
+ * by a keyed fingerprint, which tells nobody who lacks the key whether a guess is right. The keys service is asked
+ * for them when they are first needed.
+ */
+
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
+import type { SealingKeys } from '@gateway/service/sealing'
+import { type KeysClient, shareCalls } from '../http/sdk-clients.ts'
+
+export interface ResponseKeySource {
+  current(): Promise<ResponseKeys>
+  /** Asks again: something is guarded by a key that is not known here, so the master secret has been rotated. */
+  refreshed(): Promise<ResponseKeys>
+}
+
+export function cacheResponseKeys(keys: Pick<KeysClient, 'answerSecrets'>): ResponseKeySource {
+  let known: ResponseKeys | null = null
+  const ask = shareCalls(
+    () => '',
+    async () => (known = deriveResponseKeys(await keys.answerSecrets({}))),
+  )
+
+  return { current: async () => known ?? ask({}), refreshed: () => ask({}) }
+}
+
+interface ResponseKey {
+  id: string
+  sealingKey: Uint8Array
+  fingerprintKey: Uint8Array
+}
+
+interface ResponseKeys extends SealingKeys {
+  current: ResponseKey
+  byId: ReadonlyMap<string, ResponseKey>
+}
+
+export function deriveResponseKeys({ secrets }: AnswerSecretsReply): ResponseKeys {
+  const keys = secrets.map(({ masterKeyId, secret }): ResponseKey => {
+    const derive = (purpose: string) =>
+      new Uint8Array(hkdfSync('sha256', Buffer.from(secret, 'base64url'), '', purpose, 32))
+    return { id: masterKeyId, sealingKey: derive('seal'), fingerprintKey: derive('fingerprint') }
+  })
+  const current = keys[0]
+  if (!current) throw new Error('there is no key to seal answers with')
+  return { current, byId: new Map(keys.map((key) => [key.id, key])) }
+}
+
+/** The question as pieces, one after the other. */
+export type Question = readonly (string | Uint8Array)[]
+
+export function fingerprintOf({ current }: ResponseKeys, question: Question): string {
+  return `${current.id}.${mac(current, question).toString('base64url')}`
+}
+
+/** Null: the keys differ, so only the question itself can tell. */
+export function isSameFingerprint(one: string, other: string): boolean | null {
+  return keyIdOf(one) === keyIdOf(other) ? one === other : null
+}
+
+function keyIdOf(fingerprint: string): string {
+  return fingerprint.split('.', 1)[0]!
+}
+
+/** Null: it was taken with a key that is not among these. */
+export function isFingerprintOf(keys: ResponseKeys, fingerprint: string, question: Question): boolean | null {
+  const [id = '', taken = ''] = fingerprint.split('.')
+  const key = keys.byId.get(id)
+  if (!key) return null
+  const expected = mac(key, question)
+  const given = Buffer.from(taken, 'base64url')
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}
+
+function mac({ fingerprintKey }: ResponseKey, question: Question): Buffer {
+  const hmac = createHmac('sha256', fingerprintKey)
+  for (const piece of question) hmac.update(piece)
+  return hmac.digest()
+}
+
+/**
+ * What bills of the same question under the same key have in common, for the ledger, which keeps it: keyed as the
+ * fingerprint is, so it confirms no guess at either. A rotation of the master secret between two runs parts them.
+ */
+export function billedClaimOf({ name, fingerprint }: { name: string; fingerprint: string }): string {
+  return createHash('sha256').update(`${name} ${fingerprint}`).digest('base64url')
+}
+
+/** The place of a client's key in the store: clients may write anything into it. */
+export function nameOf(idempotencyKey: string): string {
+  return createHash('sha256').update(idempotencyKey).digest('base64url')
+}

@@ -1,0 +1,115 @@
+/**
+ * The answers that this edge runs under an `Idempotency-Key`: their claims are renewed while they run, so that only those of
+ * a dead edge lapse, and other edges are given them for clients of their own.
+ */
+
+import { atMost } from '@gateway/service/start-service'
+import { decodeJson, encodeJson } from '@gateway/service/rpc-client'
+import type { Bus, IncomingJob } from '@gateway/bus/port'
+import {
+  followRequest,
+  type FollowedEnd,
+  type FollowedFailure,
+  type FollowedHead,
+} from '@gateway/contracts/idempotency'
+import { groups, subjects } from '@gateway/contracts/subjects'
+import type { Claim, IdempotencyStore } from '@gateway/idempotency/port'
+import type { Logger } from '@gateway/telemetry/logger'
+import { NO_SOURCE, type Reader } from '../inference/client-writer.ts'
+import { takenOver } from '../inference/taken-over.ts'
+import type { SharedResponse } from './shared-response.ts'
+
+/** Longer than it takes a router to notice that its edge is gone, so that nothing of a dead request runs on. */
+export const CLAIM_LEASE_MS = 5_000
+const RENEW_EVERY_MS = 1_000
+
+/** How long a stopping edge waits for what is left to do of an answer that has been given. */
+const CLOSING_MS = 5_000
+
+interface Running {
+  claim: Claim
+  answer: SharedResponse
+}
+
+export interface RunningResponses extends AsyncDisposable {
+  begin(claim: Claim, answer: SharedResponse): void
+  end(requestId: string): void
+  find(requestId: string): SharedResponse | undefined
+}
+
+export async function trackRunningResponses(
+  bus: Bus,
+  store: IdempotencyStore,
+  logger: Logger,
+): Promise<RunningResponses> {
+  const running = new Map<string, Running>()
+  let onIdle = (): void => {}
+
+  const followers = await bus.serveJobs(subjects.answers(bus.processId), groups.edge, (job) => {
+    const asked = followRequest.parse(decodeJson(job.header))
+    const found = running.get(asked.requestId)
+    serveFollower(job, found?.claim.account === asked.account ? found.answer : undefined)
+  })
+
+  const renewal = setInterval(() => {
+    if (running.size === 0) return
+    const claims = Array.from(running.values(), ({ claim }) => claim)
+    store.renew(claims, CLAIM_LEASE_MS).then(stopLost, (error: unknown) => {
+      logger.warn(
+        { err: error, claims: claims.length },
+        'claims on idempotency keys were not renewed; the next time may be soon enough',
+      )
+    })
+  }, RENEW_EVERY_MS)
+
+  /** This process stood still for so long that another edge runs the request now. */
+  function stopLost(requestIds: string[]): void {
+    for (const requestId of requestIds) {
+      logger.warn({ requestId }, 'another edge has taken over the idempotency key of a request')
+      running.get(requestId)?.answer.stop(takenOver())
+    }
+  }
+
+  return {
+    begin: (claim, answer) => void running.set(claim.requestId, { claim, answer }),
+    end(requestId) {
+      running.delete(requestId)
+      if (running.size === 0) onIdle()
+    },
+    find: (requestId) => running.get(requestId)?.answer,
+    async [Symbol.asyncDispose]() {
+      if (running.size > 0) await atMost(CLOSING_MS, new Promise<void>((idle) => (onIdle = idle)))
+      clearInterval(renewal)
+      await followers[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/**
+ * Gives an answer that runs here to another edge: as a job's frames, so that numbering, pace and the loss of either side
+ * are the bus' business.
+ */
+function serveFollower(job: IncomingJob, answer: SharedResponse | undefined): void {
+  if (answer?.join(frameReader(job))) job.accept()
+  else job.reject('no such answer')
+}
+
+function frameReader(job: IncomingJob): Reader {
+  let source = NO_SOURCE
+  job.onAbort(() => source.left())
+  return {
+    begin: (contentType, headers) => job.head(encodeJson({ contentType, headers: headers() } satisfies FollowedHead)),
+    write(bytes) {
+      job.data(bytes).then(
+        () => source.consumed(bytes.byteLength),
+        // It has left; the signal says so.
+        () => {},
+      )
+    },
+    finish: (headers) => job.end(encodeJson({ headers: headers() } satisfies FollowedEnd)),
+    fail: ({ code, message, details }) => job.failure(encodeJson({ code, message, details } satisfies FollowedFailure)),
+    listen(next) {
+      source = next
+    },
+  }
+}

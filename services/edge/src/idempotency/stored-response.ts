@@ -1,0 +1,126 @@
+/**
+ * An answer as it is kept, and given again: the bytes and what is said about them as they were, where the account stands as of
+ * now.
+ *
+ * It is compressed, then sealed to its key, so that the store holds nothing that can be read, and nothing that opens under
+ * another key, request or account. Inside: the length of the head (4 bytes), the head as JSON, the answer's own bytes.
+ *
+ * The answer was kept before its usage was stored. If that is not known to have happened, it is reported again first: the
+ * ledger takes each request once, so whoever is given the answer, it is paid for exactly once.
+ */
+
+import { promisify } from 'node:util'
+import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
+import { monthOf } from '@gateway/admission/month'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import type { ClaimResult, HeldKey } from '@gateway/idempotency/port'
+import { fromPlanUnit } from '@gateway/pricing/charge'
+import { findPlan } from '@gateway/contracts/models'
+import { keptHead, type KeptHead } from '@gateway/contracts/idempotency'
+import { open, seal, type SealingKeys } from '@gateway/service/sealing'
+import type { ProvenCaller } from '../auth/authenticate.ts'
+import { quotaHeaders } from '../core/response-headers.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import type { HttpClient } from '../inference/http-client.ts'
+import { MAX_KEPT_BYTES } from './shared-response.ts'
+
+/** False: it cannot be read any more and is forgotten. */
+export async function replayResponse(
+  edge: EdgeContext,
+  held: HeldKey,
+  kept: Extract<ClaimResult, { kind: 'kept' }>,
+  caller: ProvenCaller,
+  reader: HttpClient,
+): Promise<boolean> {
+  const answer = await openKept(edge, held, kept.answer)
+  if (!answer) return false
+  if (!kept.settled) await reportUsage(edge, held, answer.head.usage)
+  const headers = { ...answer.head.headers, ...(await quotaNow(edge, caller)) }
+  if (reader.isOver()) return true
+  reader.replays(held.requestId)
+  reader.begin(answer.head.contentType, () => headers)
+  reader.write(answer.body)
+  reader.finish(() => headers)
+  edge.metrics.idempotent('replayed')
+  return true
+}
+
+/** Null: it is sealed under a master secret that keys does not hold any more, or was altered. */
+async function openKept(edge: EdgeContext, held: HeldKey, sealed: Uint8Array): Promise<StoredResponse | null> {
+  try {
+    return await openResponse(await edge.idempotency.keys.current(), held, sealed)
+  } catch (error) {
+    if (error instanceof GatewayError) throw error
+    edge.logger.error(
+      { err: error, requestId: held.requestId },
+      'a kept answer cannot be opened; the request runs anew',
+    )
+    await edge.idempotency.store.release(held).catch(() => {})
+    return null
+  }
+}
+
+async function reportUsage(edge: EdgeContext, held: HeldKey, usage: UsageEvent): Promise<void> {
+  try {
+    await edge.usage.report(usage).inTime
+  } catch (cause) {
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause })
+  }
+  // Otherwise the next one reports it once more, which changes nothing.
+  edge.idempotency.store.settle(held).catch(() => {})
+}
+
+async function quotaNow(edge: EdgeContext, caller: ProvenCaller): Promise<Record<string, string>> {
+  const plan = findPlan(edge.config.current, caller.plan)
+  const { used, resetAtMs } =
+    caller.used === null
+      ? await edge.metering.quota({ account: caller.account, unit: plan.unit })
+      : { used: caller.used, resetAtMs: monthOf(Date.now()).resetsAtMs }
+  const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra
+  return quotaHeaders({ plan: plan.slug, used, limit, windowResetAtMs: resetAtMs }, plan.unit)
+}
+
+interface StoredResponse {
+  head: KeptHead
+  body: Uint8Array
+}
+
+const MASTER_KEY_ID_LENGTH = 12
+const MAX_HEAD_BYTES = 64 * 1024
+/** Above this size packing takes longer than the way to another thread and back, so it goes there. */
+const AT_ONCE_BYTES = 32 * 1024
+const PACKING = { level: 1 }
+const UNPACKING = { maxOutputLength: MAX_KEPT_BYTES + MAX_HEAD_BYTES }
+const deflate = promisify(deflateRaw)
+const inflate = promisify(inflateRaw)
+
+export async function sealResponse(
+  keys: SealingKeys,
+  held: HeldKey,
+  head: KeptHead,
+  pieces: readonly Uint8Array[],
+): Promise<Uint8Array> {
+  const headBytes = Buffer.from(JSON.stringify(head))
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(headBytes.byteLength)
+  const whole = Buffer.concat([length, headBytes, ...pieces])
+  const packed = whole.byteLength <= AT_ONCE_BYTES ? deflateRawSync(whole, PACKING) : await deflate(whole, PACKING)
+  const { masterKeyId, sealed } = seal(keys, packed, bindingOf(held))
+  return Buffer.concat([Buffer.from(masterKeyId, 'hex'), sealed])
+}
+
+/** Throws where it was altered, moved, or sealed under a key that is not among these. */
+export async function openResponse(keys: SealingKeys, held: HeldKey, kept: Uint8Array): Promise<StoredResponse> {
+  const masterKeyId = Buffer.from(kept.subarray(0, MASTER_KEY_ID_LENGTH / 2)).toString('hex')
+  const packed = open(keys, { masterKeyId, sealed: kept.subarray(MASTER_KEY_ID_LENGTH / 2) }, bindingOf(held))
+  const whole =
+    packed.byteLength <= AT_ONCE_BYTES ? inflateRawSync(packed, UNPACKING) : await inflate(packed, UNPACKING)
+  const bodyAt = 4 + whole.readUInt32BE(0)
+  const head = keptHead.parse(JSON.parse(whole.subarray(4, bodyAt).toString()))
+  return { head, body: whole.subarray(bodyAt) }
+}
+
+function bindingOf({ account, name, requestId }: HeldKey): string {
+  return `answer ${account} ${name} ${requestId}`
+}

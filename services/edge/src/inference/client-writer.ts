@@ -1,0 +1,158 @@
+/**
+ * One who reads an answer: an HTTP client of this edge (`http-client.ts`), another edge on behalf of a client of its own
+ * (`running-answers.ts`), or all who share an answer (`shared-answer.ts`). A reader reads until its answer ends or it leaves,
+ * whichever comes first. Later ends do nothing.
+ *
+ * A passage passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,
+ * and the passage counts them. It holds back the terminal event of dialects that have one: nobody may see a good end before
+ * the usage is stored. Held bytes count as the process' memory.
+ */
+
+import type { GatewayError } from '@gateway/contracts/errors'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { findEvents, terminalEventOf, completeEvents } from '../core/event-stream.ts'
+import { SPARED_BYTES, type ResponseReservation } from '../http/memory-budget.ts'
+
+export type Headers = Record<string, string>
+export type Consumed = (bytes: number) => void
+
+export interface Reader {
+  /** The reader reports to this source from now on. */
+  listen(source: Source): void
+  /** `headers` are asked for when they are sent. */
+  begin(contentType: string, headers: () => Headers): void
+  write(bytes: Uint8Array): void
+  /** `headers` replace those of `begin` where none has been sent yet. */
+  finish(headers: () => Headers): void
+  fail(error: GatewayError): void
+}
+
+export interface Source {
+  /** The reader has taken so many more bytes. */
+  consumed(bytes: number): void
+  /** The reader wants nothing any more, or another edge has taken the request over. */
+  left(why?: 'client_gone' | 'edge_lost'): void
+  /** The source has been silent for so long that headers have to be sent. */
+  headersOnSilence(): Headers
+}
+
+/** The reader for whom a request runs. */
+export interface Client extends Reader {
+  /** Resolves when the answer has ended or the client has left; rejects with what to answer while nothing has been sent. */
+  readonly answered: Promise<void>
+  isOver(): boolean
+  /** Forgets the answer so far, so that another router's can take its place. False: the client has some of it. */
+  restart(): boolean
+  /**
+   * Makes the whole answer one that can be given again, before its usage is stored. Only some are. `rest`: what of it is
+   * not written yet. False: another edge has taken the request over, and this answer is nobody's.
+   */
+  keep?(usage: UsageEvent, rest: Uint8Array): Promise<boolean>
+}
+
+/** The source of a client that still waits for one. */
+export const NO_SOURCE: Source = { consumed() {}, left() {}, headersOnSilence: () => ({}) }
+
+export interface ResponseWindow {
+  pass(bytes: Uint8Array): void
+  /** The client has left: counts the events and writes nothing. */
+  note(bytes: Uint8Array): void
+  /** The bytes that have come and are not written, of an answer that has ended in good order. */
+  rest(): Uint8Array
+  /** The client has taken bytes that were written. */
+  readonly taken: Consumed
+  /** Whole events so far. */
+  readonly events: number
+  /** The answer is over: nothing is held any more. */
+  close(): void
+}
+
+interface ResponseWindowEnds {
+  reader: Pick<Reader, 'write'>
+  /** The router is told how many bytes the client has taken. */
+  consumed: Consumed
+  /** Where the bytes count that the passage holds. */
+  hold: ResponseReservation
+  /** There is no room for them. */
+  onNoRoom(): void
+}
+
+/** `dialect`: a stream's; null where the answer is JSON. */
+export function openResponseWindow(dialect: ClientDialect | null, ends: ResponseWindowEnds): ResponseWindow {
+  return dialect ? passEvents(dialect, ends) : passBytes(ends)
+}
+
+function passBytes({ reader, consumed }: ResponseWindowEnds): ResponseWindow {
+  return {
+    close() {},
+    pass: (bytes) => reader.write(bytes),
+    note() {},
+    rest: () => NOTHING,
+    taken: consumed,
+    events: 0,
+  }
+}
+
+const NOTHING = new Uint8Array(0)
+
+function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }: ResponseWindowEnds): ResponseWindow {
+  const whole = completeEvents()
+  const isTerminal = terminalEventOf(dialect)
+  /** From the terminal event on. */
+  const ending: Uint8Array[] = []
+  let events = 0
+  /** Where the last event begins in the whole events that came last. */
+  let lastAt = 0
+  /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
+  let toldAhead = 0
+  let heldBytes = 0
+
+  /** Small ones are spared, as those are that wait for a slow client. */
+  function holdMore(bytes: number): void {
+    heldBytes += bytes
+    if (bytes < 0) hold.paid(-bytes)
+    else if (bytes > 0 && !hold.owe(bytes) && heldBytes > SPARED_BYTES) onNoRoom()
+  }
+
+  function take(bytes: Uint8Array): Uint8Array {
+    const taken = whole.push(bytes)
+    if (taken.length === 0) return taken
+    const found = findEvents(taken)
+    events += found.count
+    lastAt = found.lastAt
+    return taken
+  }
+
+  /** The part of whole events that may pass before the usage is stored. */
+  function holdEnding(ready: Uint8Array): Uint8Array {
+    if (!isTerminal || ready.length === 0) return ready
+    const begin = ending.length > 0 ? 0 : isTerminal(ready, lastAt) ? lastAt : ready.length
+    if (begin < ready.length) ending.push(ready.subarray(begin))
+    return ready.subarray(0, begin)
+  }
+
+  return {
+    pass(bytes) {
+      const ready = holdEnding(take(bytes))
+      const held = bytes.length - ready.length
+      if (held > 0) {
+        toldAhead += held
+        consumed(held)
+      }
+      if (ready.length > 0) reader.write(ready)
+      holdMore(held)
+    },
+    note: (bytes) => void take(bytes),
+    close: () => holdMore(-heldBytes),
+    rest: () => Buffer.concat([...ending, whole.end()]),
+    taken(bytes) {
+      const untold = Math.max(0, bytes - toldAhead)
+      toldAhead -= bytes - untold
+      consumed(untold)
+    },
+    get events() {
+      return events
+    },
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * `POST /v1/messages/count_tokens`: the tokens of a prompt before it is sent. A backend counts them where it has an endpoint for
+ * that, and the caller's plan includes the model. Otherwise the edge estimates them, as it does for the limits.
+ * `x-svc-token-count` says which.
+ */
+
+import type { z } from 'zod'
+import type { tokensCounted } from '@gateway/contracts/messages'
+import { findPlan, planIncludes } from '@gateway/contracts/models'
+import type { EdgeContext } from '../edge-context.ts'
+import { reservationOf } from '../http/memory-budget.ts'
+import { jobBody } from './requests/inference-kinds.ts'
+import { countTokens } from './requests/messages.ts'
+import { LargeJson } from '../http/parse-json.ts'
+import type { Handler } from '../http/route.ts'
+import { measuredOf } from '../http/take-steps.ts'
+import { modelNamed } from './requests/understand.ts'
+import { headerOf } from './infer.ts'
+
+export function countPromptTokens(edge: EdgeContext): Handler<'key'> {
+  return async (request, response, caller) => {
+    const { current } = edge.config
+    const body: unknown = request.body
+    const { sender } = reservationOf(response)!
+    const { model, input_tokens } =
+      body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, sender) : countTokens(body)
+    const served = modelNamed(current, model, 'chat')
+    const isIncluded = planIncludes(findPlan(current, caller.plan), served)
+    // No pool is chosen for Auto before the request runs, and a large body is not read a second time.
+    const exact =
+      body instanceof LargeJson || served.type === 'auto' || !isIncluded
+        ? null
+        : await edge.countAtBackends({
+            pool: served.pool,
+            body: jobBody(body as Record<string, unknown>).bytes.toString('utf8'),
+            requestId: measuredOf(response).requestId,
+            anthropicVersion: headerOf(request, 'anthropic-version'),
+            anthropicBeta: headerOf(request, 'anthropic-beta'),
+          })
+    response.setHeader('x-svc-token-count', exact === null ? 'estimate' : 'exact')
+    response.json({ input_tokens: exact ?? input_tokens } satisfies z.infer<typeof tokensCounted>)
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * `POST /v1/quote` (ours): what a chat request would be served by and cost, without dispatching it. The same body, the
+ * same choice of lane and the same prices as the request itself; nothing is reserved. `dialect` names the API of the body.
+ */
+
+import type { z } from 'zod'
+import { quoteQuery, type quoteResponse } from '@gateway/contracts/quote'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { chargeFor, fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
+import { makeOffer, planLimit } from '../admission/admit.ts'
+import { describePrice } from '../core/describe-price.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import { chat, parseBody, type InferenceKind } from './requests/inference-kinds.ts'
+import { messages } from './requests/messages.ts'
+import { responses } from './requests/responses.ts'
+import { reservationOf } from '../http/memory-budget.ts'
+import { LargeJson } from '../http/parse-json.ts'
+import type { Handler } from '../http/route.ts'
+import { understand } from './requests/understand.ts'
+
+const KINDS: Record<ClientDialect, InferenceKind> = { chat, responses, messages }
+
+export function quote(edge: EdgeContext): Handler<'key'> {
+  return async (request, response, caller) => {
+    const config = edge.config.current
+    const { dialect } = parseBody(quoteQuery, request.query)
+    const body: unknown = request.body
+    const { asked, model } =
+      body instanceof LargeJson
+        ? await edge.largeBodies.understand(config, KINDS[dialect], body, reservationOf(response)!.sender)
+        : understand(config, KINDS[dialect], body)
+    const { plan, chosen } = makeOffer(config, caller.plan, model, asked)
+    if (!chosen) throw planLimit(plan.slug, config, model)
+
+    const { lane, reason, price, estimate, worstCharge } = chosen
+    const { used } = await edge.figures.quota({ account: caller.account, unit: plan.unit })
+    const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra
+    const usualCharge = chargeFor(price, {
+      promptTokens: estimate.usualPromptTokens,
+      completionTokens: estimate.usualTokens - estimate.usualPromptTokens,
+      cachedTokens: 0,
+    })
+    const inPlanUnit = (amount: number) => toPlanUnit(amount, plan.unit)
+    response.json({
+      object: 'quote',
+      model: model.id,
+      lane: lane.id,
+      reason: reason ?? null,
+      pool: lane.pool,
+      plan: plan.slug,
+      unit: plan.unit,
+      price: describePrice(price),
+      estimated_charge: inPlanUnit(usualCharge),
+      worst_case_charge: inPlanUnit(worstCharge),
+      remaining: inPlanUnit(Math.max(0, limit - used)),
+      fits: caller.overage || used + worstCharge <= limit,
+    } satisfies z.infer<typeof quoteResponse>)
+  }
+}

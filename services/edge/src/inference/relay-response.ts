@@ -1,0 +1,294 @@
+/**
+ * Relays one admitted request's answer: dispatch, relay, settle, and only then the last byte.
+ *
+ * A client pays for the content that it saw. A client that has left pays for all that its backend generated until the
+ * router stopped it. The router's last word tells the usage, and the edge settles by it (`core/last-word.ts`), whether the
+ * client still waits or not. A router reports only for an edge that is lost.
+ */
+
+import { GatewayError } from '@gateway/contracts/errors'
+import type { ResponseEnd, ResponseFailure, ResponseHead, PlannedJob } from '@gateway/contracts/job'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { chargeFor } from '@gateway/pricing/charge'
+import { type Attributes, requestFields, usageAttributes } from '@gateway/telemetry/tracing'
+import { failpoint } from '@gateway/service/failpoint'
+import type { Admitted } from '../admission/admit.ts'
+import { invalidKey } from '../auth/authenticate.ts'
+import { type Bill, billOf, errorOf, type Charge, type Departure, type LastWord } from '../core/last-word.ts'
+import { anthropicLimitHeaders, smartRouteHeader, quotaStatusHeaders } from '../core/response-headers.ts'
+import type { EdgeContext, Reported } from '../edge-context.ts'
+import type { Measured } from '../http/take-steps.ts'
+import { type Client, openResponseWindow, type ResponseWindow, type Source } from './client-writer.ts'
+import { runJob, type ResponseEvents, type JobRun, type RouterLoss } from './run-job.ts'
+import { lapse, release, settle, settleInTime, usageEvent } from './settle.ts'
+import { takenOver } from './taken-over.ts'
+
+interface Relay {
+  admitted: Admitted
+  /** Headers about the model that was asked for, whatever becomes of the answer. */
+  notices: Record<string, string>
+  job: PlannedJob
+  body: Uint8Array
+  keyHash: string
+  deadlineMs: number
+  endpoint: string
+  measured: Measured
+}
+
+/** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
+export function relayResponse(edge: EdgeContext, relay: Relay, client: Client): Promise<void> {
+  // Its client left while it was being admitted.
+  if (client.isOver()) return release(edge, relay.job)
+  new RelayedResponse(edge, relay, client).begin()
+  return client.answered
+}
+
+/** The client waits for the answer, or has gone in some way, or the router has said its last word. */
+type Phase = 'wanted' | Departure | 'over'
+
+/** Stands between the job, whose answer it hears, and the client, to whom it passes the answer on. */
+class RelayedResponse implements ResponseEvents, Source {
+  readonly #edge: EdgeContext
+  readonly #relay: Relay
+  readonly #client: Client
+  readonly #enteredAtMs: number
+  #phase: Phase = 'wanted'
+  #run: JobRun | null = null
+  /** Of the router that answers now; another router begins anew. */
+  #head: ResponseHead | null = null
+  #passage: ResponseWindow
+
+  constructor(edge: EdgeContext, relay: Relay, client: Client) {
+    this.#edge = edge
+    this.#relay = relay
+    this.#client = client
+    this.#enteredAtMs = performance.now() - relay.admitted.waitedMs
+    this.#passage = this.#openPassage()
+  }
+
+  begin(): void {
+    const { job, body, deadlineMs, keyHash, admitted } = this.#relay
+    const { bus, shedder, running } = this.#edge
+    this.#client.listen(this)
+    shedder.enter()
+    this.#run = runJob(bus, job, body, deadlineMs, this)
+    failpoint('edge.dispatched')
+    running.begin({
+      account: job.account,
+      requestId: job.requestId,
+      keyHash,
+      reservation: { worstCharge: admitted.worstCharge, window: job.window },
+      stream: job.stream,
+      cut: () => {
+        if (this.#depart('cut')) this.#client.fail(invalidKey())
+      },
+    })
+  }
+
+  onOffered(isAnswered: boolean): void {
+    const { shedder } = this.#edge
+    shedder.leave()
+    // A client that leaves early has not waited for us.
+    if (isAnswered) shedder.arrived(this.#enteredAtMs)
+  }
+
+  onHead(head: ResponseHead): void {
+    const { admitted, job, measured } = this.#relay
+    this.#head = head
+    if (this.#phase !== 'wanted') return
+    if (measured.span.isRecorded) measured.span.set(headAttributes(head, admitted))
+    if (job.stream) this.#measureBegin(head)
+    this.#client.begin(head.contentType, () => responseHeaders(this.#relay, head))
+    failpoint('edge.answer-begun')
+  }
+
+  onData(bytes: Uint8Array): void {
+    if (this.#phase === 'wanted') this.#passage.pass(bytes)
+    else this.#passage.note(bytes)
+  }
+
+  onRouterLost(loss: RouterLoss): boolean {
+    reportLoss(this.#edge, this.#relay.job, loss)
+    if (!this.#client.restart()) return false
+    this.#head = null
+    this.#passage.close()
+    this.#passage = this.#openPassage()
+    return true
+  }
+
+  onEnd(end: ResponseEnd): Promise<void> {
+    return this.#conclude({ kind: 'end', end })
+  }
+
+  onFailure(failure: ResponseFailure): Promise<void> {
+    return this.#conclude({ kind: 'failure', failure })
+  }
+
+  onInterrupted(): void {
+    void this.#conclude({ kind: 'lost' })
+  }
+
+  onOverdue(): void {
+    if (!this.#depart('router_lost')) return
+    this.#client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The time for this request is up'))
+  }
+
+  consumed(bytes: number): void {
+    this.#passage.taken(bytes)
+  }
+
+  left(why: 'client_gone' | 'edge_lost' = 'client_gone'): void {
+    this.#depart(why)
+  }
+
+  headersOnSilence(): Record<string, string> {
+    return responseHeaders(this.#relay, null)
+  }
+
+  #openPassage(): ResponseWindow {
+    const { job } = this.#relay
+    return openResponseWindow(streamDialect(job), {
+      reader: this.#client,
+      consumed: (bytes) => this.#run?.consumed(bytes),
+      hold: this.#edge.bytes.reserveResponse(job.account),
+      onNoRoom: () => {
+        if (!this.#depart('cut')) return
+        this.#client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has no room for the end of this answer'))
+      },
+    })
+  }
+
+  /** The client has gone: the router stops the backend, and its last word tells the cost. */
+  #depart(how: Departure): boolean {
+    if (this.#phase !== 'wanted') return false
+    this.#phase = how
+    this.#run?.stop()
+    return true
+  }
+
+  /** The router keeps its last word until the usage is stored: where this edge dies before, it reports. */
+  async #conclude(word: LastWord): Promise<void> {
+    let reported: Reported | null
+    try {
+      reported = await this.#answerAndBill(word)
+    } finally {
+      this.#passage.close()
+    }
+    await reported?.stored
+  }
+
+  async #answerAndBill(word: LastWord): Promise<Reported | null> {
+    const departure = this.#phase === 'wanted' || this.#phase === 'over' ? null : this.#phase
+    this.#phase = 'over'
+    const head = this.#head
+    const { job } = this.#relay
+    const { events } = this.#passage
+    const bill = billOf(word, { departure, head, events, promptTokensEstimate: job.promptTokensEstimate })
+    if (word.kind === 'end' && departure === null && head && bill.kind === 'charge') {
+      return this.#deliver(head, bill.charge)
+    }
+    noteBusyRouters(this.#edge, word)
+    if (departure === null) this.#client.fail(errorOf(word, job.lane))
+    return settleBill(this.#edge, job, bill)
+  }
+
+  async #deliver(head: ResponseHead, charge: Charge): Promise<Reported | null> {
+    const { job, measured } = this.#relay
+    const { usage } = charge
+    if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
+    const event = usageEvent(job, charge)
+    const rest = this.#passage.rest()
+    let reported: Reported | null = null
+    try {
+      if ((await this.#client.keep?.(event, rest)) === false) return await this.#yieldTo(event)
+      reported = settle(this.#edge, event)
+      await reported.inTime
+    } catch (cause) {
+      this.#client.fail(
+        new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
+      )
+      return reported
+    }
+    failpoint('edge.usage-stored')
+    if (rest.length > 0) this.#client.write(rest)
+    if (!job.stream) this.#measureBegin(head)
+    this.#client.finish(() => responseHeaders(this.#relay, head, chargeFor(job.price, usage)))
+    failpoint('edge.answer-ended')
+    return reported
+  }
+
+  /** The run that took the request over is the one that its client pays for. */
+  #yieldTo(event: UsageEvent): Promise<Reported> {
+    this.#client.fail(takenOver())
+    return settleInTime(this.#edge, { ...event, outcome: 'edge_lost', delivered: false })
+  }
+
+  /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
+  #measureBegin({ backendMs }: ResponseHead): void {
+    const { job, measured, endpoint } = this.#relay
+    const { metrics } = this.#edge
+    const tookMs = performance.now() - measured.startedAtMs
+    if (backendMs !== undefined) metrics.added(endpoint, tookMs - backendMs)
+    if (!job.stream) return
+    metrics.firstToken(job.lane, tookMs)
+    measured.span.event('first content')
+  }
+}
+
+/** Null: the answer is JSON. */
+function streamDialect({ stream, dialect = 'chat' }: PlannedJob): ClientDialect | null {
+  return stream ? dialect : null
+}
+
+/** Routers that are late gave the job back: the edge takes in less. */
+function noteBusyRouters(edge: EdgeContext, word: LastWord): void {
+  if (word.kind !== 'failure' || word.failure.code !== 'SERVICE_UNAVAILABLE') return
+  if (word.failure.retryAfterMs === undefined) return
+  edge.metrics.shed('routers_busy')
+  edge.shedder.refusedBehind()
+}
+
+/** Null: there is nothing to report. */
+async function settleBill(edge: EdgeContext, job: PlannedJob, bill: Bill): Promise<Reported | null> {
+  if (bill.kind === 'charge') return settleInTime(edge, usageEvent(job, bill.charge))
+  if (bill.kind === 'unknown') lapse(edge, job)
+  else await release(edge, job)
+  return null
+}
+
+/** A request that loses router after router likely kills them. */
+function reportLoss(edge: EdgeContext, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
+  edge.metrics.routerLost(isLast)
+  const fields = { ...requestFields(job.requestId, job.traceparent), keyId: job.keyId, router, losses }
+  if (isLast) edge.logger.error(fields, 'a request has lost every router that took it, and is given up')
+  else edge.logger.warn(fields, 'a request has lost its router')
+}
+
+function headAttributes(head: ResponseHead, { lane }: Admitted): Attributes {
+  return {
+    'gen_ai.response.model': head.backendModel,
+    'gateway.lane': lane.id,
+    'gateway.pool': head.upstream,
+    'gateway.backend': head.backend,
+  }
+}
+
+/** `spent`: what this request has cost, once that is known. */
+function responseHeaders(
+  { admitted, notices, job }: Relay,
+  head: ResponseHead | null,
+  spent = 0,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    ...quotaStatusHeaders(admitted.quotaStatus, admitted.plan.unit, spent),
+    ...notices,
+    ...(job.dialect === 'messages' && { ...anthropicLimitHeaders(admitted.quotaStatus), 'request-id': job.requestId }),
+  }
+  // The pool is known before its answer: headers that keep-alive commits early name it, too.
+  headers['x-svc-upstream'] = head?.upstream ?? job.pool
+  if (head?.droppedParams) headers['x-svc-dropped-params'] = head.droppedParams.join(', ')
+  const { lane, reason, confidence } = admitted
+  if (reason) headers['x-svc-smart-route'] = smartRouteHeader({ laneId: lane.id, reason, confidence })
+  return headers
+}

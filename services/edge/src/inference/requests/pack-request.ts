@@ -1,0 +1,76 @@
+/**
+ * An understood request as plain values, which can leave the thread that read it, and back. Its functions are asked beforehand
+ * for each lane that may serve it. Of the messages those are kept that Auto looks at.
+ */
+
+import { messagesForAuto } from '@gateway/auto/read-text'
+import type { ChatMessage } from '@gateway/contracts/chat'
+import type { GatewayConfig, ModelConfig, ServedModelConfig } from '@gateway/contracts/config'
+import type { TokenEstimate } from '../../core/estimate-tokens.ts'
+import type { InferenceRequest } from './inference-kinds.ts'
+import type { Understood } from './understand.ts'
+
+/** What a reader has to know of the config. */
+export interface ReadingConfig {
+  models: GatewayConfig['models']
+  /** The most tokens of a prompt, by the lane's id. */
+  windows: ReadonlyMap<string, number>
+}
+
+type Functions = {
+  [Name in keyof InferenceRequest]-?: NonNullable<InferenceRequest[Name]> extends (...args: never[]) => unknown
+    ? Name
+    : never
+}[keyof InferenceRequest]
+
+interface OfLane {
+  estimate: TokenEstimate
+}
+
+/** Whoever adds a function to a request has its answers packed, too: the type of `plain` below names it. */
+export interface PackedRequest {
+  asked: Omit<InferenceRequest, Functions | 'messages'>
+  messages: ChatMessage[]
+  modelId: string
+  vectors: ReturnType<NonNullable<InferenceRequest['vectorsOf']>> | undefined
+  conversationKey: string | undefined
+  ofLanes: Map<string, OfLane>
+}
+
+export function packRequest({ asked, model }: Understood, { models, windows }: ReadingConfig): PackedRequest {
+  const { estimate, vectorsOf, conversationKey, messages, ...plain } = asked
+  const lanes = lanesOf(model, models)
+  return {
+    asked: plain,
+    messages: model.type === 'auto' ? messagesForAuto(messages) : [],
+    modelId: model.id,
+    vectors: vectorsOf?.(model),
+    conversationKey: conversationKey?.(),
+    ofLanes: new Map(lanes.map((lane) => [lane.id, { estimate: estimate(lane, windows.get(lane.id)) }])),
+  }
+}
+
+/** `model`: of the config that the request was read with. */
+export function unpackRequest(packed: PackedRequest, model: ModelConfig): Understood {
+  const { asked, messages, vectors, conversationKey, ofLanes } = packed
+  const ofLane = ({ id }: { id: string }): OfLane => {
+    const known = ofLanes.get(id)
+    if (!known) throw new Error(`a request was not read for the lane ${id}`)
+    return known
+  }
+  const whole: InferenceRequest = {
+    ...asked,
+    messages,
+    ...(vectors && { vectorsOf: () => vectors }),
+    ...(conversationKey !== undefined && { conversationKey: () => conversationKey }),
+    estimate: (lane) => ofLane(lane).estimate,
+  }
+  return { asked: whole, model }
+}
+
+function lanesOf(model: ModelConfig, models: readonly ModelConfig[]): ServedModelConfig[] {
+  const ids = model.type === 'auto' ? new Set<string>(model.lanes) : new Set([model.id])
+  return models.filter(
+    (candidate): candidate is ServedModelConfig => candidate.type !== 'auto' && ids.has(candidate.id),
+  )
+}

@@ -1,0 +1,84 @@
+/**
+ * `POST /v1/responses`. The job's body is the client's own, but says `store: false`. Admission and Auto see the request as a chat: its texts,
+ * pictures and tools, which is what they count.
+ */
+
+import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
+import type { JobHeader } from '@gateway/contracts/job'
+import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
+import { chatNeeds } from '../../core/chat-needs.ts'
+import { estimateChat } from '../../core/estimate-tokens.ts'
+import { type ConcurrencyLimiter, writeBody, type WrittenBody } from '../../core/write-body.ts'
+import { conversationKey, hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
+
+export const responses: InferenceKind = (body, models) => {
+  const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
+  const view = chatView(request)
+  const outputCap = request.max_output_tokens ?? undefined
+  const { bytes, places } = jobBody(request)
+  return {
+    kind: 'chat',
+    dialect: 'responses',
+    model: request.model,
+    needs: chatNeeds({ ...view, tools: view.tools?.filter(({ type }) => OWN_TOOLS.has(type)) }),
+    messages: view.messages,
+    stream: request.stream === true,
+    includeUsage: true,
+    capsOutput: outputCap !== undefined,
+    outputCap,
+    thinkingDisabled: request.reasoning?.effort === 'none',
+    conversationKey: () => request.prompt_cache_key ?? conversationKey(view.messages),
+    estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens, { tools: places.tools }),
+    hostedCalls: hostedCallsIn('responses', request),
+    body: bytes,
+    quotable: request.stream === true ? quotableOf(places) : undefined,
+  }
+}
+
+/** The others are a vendor's: a target that does not run them leaves them out. */
+const OWN_TOOLS = new Set(['function', 'custom', 'namespace'])
+
+function jobBody({ model: _model, stream: _stream, ...rest }: ResponsesRequest): WrittenBody {
+  // The router writes the lane's cap in front, and servers take the last of two.
+  if (rest.max_output_tokens === null) delete rest.max_output_tokens
+  return writeBody({ ...rest, store: false }, REPEATED)
+}
+
+/** Each of a response's events that hold the whole response repeats them. */
+const REPEATED = ['instructions', 'tools'] as const
+/** Smaller members are sent anew: a frame of their own costs more. */
+const LEAST_QUOTED_BYTES = 4 * 1024
+
+function quotableOf(places: ConcurrencyLimiter): JobHeader['quotable'] {
+  const large = REPEATED.filter((name) => (places[name]?.length ?? 0) >= LEAST_QUOTED_BYTES)
+  return large.length > 0 ? Object.fromEntries(large.map((name) => [name, places[name]])) : undefined
+}
+
+function chatView({ model, input, instructions, tools, text, max_output_tokens: cap }: ResponsesRequest): ChatRequest {
+  const items = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input.map(messageOf)
+  const system = instructions ? [{ role: 'system' as const, content: instructions }] : []
+  return { model, messages: [...system, ...items], tools, response_format: text?.format, max_completion_tokens: cap }
+}
+
+const RESULTS = new Set<unknown>(['function_call_output', 'custom_tool_call_output'])
+
+/** Results are a tool's; thoughts, calls and whatever a vendor's tools left are the model's. */
+function messageOf(item: ResponsesItem): ChatMessage {
+  if (item.role != null && item.content != null) return { role: item.role, content: contentOf(item.content) }
+  if (RESULTS.has(item.type)) return { role: 'tool', content: contentOf(item.output) }
+  return { role: 'assistant', content: null, item }
+}
+
+interface Part {
+  type: string
+  text?: string | null
+  image_url?: string | null
+}
+
+function contentOf(content: unknown): ChatMessage['content'] {
+  if (typeof content === 'string') return content
+  return (content as Part[]).map((part) => {
+    if (part.type === 'input_image') return { type: 'image_url', image_url: { url: part.image_url ?? '' } }
+    return part.text == null ? { ...part, image_url: undefined } : { type: 'text', text: part.text }
+  })
+}

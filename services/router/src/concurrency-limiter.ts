@@ -1,0 +1,199 @@
+/**
+ * Places at backends: each takes `maxConcurrent` requests at once. When none that a job could use has one, the job waits
+ * here. Each event that may change that (a place is freed, a backend is back or out, an ejection is over) lets waiting jobs
+ * choose again in their turn, so newcomers cannot overtake and no place stays idle beside a job that waits.
+ *
+ * Attempts tell here how their targets do, so no change of health is missed by the jobs that wait.
+ */
+
+import { attributeFailure, type BackendFault, type FailureAttribution } from './core/backend-fault.ts'
+import * as health from './core/backend-health.ts'
+import { FailedBodies, type Body } from './core/failed-bodies.ts'
+import { createFairQueue, type Waiter } from '@gateway/service/fair-queue'
+import { isFullEvenSo, type Backend, type Target } from './backend-registry.ts'
+
+/** One attempt at a target: a place at its backend, and its trial where it is on one. */
+export interface Slot extends health.Attempt {
+  readonly target: Target
+  readonly body: Body
+}
+
+export interface ConcurrencyLimiter {
+  /** Takes a place, and the trial of a target that is on one. */
+  take(target: Target, request: Asking): Slot
+  /** Whether the request has failed there so often that others are asked first. */
+  spares(target: Target, body: Body): boolean
+  /** The first content of the attempt has come. */
+  noteContent(slot: Slot): void
+  /** The target has done its part. */
+  noteSuccess(slot: Slot): void
+  recordFailure(slot: Slot, fault: BackendFault): health.Change
+  /** The attempt is over, and its trial with it. Its place is free when its connection is. */
+  noteEnd(slot: Slot): void
+  free(backend: Backend): void
+  /** Resolves with the choice, once `choose` makes one. */
+  wait<T>(options: Wait<T>): Promise<Waited<T>>
+  /** Backends have changed, or the process stops: all who wait begin anew. */
+  wakeAll(): void
+  readonly waiting: number
+}
+
+/** Who asks, and with which body. */
+export interface Asking {
+  account: string
+  body: Body
+}
+
+export interface Wait<T> {
+  account: string
+  /** Whether a place that is free at the backend may be of use. */
+  wants(backend: Backend): boolean
+  /** Takes a place somewhere, if one is to be had. */
+  choose(): T | null
+  /** When time alone gives it another choice; Infinity when it does not. */
+  choiceAtMs(): number
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+/** The choice; `in_vain`: there was no room to wait, or no place in time. */
+export type Waited<T> = T | 'choose_again' | 'in_vain'
+
+interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAtMs'> {
+  /** False when nothing is to be had for it. */
+  choose(): boolean
+  resolve(waited: 'choose_again' | 'in_vain'): void
+}
+
+const MOST_WAITING = 1_024
+
+export function openConcurrencyLimiter(): ConcurrencyLimiter {
+  const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve('in_vain'))
+  const failed = new FailedBodies()
+  let timer: NodeJS.Timeout | undefined
+  let timerAtMs = Infinity
+
+  function take(target: Target, { account, body }: Asking): Slot {
+    const { backend, state } = target
+    const slot: Slot = { target, startedAtMs: performance.now(), account, body }
+    backend.outstanding++
+    backend.health = health.afterStart(backend.health, slot)
+    state.health = health.afterStart(state.health, slot)
+    return slot
+  }
+
+  /** Of the backend and of its model. A waiting job may choose a target that a change brings back. */
+  function change({ target: { backend, state } }: Slot, after: (before: health.Health) => health.Health): void {
+    const [ofBackend, ofModel] = [after(backend.health), after(state.health)]
+    if (ofBackend === backend.health && ofModel === state.health) return
+    backend.health = ofBackend
+    state.health = ofModel
+    look()
+  }
+
+  function noteContent(slot: Slot): void {
+    const { backend } = slot.target
+    const nowMs = performance.now()
+    if (slot.startedAtMs > backend.answeredFromMs) backend.answeredFromMs = slot.startedAtMs
+    change(slot, (before) => health.afterContent(before, slot, nowMs))
+  }
+
+  function noteSuccess(slot: Slot): void {
+    const nowMs = performance.now()
+    failed.noteSuccess(slot.body, slot.target.key)
+    change(slot, (before) => health.afterSuccess(before, slot, nowMs))
+  }
+
+  function recordFailure(slot: Slot, fault: BackendFault): health.Change {
+    const attribution = attributeFailure(fault)
+    if (attribution.on === 'nobody') return 'none'
+    const attributed = attribution.on === 'backend' ? slot.target.backend : slot.target.state
+    const before = attributed.health
+    const nowMs = performance.now()
+    attributed.health = health.afterFault(before, slot, attributedFault(slot, attribution, nowMs), nowMs, Math.random())
+    const changed = health.changeOf(before, attributed.health)
+    if (changed !== 'none') look()
+    return changed
+  }
+
+  /** Only what a body can cause is remembered of it. */
+  function attributedFault(
+    { target: { key, backend }, body }: Slot,
+    attribution: FailureAttribution,
+    nowMs: number,
+  ): health.AttributedFault {
+    if (attribution.weight === 'hard' || attribution.coolMs !== undefined)
+      return { ...attribution, body: '', failsElsewhere: false }
+    const { id } = backend.config
+    failed.noteFailure(body, { key, backend: id }, nowMs)
+    return { ...attribution, body: body.digest(), failsElsewhere: failed.failsElsewhere(body, id) }
+  }
+
+  function free(backend: Backend): void {
+    backend.outstanding--
+    if (queue.size > 0 && !isFullEvenSo(backend)) queue.take((waiting) => waiting.wants(backend) && waiting.choose())
+  }
+
+  function look(): void {
+    clearTimeout(timer)
+    timerAtMs = Infinity
+    while (queue.take((waiting) => waiting.choose()));
+    queue.each((waiting) => lookAt(waiting.choiceAtMs()))
+  }
+
+  /** One timer for all who wait. */
+  function lookAt(atMs: number): void {
+    if (atMs >= timerAtMs) return
+    timerAtMs = atMs
+    clearTimeout(timer)
+    timer = setTimeout(look, Math.max(1, Math.ceil(atMs - performance.now())))
+    timer.unref()
+  }
+
+  function wait<T>({ account, wants, choose, choiceAtMs, timeoutMs, signal }: Wait<T>): Promise<Waited<T>> {
+    const { promise, resolve } = Promise.withResolvers<Waited<T>>()
+    const waiting: Waiting = {
+      account,
+      wants,
+      choiceAtMs,
+      resolve,
+      choose() {
+        const choice = choose()
+        if (choice === null) return false
+        resolve(choice)
+        return true
+      },
+    }
+    if (signal.aborted || !queue.add(waiting)) return Promise.resolve('in_vain')
+    lookAt(choiceAtMs())
+    const leave = () => {
+      queue.remove(waiting)
+      resolve('in_vain')
+    }
+    const timeoutPolicy = setTimeout(leave, timeoutMs)
+    signal.addEventListener('abort', leave, { once: true })
+    return promise.finally(() => {
+      clearTimeout(timeoutPolicy)
+      signal.removeEventListener('abort', leave)
+    })
+  }
+
+  function wakeAll(): void {
+    for (let next = queue.take(() => true); next; next = queue.take(() => true)) next.resolve('choose_again')
+  }
+
+  return {
+    take,
+    spares: (target, body) => failed.spares(body, target.key, performance.now()),
+    noteContent,
+    noteSuccess,
+    recordFailure,
+    noteEnd: (slot) => change(slot, (before) => health.afterEnd(before, slot)),
+    free,
+    wait,
+    wakeAll,
+    get waiting() {
+      return queue.size
+    },
+  }
+}

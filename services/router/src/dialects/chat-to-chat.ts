@@ -1,0 +1,293 @@
+/**
+ * OpenAI's own wire format (vLLM, SGLang, llama.cpp, Ollama, TGI, OpenAI): what travels on the bus is what the
+ * backend speaks, so a request is the client's text with three members in front, and an answer its bytes.
+ */
+
+import type { JobKind } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import {
+  choicesOf,
+  countsOneChoice,
+  errorEvent,
+  errorIn,
+  generatedText,
+  hasContent,
+  isFinished,
+  parseChunk,
+  writeChunk,
+  type Chunk,
+  readUsage,
+  writeUsage,
+  type UsageRules,
+} from '../core/chat-chunk.ts'
+import { writeImagesBody } from '../core/image-form.ts'
+import { capName, fitChat, refuses } from '../core/parameter-support.ts'
+import { checkChatResponse, generatedTextOf, parseResponseBody, parseObject, withUsage } from '../core/plain-answer.ts'
+import { isObject, type JsonObject, mayHoldExactNumbers, parseExactly } from '@gateway/contracts/json'
+import { responseId, isResponseId, withResponseId } from '../core/answer-id.ts'
+import { readErrorBody } from '../core/error-answer.ts'
+import {
+  StreamedToolCalls,
+  completeResponse,
+  completeChunk,
+  completeUsage,
+  type ResponseNames,
+  type Identity,
+} from '../core/complete-response.ts'
+import type { SseEvent } from '../core/sse-events.ts'
+import { stripParameters } from '../core/strip-parameters.ts'
+import { writeToolCalls } from '../core/tool-calls.ts'
+import { plain } from '../vendors/plain.ts'
+import { PLAIN_POLICIES } from '../vendors/policies.ts'
+import {
+  noProgress,
+  noteUsage,
+  addText,
+  type ChatDialect,
+  type ChatReading,
+  type PlainResponse,
+  type Question,
+  type StreamOptions,
+} from './dialect.ts'
+import { withoutUnpriced } from './unpriced.ts'
+
+const PATHS: Record<JobKind, string> = {
+  chat: '/chat/completions',
+  embeddings: '/embeddings',
+  images: '/images/generations',
+}
+
+export const openai: ChatDialect = {
+  headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
+  request: (question) => ({ path: PATHS[question.kind], ...writeBody(question) }),
+  readBackendResponse,
+  textOf: generatedTextOf,
+  withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
+  readStream: (options) => new OpenAiStream(options),
+  readErrorBody: (body) => (readErrorBody(body) ? body : null),
+}
+
+function writeBody(question: Question): { body: Buffer; dropped: string[] } {
+  const { form, profile = plain, policy = PLAIN_POLICIES[question.kind] } = question
+  if (question.kind === 'images') {
+    const { body, dropped } = stripParameters(question.body, policy)
+    return { body: Buffer.from(writeImagesBody(body, question.model, form)), dropped }
+  }
+  const members: Record<string, unknown> = { model: question.model }
+  if (question.dimensions !== undefined) members.dimensions = question.dimensions
+  if (question.stream) {
+    members.stream = true
+    if (!refuses(form, 'stream_options')) members.stream_options = { include_usage: true }
+  }
+  const cap = question.maxTokens === undefined ? null : capName(form)
+  if (cap) members[cap] = question.maxTokens
+  const { body: ofOne, dropped: others } = withoutUnpriced(question)
+  const called = question.kind === 'chat' ? writeToolCalls(ofOne, question.model, profile.toolCalls) : ofOne
+  const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
+  const { body, dropped } = stripParameters(fitted.body, policy)
+  return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }
+}
+
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
+
+/** Writes members in front of a JSON object's own, without parsing it. */
+export function prependMembers(members: Record<string, unknown>, object: Buffer): Buffer {
+  const start = object.indexOf(OPENING_BRACE) + 1
+  const prefix = JSON.stringify(members).slice(0, -1)
+  const isEmpty = object[skipWhitespace(object, start)] === CLOSING_BRACE
+  return Buffer.concat([Buffer.from(isEmpty ? prefix : `${prefix},`), object.subarray(start)])
+}
+
+function skipWhitespace(bytes: Buffer, from: number): number {
+  let at = from
+  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0a || bytes[at] === 0x0d) at++
+  return at
+}
+
+function readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity): PlainResponse {
+  const json = parseResponseBody(bytes)
+  if (kind === 'chat') checkChatResponse(json)
+  const usage = readUsage(json.usage, identity.usageRules)
+  const whole = completeResponse(kind, json, identity) && completeResponse(kind, exactly(kind, json, bytes), identity)
+  return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
+}
+
+/** What is written anew keeps its numbers. Vectors are doubles by contract, and too many to keep the text of each. */
+function exactly(kind: JobKind, json: JsonObject, bytes: Buffer): JsonObject {
+  return kind === 'chat' ? parseObject(bytes, parseExactly) : json
+}
+
+class OpenAiStream implements ChatReading {
+  readonly progress = noProgress()
+  #includeUsage: boolean
+  #usageRules: UsageRules | undefined
+  #choices: number
+  #finished = new Set<unknown>()
+  #unfinished = new Set<unknown>()
+  /** With the backend's own details: of its cache, its reasoning, its cost. */
+  #told: Record<string, unknown> | null = null
+  /** Tokens of the choices that were counted each by itself. */
+  #countedApart = 0
+  /** The event that tells nothing else. */
+  #usageEvent: Buffer | null = null
+  #calls: StreamedToolCalls
+  /** The last chunk names those that lack a name: chunks of one stream have one `id`. */
+  #last: Chunk & ResponseNames
+  #isFirst = true
+  /** The first chunk, where it holds neither a name nor a choice (Azure's filters): it waits for the second one's name. */
+  #nameless: Chunk | null = null
+  /** As the backend wrote it. */
+  #own: Chunk | null = null
+  /** Where only the id is another one than the backend's. */
+  #ownBytes: Buffer | null = null
+
+  constructor({ includeUsage, choices, identity: { usageRules, ...name } }: StreamOptions) {
+    this.#includeUsage = includeUsage
+    this.#usageRules = usageRules
+    this.#choices = choices
+    this.#last = name
+    this.#calls = new StreamedToolCalls(name.id)
+  }
+
+  /** A chunk that is whole keeps its bytes. */
+  read(event: SseEvent): Buffer | null {
+    const chunks = this.chunks(event)
+    if (chunks.length === 1 && chunks[0] === this.#own) return this.#ownBytes ?? event.raw
+    return chunks.length > 0 ? Buffer.concat(chunks.map(writeChunk)) : null
+  }
+
+  chunks(event: SseEvent): Chunk[] {
+    const chunk = this.#take(event)
+    if (chunk === null) return []
+    if (this.#nameless === null) return [chunk]
+    const named = completeChunk(this.#nameless, this.#last)!
+    this.#nameless = null
+    return [named, chunk]
+  }
+
+  #take(event: SseEvent): Chunk | null {
+    const { progress } = this
+    if (event.data === '[DONE]') {
+      progress.done = progress.complete = true
+      return this.#lastWord()
+    }
+    // A sign of life, whatever stands in it.
+    if (event.name === 'ping') return null
+    if (event.name === 'error') throw errorEvent(event.data)
+    const chunk = parseChunk(event.data)
+    const fault = errorIn(chunk)
+    if (fault) throw fault
+    if (this.#isFirst) {
+      this.#isFirst = false
+      if (!chunk.id && choicesOf(chunk).length === 0 && chunk.usage == null) {
+        this.#nameless = chunk
+        return null
+      }
+    }
+    let own = this.#rename(chunk, event)
+    let gaps = completeChunk(own, this.#last)
+    if ((gaps !== null || choicesOf(chunk).some(hasCalls)) && mayHoldExactNumbers(event.data)) {
+      own = parseExactly(event.data) as Chunk
+      gaps = completeChunk(own, this.#last)
+    }
+    this.#own = own
+    const named = gaps ?? own
+    const whole = this.#calls.whole(named) ?? named
+    this.#last = whole as Chunk & ResponseNames
+    const choices = choicesOf(chunk)
+    for (const choice of choices) this.#readChoice(choice)
+    // Moonshot's, beside its last finish reason (earendil-works/pi#2017, 2026-03-10).
+    const [first] = choices
+    if (first && isObject(first.usage)) this.#readUsage(first.usage)
+    if (!isObject(chunk.usage)) return whole
+    const isOfOne = this.#choices > 1 && choices.length === 0 && countsOneChoice(chunk)
+    this.#readUsage(isOfOne ? this.#withFormerChoices(chunk.usage) : chunk.usage)
+    // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
+    if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
+    const isComplete = whole === own && this.#told === chunk.usage
+    this.#usageEvent = isComplete ? (this.#ownBytes ?? event.raw) : writeChunk({ ...whole, usage: this.#told })
+    return null
+  }
+
+  /** Servers with ids of their own kind write them into each chunk, and nothing else of it needs another form. */
+  #rename(chunk: Chunk, { raw }: SseEvent): Chunk {
+    const { id } = chunk
+    this.#ownBytes = null
+    if (typeof id !== 'string' || id === '' || isResponseId('chat', id)) return chunk
+    const own = responseId('chat', id)
+    this.#ownBytes = withResponseId(raw, id, own)
+    return this.#ownBytes === null ? chunk : { ...chunk, id: own }
+  }
+
+  /** Some servers say that they are done, and not why (openai/openai-node#1292, 2025-01-30). Clients wait for the reason. */
+  #lastWord(): Chunk | null {
+    if (this.#unfinished.size === 0) return null
+    const choices = [...this.#unfinished].map((index) => {
+      return { index, delta: {}, finish_reason: this.#calls.hasCalls(index) ? 'tool_calls' : 'stop' }
+    })
+    return completeChunk({ choices }, this.#last)
+  }
+
+  cut(): Buffer {
+    return writeChunk(this.cutChunk())
+  }
+
+  cutChunk(): Chunk {
+    this.progress.complete = this.progress.done = true
+    // The figures so far are of a part of the answer, in whatever event they came.
+    this.#usageEvent = null
+    const open = this.#unfinished.size > 0 ? [...this.#unfinished] : [0]
+    const choices = open.map((index) => ({ index, delta: {}, finish_reason: 'length' }))
+    return completeChunk({ choices }, this.#last)!
+  }
+
+  #withFormerChoices(told: Record<string, unknown>): Record<string, unknown> {
+    const usage = readUsage(told, this.#usageRules)
+    if (usage === null) return told
+    this.#countedApart += usage.completionTokens
+    const { completion_tokens, total_tokens } = writeUsage({ ...usage, completionTokens: this.#countedApart }, 'chat')
+    return { ...told, completion_tokens, total_tokens }
+  }
+
+  #readUsage(told: Record<string, unknown>): void {
+    const usage = readUsage(told, this.#usageRules)
+    if (usage === null) return
+    noteUsage(this.progress, usage)
+    this.#told = completeUsage(told, 'chat', this.#usageRules) ?? told
+    this.#usageEvent = null
+  }
+
+  #readChoice(choice: Record<string, unknown>): void {
+    const { progress } = this
+    addText(progress.text, generatedText(choice.delta))
+    if (isFinished(choice)) {
+      this.#finished.add(choice.index)
+      this.#unfinished.delete(choice.index)
+      progress.complete ||= this.#finished.size >= this.#choices
+    }
+    const isMore = hasContent(choice)
+    if (isMore && !this.#finished.has(choice.index)) this.#unfinished.add(choice.index)
+    if (!progress.begun) progress.begun = isFinished(choice) || isMore
+  }
+
+  /** The backend's own, where it is that of the whole answer. */
+  usageChunk(usage: TokenUsage): Buffer {
+    const isTold = this.#told !== null && !usage.estimated
+    if (isTold && this.#usageEvent !== null) return this.#usageEvent
+    const { id, created, model } = this.#last
+    const chunk = {
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      choices: [],
+      usage: isTold ? this.#told : writeUsage(usage, 'chat'),
+    }
+    return writeChunk(chunk)
+  }
+}
+
+function hasCalls({ delta }: Record<string, unknown>): boolean {
+  return isObject(delta) && delta.tool_calls != null
+}

@@ -1,0 +1,29 @@
+/**
+ * Anthropic's Messages API. Requests are translated from OpenAI's chat completions, answers into them.
+ *
+ * Chat only. A parameter without a counterpart (`logprobs`, `seed`, penalties, `chat_template_kwargs`) is left out and told.
+ * One whose loss would change the answer (more than one choice, audio) is refused.
+ */
+
+import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
+import { readMessage } from './chat-to-messages/answer.ts'
+import type { JsonBy } from './chat-to-messages/json-text.ts'
+import { writeMessagesRequest, type Echo } from './chat-to-messages/request.ts'
+import { MessagesStream } from './chat-to-messages/stream.ts'
+import type { ChatDialect } from './dialect.ts'
+import { messages } from './messages-to-messages.ts'
+
+export const anthropic: ChatDialect = {
+  headers: messages.headers,
+  request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
+  readBackendResponse: (_, bytes, identity, echo) => readMessage(bytes, identity, jsonBy(echo)),
+  textOf: generatedTextOf,
+  withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
+  readStream: ({ identity, echo }) => new MessagesStream(identity, jsonBy(echo)),
+  readErrorBody: messages.readErrorBody,
+}
+
+/** Null where the request asked for none, or the model has a parameter for it. */
+function jsonBy(echo: unknown): JsonBy | null {
+  return (echo as Echo | undefined)?.json ?? null
+}

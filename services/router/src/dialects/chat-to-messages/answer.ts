@@ -1,0 +1,138 @@
+/**
+ * A Messages answer as a chat completion, and the parts that a stream shares with it.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { textOf } from '../../core/chat-chunk.ts'
+import { isText } from '../../core/error-answer.ts'
+import { isObject, type JsonObject } from '@gateway/contracts/json'
+import type { Identity } from '../../core/complete-response.ts'
+import type { PlainResponse } from '../dialect.ts'
+import { parseMessage, readMessagesUsage } from '../messages-to-messages/answer.ts'
+import { responseId } from '../../core/answer-id.ts'
+import { JsonText, type JsonBy, type Split } from './json-text.ts'
+import { RESPONSE_TOOL } from './tools.ts'
+
+export function readMessage(bytes: Buffer, { id, created, model }: Identity, by: JsonBy | null): PlainResponse {
+  const message = parseMessage(bytes)
+  const blocks = (message.content as unknown[]).filter(isObject)
+  const answer = chatMessageOf(blocks, by)
+  const refusal = refusalOf(message.stop_details)
+  const usage = readMessagesUsage(message.usage)
+  const json = {
+    id: responseId('chat', isText(message.id) && message.id !== '' ? message.id : id),
+    object: 'chat.completion',
+    created,
+    model: message.model || model,
+    choices: [
+      {
+        index: 0,
+        message: refusal === null ? answer : { ...answer, refusal },
+        finish_reason: finishReasonOf(message.stop_reason, endedBy(blocks)),
+      },
+    ],
+    ...(usage ? { usage: writeUsage(usage) } : {}),
+  }
+  return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
+}
+
+function chatMessageOf(blocks: JsonObject[], by: JsonBy | null): JsonObject {
+  const { content: text, thoughts: reasoning } = wordsOf(blocks, by)
+  const calls = blocks.filter((block) => block.type === 'tool_use' && !isResponse(block))
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(toolCallOf) }),
+  }
+}
+
+/** In their order, as a stream tells them. */
+function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
+  const json = by === null && !blocks.some(isResponse) ? null : new JsonText(by ?? 'call')
+  let [content, thoughts] = ['', '']
+  for (const block of blocks) {
+    if (block.type === 'thinking') thoughts += textOf(block.thinking)
+    else if (block.type === 'text') {
+      const words = textOf(block.text)
+      const split = json?.take(words) ?? { content: words, thoughts: '' }
+      content += split.content
+      thoughts += split.thoughts
+    } else if (json && isResponse(block)) {
+      const call = json.beginCall()
+      thoughts += call.thoughts
+      if (call.isFirst) content += argumentsOf(block.input)
+    }
+  }
+  return { content: content + (json?.end() ?? ''), thoughts }
+}
+
+/** The call of our own tool, whose arguments are the answer's text. */
+export function isResponse({ type, name }: JsonObject): boolean {
+  return type === 'tool_use' && name === RESPONSE_TOOL
+}
+
+/** The vendor's reason, where it gives one. */
+export function refusalOf(details: unknown): string | null {
+  if (!isObject(details) || details.type !== 'refusal') return null
+  return isText(details.explanation) ? details.explanation : 'The model refused to answer'
+}
+
+function toolCallOf(block: JsonObject): JsonObject {
+  return {
+    id: block.id,
+    type: 'function',
+    function: { name: block.name, arguments: argumentsOf(block.input) },
+  }
+}
+
+/** Some proxies write the text of them. */
+export function argumentsOf(input: unknown): string {
+  if (typeof input === 'string') return input.trim() === '' ? '{}' : input
+  return JSON.stringify(input ?? {})
+}
+
+const FINISH_REASONS = new Map<unknown, string>(
+  Object.entries({
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    pause_turn: 'stop',
+    tool_use: 'tool_calls',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    refusal: 'content_filter',
+  }),
+)
+
+export interface Called {
+  /** Our own tool: the model was made to answer by it, and has merely stopped. */
+  answer: boolean
+  /** Tools of the client's. */
+  tools: boolean
+}
+
+function endedBy(blocks: JsonObject[]): Called {
+  return {
+    answer: blocks.some(isResponse),
+    tools: blocks.some((block) => block.type === 'tool_use' && !isResponse(block)),
+  }
+}
+
+export function finishReasonOf(stopReason: unknown, { answer, tools }: Called): string {
+  if (stopReason === 'tool_use' && answer) return 'stop'
+  const reason = FINISH_REASONS.get(stopReason) ?? 'stop'
+  return reason === 'stop' && tools ? 'tool_calls' : reason
+}
+
+export function writeUsage(usage: TokenUsage): JsonObject {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.promptTokens + usage.completionTokens,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedTokens,
+      ...(usage.cacheWriteTokens && { cache_write_tokens: usage.cacheWriteTokens }),
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * A client's dialect by way of chat: requests are written as chat completions and go on in the target's dialect, answers
+ * come back the same way. So each client's dialect is translated once, whatever the target speaks.
+ */
+
+import { parseExactly, type JsonObject, objectsOf } from '@gateway/contracts/json'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { SseEvent } from '../core/sse-events.ts'
+import { messagesFor } from '../core/translated-messages.ts'
+import type { Identity } from '../core/complete-response.ts'
+import { plain } from '../vendors/plain.ts'
+import type {
+  BackendRequest,
+  ChatDialect,
+  ChatReading,
+  Dialect,
+  PlainResponse,
+  Question,
+  StreamOptions,
+  StreamReading,
+  Written,
+} from './dialect.ts'
+
+/** A client's dialect, seen from chat. `Echo`: what an answer needs of its request. */
+export interface ClientAdapter<Echo> {
+  writeChat(request: JsonObject): { chat: JsonObject; dropped: string[]; echo: Echo }
+  /** What the client calls a parameter of chat, where that is another name. */
+  names: Readonly<Record<string, string>>
+  readCompletion(completion: JsonObject, usage: TokenUsage | null, echo: Echo, identity: Identity): JsonObject
+  textOf(answer: JsonObject): string
+  withUsage(answer: JsonObject, usage: TokenUsage): JsonObject
+  openStream(echo: Echo, options: StreamOptions): ClientStream
+}
+
+export interface ClientStream {
+  /** The client's events for a chunk; null where there are none. */
+  take(chunk: JsonObject): Written | null
+  /** All that is left to say, the terminal event last. */
+  close(usage: TokenUsage): Written
+}
+
+/** What the second translation of an answer needs of its request. */
+interface OfTarget {
+  ofTarget: unknown
+}
+
+export function viaChat<Echo>(adapter: ClientAdapter<Echo>, target: ChatDialect): Dialect {
+  return {
+    headers: (apiKey) => target.headers(apiKey),
+    request: (question) => writeRequest(adapter, target, question),
+    readBackendResponse(kind, bytes, identity, echo) {
+      const own = echo as Echo & OfTarget
+      const { json, usage } = target.readBackendResponse(kind, bytes, identity, own.ofTarget)
+      return plainResponse(adapter.readCompletion(json, usage, own, identity), usage)
+    },
+    textOf: (answer) => adapter.textOf(answer),
+    withUsage: ({ json }, usage) => plainResponse(adapter.withUsage(json, usage), usage).bytes,
+    readStream(options) {
+      const own = options.echo as Echo & OfTarget
+      const inner = target.readStream({ ...options, includeUsage: false, echo: own.ofTarget })
+      return new StreamOverChat(inner, adapter.openStream(own, options))
+    },
+    readErrorBody: (body) => target.readErrorBody(body),
+  }
+}
+
+function writeRequest<Echo>(adapter: ClientAdapter<Echo>, target: Dialect, question: Question): BackendRequest {
+  const request = parseExactly(question.body.toString('utf8')) as JsonObject
+  const { chat, dropped, echo } = adapter.writeChat(request)
+  const messages = messagesFor((question.profile ?? plain).messages, objectsOf(chat.messages))
+  const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
+  const written = target.request({ ...question, body: asChat, hosted: undefined })
+  const names = written.dropped.map((name) => adapter.names[name] ?? name)
+  return {
+    ...written,
+    dropped: [...new Set([...dropped, ...names])].toSorted(),
+    asChat,
+    echo: { ...echo, ofTarget: written.echo },
+  }
+}
+
+function plainResponse(json: JsonObject, usage: TokenUsage | null): PlainResponse {
+  return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
+}
+
+class StreamOverChat implements StreamReading {
+  readonly progress: StreamReading['progress']
+  #inner: ChatReading
+  #front: ClientStream
+
+  constructor(inner: ChatReading, adapter: ClientStream) {
+    this.progress = inner.progress
+    this.#inner = inner
+    this.#front = adapter
+  }
+
+  read(event: SseEvent): Written | null {
+    const chunks = this.#inner.chunks(event)
+    if (chunks.length === 1) return this.#front.take(chunks[0]!)
+    const written = chunks.flatMap((chunk) => this.#front.take(chunk) ?? [])
+    return written.length > 0 ? written : null
+  }
+
+  usageChunk(usage: TokenUsage): Written {
+    return this.#front.close(usage)
+  }
+
+  cut(): Written {
+    return this.#front.take(this.#inner.cutChunk()) ?? []
+  }
+}
