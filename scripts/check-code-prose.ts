@@ -1,0 +1,46 @@
+/**
+ * Checks comments, titles of tests and the help of commands: they keep to docs/writing.md, and neither they nor names use retired
+ * words. `--all <folder>` also lists the places that are still to be mended, `--count` how many each folder has.
+ */
+
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { judge, type Finding } from './prose/judge-sentences.ts'
+import { readCode } from './prose/read-code.ts'
+import { findRetiredInName, findRetiredInProse } from './prose/retired-words.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const SOURCES = '{services,packages,dev,tests,scripts,training}/**/*.{ts,tsx,mts,mjs}'
+/** Names of others: what a wire, a library or a database calls so stays as it is called. */
+const NAMES_OF_OTHERS = new Set<string>([])
+/** Folders that are still written as before. */
+const STILL_TO_MEND: readonly string[] = ['services', 'packages', 'dev', 'tests', 'scripts', 'training']
+/** Whose strings a person reads at the command line. */
+const COMMANDS = /^(?:packages\/ctl\/src|dev\/(?:bench|chaos)\/(?:main|options)\.ts|scripts\/[\w-]+\.ts)/
+
+const [flag, folder = ''] = process.argv.slice(2)
+const files = globSync(SOURCES, { cwd: ROOT, exclude: (path) => /node_modules|dist$|\/native$/.test(path) }).toSorted()
+const counts = new Map<string, number>()
+let problems = 0
+for (const path of files) {
+  const isToMend = STILL_TO_MEND.some((prefix) => path.startsWith(`${prefix}/`))
+  const findings = findIn(path)
+  const place = path.split('/').slice(0, 2).join('/')
+  counts.set(place, (counts.get(place) ?? 0) + findings.length)
+  const isListed = flag === '--all' ? path.startsWith(folder) : !isToMend
+  if (!isListed) continue
+  for (const { line, problem, sentence } of findings) console.error(`${path}:${line}: ${problem}: ${sentence}`)
+  problems += findings.length
+}
+if (flag === '--count') console.table(Object.fromEntries(counts))
+console.log(`prose of the code: ${files.length} files, ${problems} problems`)
+process.exitCode = problems === 0 ? 0 : 1
+
+function findIn(path: string): Finding[] {
+  const { comments, titles, words, strings } = readCode(readFileSync(join(ROOT, path), 'utf8'))
+  const prose = [...comments, ...titles, ...(COMMANDS.test(path) && !path.includes('.test.') ? strings : [])]
+  return [
+    ...prose.flatMap((block) => [...judge(block), ...findRetiredInProse(block)]),
+    ...words.filter(({ word }) => !NAMES_OF_OTHERS.has(word)).flatMap(findRetiredInName),
+  ]
+}
