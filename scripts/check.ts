@@ -17,6 +17,7 @@ const CHECKS: [name: string, ...command: string[]][] = [
   ['boundaries', join(import.meta.dirname, 'check-boundaries.ts')],
   ['licences', join(import.meta.dirname, 'check-licences.ts')],
   ['documents', join(import.meta.dirname, 'check-prose.ts')],
+  ['prose of the code', join(import.meta.dirname, 'check-code-prose.ts')],
   ['deploy', join(import.meta.dirname, 'deploy', 'check.ts')],
 ]
 

@@ -9,7 +9,7 @@ import { type Database, openDatabase } from '@gateway/postgres/database'
 import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { promiseAllowance } from './promises/allowance.ts'
-import { promiseAnswers } from './promises/answers.ts'
+import { promiseResponses } from './promises/answers.ts'
 import { promiseFailover } from './promises/failover.ts'
 import { ask, configFor, type OperatedGateway, newDeveloper, startBackends } from './promises/gateway.ts'
 import { promiseIdempotency } from './promises/idempotency.ts'
@@ -30,7 +30,7 @@ describe('two edges and two routers keep the promises of one process', () => {
   })
   afterAll(() => stack.disposeAsync())
 
-  promiseAnswers(() => gateway)
+  promiseResponses(() => gateway)
   promiseRefusals(() => gateway)
   promiseCredentials(() => gateway)
   promiseKeys(() => gateway)
@@ -115,15 +115,15 @@ const FROZEN_MS = 5_000
 /** Resolves when the victim is back: thawed after {@link FROZEN_MS}, or started again by the cluster itself. */
 async function injection(cluster: Cluster, victim: string, signal: Blow['signal']): Promise<void> {
   const isServer = victim === 'nats' || victim === 'redis' || victim === 'postgres'
-  const struck = isServer ? cluster.servers[victim] : cluster.process(victim)
-  const { pid } = struck
+  const injected = isServer ? cluster.servers[victim] : cluster.process(victim)
+  const { pid } = injected
   process.kill(pid!, signal)
   if (signal === 'SIGSTOP') {
     await new Promise((resolve) => setTimeout(resolve, FROZEN_MS))
     process.kill(pid!, 'SIGCONT')
     return
   }
-  await expect.poll(() => struck.pid !== undefined && struck.pid !== pid, SOON).toBe(true)
+  await expect.poll(() => injected.pid !== undefined && injected.pid !== pid, SOON).toBe(true)
   if (!isServer) await cluster.process(victim).ready()
 }
 

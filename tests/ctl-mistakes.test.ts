@@ -132,8 +132,8 @@ test('a NATS server that is away, silent or none is told in words, and the comma
   await once(silent, 'listening')
   const { port } = silent.address() as AddressInfo
   const urls = ['nats://127.0.0.1:1', `nats://127.0.0.1:${port}`, 'nonsense']
-  const told = await Promise.all(urls.map((url) => expectWords(['backends'], { NATS_URL: url })))
-  for (const words of told) expect(words).toMatch(/^the NATS server cannot be used: /)
+  const reported = await Promise.all(urls.map((url) => expectWords(['backends'], { NATS_URL: url })))
+  for (const words of reported) expect(words).toMatch(/^the NATS server cannot be used: /)
   silent.close()
 })
 
@@ -165,9 +165,9 @@ test('a NATS server that falls silent after the question is told in words, and t
     return new Promise<never>(() => {})
   }
   await using _serving = await bus.serve(procedures.routersShow.subject, 'routers', silence)
-  const told = expectWords(['backends'], { NATS_URL: nats.url })
+  const reported = expectWords(['backends'], { NATS_URL: nats.url })
   await asked.promise
-  expect(await told).toMatch(/^nobody answers routers\.show/)
+  expect(await reported).toMatch(/^nobody answers routers\.show/)
   await nats.kill('SIGCONT')
 })
 

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { promiseAllowance } from './promises/allowance.ts'
-import { promiseAnswers } from './promises/answers.ts'
+import { promiseResponses } from './promises/answers.ts'
 import { promiseFailover } from './promises/failover.ts'
 import {
   type Address,
@@ -47,7 +47,7 @@ describe('the gateway in one process, on backends that we control', () => {
   })
   afterAll(() => stack.disposeAsync())
 
-  promiseAnswers(() => gateway)
+  promiseResponses(() => gateway)
   promiseRefusals(() => gateway)
   promiseKeys(() => gateway)
   promiseIdempotency(() => gateway)

@@ -113,7 +113,7 @@ test('a request within the limits that its vendor was sent never costs more than
       const asked = KINDS[dialect](body, config.models)
       const { chosen } = makeOffer(config, plan.slug, lane, asked)
       const { price, hosted, worstCharge, estimate } = chosen!
-      const wish = { dialect, isAsked: hosted !== undefined, allowed: hosted ?? { calls: {}, total: 0 } }
+      const wish = { dialect, isRequested: hosted !== undefined, allowed: hosted ?? { calls: {}, total: 0 } }
       const sent = JSON.parse(withPricedTools(Buffer.from(asked.body), 'm', wish).body.toString()) as Sent
 
       const { each, total } = limitsIn(dialect, sent)

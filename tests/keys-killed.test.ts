@@ -37,7 +37,7 @@ test('killing keys never lets a dead key live', async () => {
   let keys = startKeys(environment)
   running.defer(() => kill(keys))
 
-  const story: Story = { bus, admission, over: false, answered: 0, unanswered: 0 }
+  const story: Story = { bus, admission, over: false, answered: 0, outstanding: 0 }
   const callers = Array.from({ length: CALLERS }, (_, index) => liveThroughKeys(story, `caller-${index}`))
   for (let kills = 0; kills < KILLS; kills++) {
     const before = story.answered
@@ -62,7 +62,7 @@ interface Story {
   admission: Admission
   over: boolean
   answered: number
-  unanswered: number
+  outstanding: number
 }
 
 /** Mints, rotates and revokes until the story is over, and checks every answer the moment it comes. */
@@ -97,7 +97,7 @@ async function ask<Name extends RequestedBy<'edge'>>(
   try {
     return await rpcClient('edge', story.bus).ask(name, question, { timeoutMs: 1_000 })
   } catch {
-    story.unanswered++
+    story.outstanding++
     await sleep(20)
     return undefined
   }

@@ -198,8 +198,8 @@ test('a backend that speaks chat serves the same client: tools, images, thoughts
     (sum, { usage: of }) => sum + of.input_tokens + of.cache_read_input_tokens! + of.output_tokens,
     0,
   )
-  const told = reports().reduce((sum, { usage }) => sum + usage.promptTokens + usage.completionTokens, 0)
-  expect([reports().length, told]).toEqual([2, tokens])
+  const reported = reports().reduce((sum, { usage }) => sum + usage.promptTokens + usage.completionTokens, 0)
+  expect([reports().length, reported]).toEqual([2, tokens])
 })
 
 test('the backend that speaks it is preferred, and the other one takes over unnoticed', async () => {

@@ -11,8 +11,8 @@ import { promisify } from 'node:util'
 import { parseKey } from '@gateway/contracts/api-key'
 import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accounts, answerTo, type Operation, passwords } from './nats-permissions/users.ts'
-import { promiseAnswers } from './promises/answers.ts'
+import { accounts, responseTo, type Operation, passwords } from './nats-permissions/users.ts'
+import { promiseResponses } from './promises/answers.ts'
 import { configFor, type Gateway, newDeveloper, startBackends } from './promises/gateway.ts'
 import { promiseIdempotency } from './promises/idempotency.ts'
 import { promiseKeys } from './promises/keys.ts'
@@ -44,7 +44,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync())
 
 describe('with a user of its own for each service, the gateway keeps its promises', () => {
-  promiseAnswers(() => gateway)
+  promiseResponses(() => gateway)
   promiseKeys(() => gateway)
   promiseIdempotency(() => gateway)
   promiseMetering(() => gateway)
@@ -177,17 +177,17 @@ describe.each<{ user: string; may: Operation[]; mayNot: Operation[] }>([
   },
 ])('the user $user', ({ user, may, mayNot }) => {
   test.each(may)('may %s', async (operation) => {
-    expect(await answerTo(cluster.servers.nats.url, user, operation)).toBe('+OK')
+    expect(await responseTo(cluster.servers.nats.url, user, operation)).toBe('+OK')
   })
 
   test.each(mayNot)('may not %s', async (operation) => {
-    expect(await answerTo(cluster.servers.nats.url, user, operation)).toMatch(/^-ERR 'Permissions Violation/)
+    expect(await responseTo(cluster.servers.nats.url, user, operation)).toMatch(/^-ERR 'Permissions Violation/)
   })
 })
 
 test('nobody is let in without a password', async () => {
   const { hostname, port } = new URL(cluster.servers.nats.url)
-  await expect(answerTo(`nats://${hostname}:${port}`, 'nobody', 'PUB job.spark')).rejects.toThrow(
+  await expect(responseTo(`nats://${hostname}:${port}`, 'nobody', 'PUB job.spark')).rejects.toThrow(
     'Authorization Violation',
   )
 })

@@ -68,8 +68,8 @@ test('a node that dies takes only its own accounts along, which are served all t
   await until(async () => (await ask(cluster.edges[0]!, spent!.key)).status === 402)
   expect((await manage(dead!.token, 'revoke', dead!.key)).status).toBe(200)
 
-  const others = keepAsking({ near: near!.key, far: far!.key })
-  const its = keepAsking({ lost: lost!.key, dead: dead!.key, spent: spent!.key })
+  const others = keepRequesting({ near: near!.key, far: far!.key })
+  const its = keepRequesting({ lost: lost!.key, dead: dead!.key, spent: spent!.key })
   await sleep(500)
   await redis.nodes[1]!.kill()
   await sleep(2_000)
@@ -124,7 +124,13 @@ test('slots that move under load are followed: what is revoked, used up or over 
   )
   expect(countByStatus(admitted)[200]).toBe(RATE)
 
-  const load = keepAsking({ live: live!.key, beside: beside!.key, dead: dead!.key, spent: spent!.key, slow: slow!.key })
+  const load = keepRequesting({
+    live: live!.key,
+    beside: beside!.key,
+    dead: dead!.key,
+    spent: spent!.key,
+    slow: slow!.key,
+  })
   await sleep(300)
   for (const to of [2, 1]) {
     const from = to === 2 ? 0 : 2
@@ -208,7 +214,7 @@ async function ask(edge: string, key: string): Promise<Answer> {
 }
 
 /** Both edges are asked with every key, with short breaks, until it is stopped. */
-function keepAsking<Name extends string>(keys: Record<Name, string>) {
+function keepRequesting<Name extends string>(keys: Record<Name, string>) {
   const names = Object.keys(keys) as Name[]
   const seen = Object.fromEntries(names.map((name) => [name, [] as Answer[]])) as Record<Name, Answer[]>
   const over = new AbortController()

@@ -99,7 +99,7 @@ test.each(troubles)(
     await before?.()
     expect(await manage(dead.token, 'revoke', dead.key)).toMatchObject({ status: 200 })
 
-    const load = keepAsking({ live: live.key, dead: dead.key, spent: spent.key })
+    const load = keepRequesting({ live: live.key, dead: dead.key, spent: spent.key })
     await sleep(500)
     await trouble()
     await until(async () => (await commandRedis(cluster.servers.redis.url, 'PING').catch(() => 'away')) !== 'away')
@@ -210,7 +210,7 @@ async function ask(edge: string, key: string): Promise<Answer> {
 const statuses = (key: string) => Promise.all(cluster.edges.map(async (edge) => (await ask(edge, key)).status))
 
 /** Both edges are asked with every key, without a break, until it is stopped. */
-function keepAsking<Name extends string>(keys: Record<Name, string>) {
+function keepRequesting<Name extends string>(keys: Record<Name, string>) {
   const names = Object.keys(keys) as Name[]
   const seen = Object.fromEntries(names.map((name) => [name, [] as Answer[]])) as Record<Name, Answer[]>
   const over = new AbortController()

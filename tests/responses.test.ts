@@ -104,10 +104,10 @@ test("a coding tool's instructions and tools are whole in each response of a str
   }
   const ask = async (url: string) => (await fetch(`${url}/v1/responses`, { method: 'POST', headers, body })).text()
 
-  const [told, ...others] = await Promise.all([gateway.url, gateway.url, gateway.otherUrl].map(ask))
+  const [reported, ...others] = await Promise.all([gateway.url, gateway.url, gateway.otherUrl].map(ask))
   others.push(await ask(gateway.otherUrl))
-  for (const other of others) expect(other).toBe(told)
-  const events = [...told!.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Told)
+  for (const other of others) expect(other).toBe(reported)
+  const events = [...reported!.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Told)
   expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, at) => at))
   const responses = events.filter(({ response }) => response)
   expect(responses.map(({ type }) => type)).toEqual(['response.created', 'response.in_progress', 'response.completed'])

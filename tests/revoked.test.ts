@@ -48,7 +48,7 @@ describe('revoked means revoked', () => {
       for (let round = 0; round < ROUNDS; round++) {
         const { token, key } = await newKey()
         const streams = await Promise.all(cluster.edges.map((edge) => openStream(edge, key)))
-        await using _load = keepAsking(key)
+        await using _load = keepRequesting(key)
         expect((await manage(token, 'revoke', { key })).status).toBe(200)
         const revokedAtMs = performance.now()
         admittedAfter += await countAdmitted(key)
@@ -178,7 +178,7 @@ async function openStream(edge: string, key: string, maxTokens?: number) {
 }
 
 /** Both edges are asked without a break until disposed of. */
-function keepAsking(key: string): AsyncDisposable {
+function keepRequesting(key: string): AsyncDisposable {
   const over = new AbortController()
   const loops = cluster.edges.map(async (edge) => {
     while (!over.signal.aborted) await ask(edge, key)

@@ -22,7 +22,7 @@ const SERVICES = ['edge-1', 'router-1', 'keys-1', 'metering-1']
 /** Above any wait for one server, and far below the time to drain. */
 const WITHIN_MS = 45_000
 /** An outage of the bus is ridden out for half a minute, and as long is tried to store what was shown. */
-const WITH_AN_ANSWER_WITHIN_MS = 120_000
+const WITH_A_RESPONSE_WITHIN_MS = 120_000
 /** Until a server that is gone is missed, and somebody waits for a silent one. */
 const MISSED_AFTER_MS = 1_500
 
@@ -52,7 +52,7 @@ test.concurrent.each(cases.map((one, at) => ({ ...one, at })))(
 
 test.concurrent(
   'an edge stops with an open answer that cannot end',
-  { timeout: WITH_AN_ANSWER_WITHIN_MS },
+  { timeout: WITH_A_RESPONSE_WITHIN_MS },
   async () => {
     const stage = stages[cases.length]!
     const answer = await openResponse(stage.cluster)

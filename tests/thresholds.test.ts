@@ -28,30 +28,30 @@ test('accounts that pass 80 % and all of their allowance are told of once each',
     await startCluster({ edges: 1, routers: 1, dataDir: folder, ownServers: true, environment }),
   )
 
-  const told: AccountThreshold[] = []
+  const reported: AccountThreshold[] = []
   const streams = [{ ...accountStream, consumers: ['operator'] }]
   const bus = running.use(await openNatsBus({ url: cluster.servers.nats.url, name: 'operator', streams }))
   await bus.durable.consume({
     ...{ stream: accountStream.name, subject: subjects.accountThreshold, consumer: 'operator', maxBatch: 10 },
     handler: async (batch) => {
-      told.push(...batch.map(({ payload }) => accountThreshold.parse(JSON.parse(Buffer.from(payload).toString()))))
+      reported.push(...batch.map(({ payload }) => accountThreshold.parse(JSON.parse(Buffer.from(payload).toString()))))
     },
   })
-  const toldOf = (key: string) =>
-    told.filter(({ account }) => account === parseKey(key)!.accountTag).map(({ percent }) => percent)
+  const reportedOf = (key: string) =>
+    reported.filter(({ account }) => account === parseKey(key)!.accountTag).map(({ percent }) => percent)
 
   const first = await mintGuest(cluster.edges[0]!, 'first')
   await useUp(cluster.edges[0]!, first)
-  await expect.poll(() => toldOf(first)).toEqual([80, 100])
+  await expect.poll(() => reportedOf(first)).toEqual([80, 100])
 
   const second = await mintGuest(cluster.edges[0]!, 'second')
   // Known to the store before keys is away.
   expect(await ask(cluster.edges[0]!, second)).toBe(200)
   cluster.process('keys-1').kill('SIGKILL')
   await useUp(cluster.edges[0]!, second)
-  await expect.poll(() => toldOf(second)).toEqual([80, 100])
-  expect(toldOf(first)).toEqual([80, 100])
-  expect(told[0]).toMatchObject({ kind: 'guest', plan: 'guest-device', unit: 'tokens', limit: 60 })
+  await expect.poll(() => reportedOf(second)).toEqual([80, 100])
+  expect(reportedOf(first)).toEqual([80, 100])
+  expect(reported[0]).toMatchObject({ kind: 'guest', plan: 'guest-device', unit: 'tokens', limit: 60 })
 })
 
 async function mintGuest(edge: string, deviceId: string): Promise<string> {

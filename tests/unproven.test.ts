@@ -14,11 +14,11 @@ import { type Leftover, readDatabase, readRedis } from '@gateway/testing/leftove
 import { watchWrites } from '@gateway/testing/watch-redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { reference } from '../services/edge/src/routes.ts'
-import { waysToAsk } from './promises/credentials.ts'
+import { waysToRequest } from './promises/credentials.ts'
 import { type Address, ask, manageKeys, newDeveloper, send } from './promises/gateway.ts'
 
 const SETTLED = { timeout: 60_000, interval: 250 }
-/** The ways of `waysToAsk` with an `Idempotency-Key` use this one. */
+/** The ways of `waysToRequest` with an `Idempotency-Key` use this one. */
 const WALKED = 'walked'
 
 let cluster: Cluster
@@ -98,7 +98,7 @@ test('whatever is asked with a dead, a rotated or a forged key, the stores hold 
   await using writes = await watchWrites(cluster.servers.redis.url)
   for (const operation of reference.filter(({ credential }) => credential !== 'none')) {
     for (const key of Object.values(dead)) {
-      for (const [how, path, parts] of waysToAsk(operation, key)) {
+      for (const [how, path, parts] of waysToRequest(operation, key)) {
         const { status } = await send(gateway.urls[0], path, parts)
         expect([operation.path, how, status]).toEqual([operation.path, how, 401])
       }

@@ -12,10 +12,10 @@ import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ANSWER, QUESTION, type Seen } from './faults/ask.ts'
-import { askBy } from './faults/ask-by-dialect.ts'
+import { requestBy } from './faults/ask-by-dialect.ts'
 import { SHOWN } from './faults/backends.ts'
 import { send, sendRaw } from './promises/gateway.ts'
-import { type FaultLane, harmless, sectionsOver, told, unnoticed } from './ways-in/fault-lanes.ts'
+import { type FaultLane, harmless, sectionsOver, reported, unnoticed } from './ways-in/fault-lanes.ts'
 import { type GatewayWithoutStores, startGatewayWithoutStores } from './ways-in/gateway-without-stores.ts'
 
 const stack = new AsyncDisposableStack()
@@ -95,7 +95,7 @@ const reportOf = async (requestId: string) => {
 
 describe.each(clientDialects)('%s', (dialect) => {
   test.each([true, false])('is answered whole, with the usage that is metered (stream: %s)', async (stream) => {
-    const seen = await askBy(dialect, asked('svc-core', stream)).over
+    const seen = await requestBy(dialect, asked('svc-core', stream)).over
     expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
     const report = await reportOf(seen.requestId!)
     const { promptTokens: prompt_tokens, completionTokens: completion_tokens } = report.usage
@@ -107,7 +107,7 @@ describe.each(clientDialects)('%s', (dialect) => {
   test('has its end when its usage is stored, and not before', async () => {
     const stored = Promise.withResolvers<void>()
     gateway.storeAfter(stored.promise)
-    const { seen, over } = askBy(dialect, asked('svc-core', true))
+    const { seen, over } = requestBy(dialect, asked('svc-core', true))
     try {
       await expect.poll(() => seen.text).toBe(ANSWER)
       expect(seen).toMatchObject({ done: false, whole: false })
@@ -122,7 +122,7 @@ describe.each(clientDialects)('%s', (dialect) => {
       ['svc-best', 'svc-best'],
       ['claude-sonnet-4-5', 'svc-core'],
     ] as const) {
-      const seen = await askBy(dialect, asked(name, false)).over
+      const seen = await requestBy(dialect, asked(name, false)).over
       expect(seen.text).toBe(ANSWER)
       expect(await reportOf(seen.requestId!)).toMatchObject({ modelAsked, lane: 'svc-core' })
     }
@@ -139,7 +139,7 @@ describe.each(clientDialects)('%s', (dialect) => {
 
   test('whose backend breaks off is told of it, and pays for what was shown', async () => {
     backend.fail({ dieAfterChunks: 3, times: 1 })
-    const seen = await askBy(dialect, asked('svc-core', true)).over
+    const seen = await requestBy(dialect, asked('svc-core', true)).over
     expect(seen).toMatchObject({ status: 200, text: 'all is', done: false, whole: false, errorEvent: true })
     const report = await reportOf(seen.requestId!)
     expect(report).toMatchObject({ outcome: 'backend_failed', delivered: false, usage: { completionTokens: 2 } })
@@ -266,7 +266,7 @@ function seenOf(lanes: FaultLane[]): (lane: FaultLane) => Promise<Seen> {
   beforeAll(() => {
     for (const lane of lanes) {
       backend.fail({ backend: lane.first, ...lane.fault })
-      seen.set(lane, askBy(lane.dialect, asked(lane.model, true)).over)
+      seen.set(lane, requestBy(lane.dialect, asked(lane.model, true)).over)
     }
   })
   return (lane) => seen.get(lane)!
@@ -296,8 +296,8 @@ describe('the fault table: what only looks like a fault does no harm', () => {
 })
 
 describe('the fault table: a backend that fails after content is told of, and no good end is', () => {
-  const seenBy = seenOf(told)
-  test.each(told)('$dialect: $name', async (lane) => {
+  const seenBy = seenOf(reported)
+  test.each(reported)('$dialect: $name', async (lane) => {
     const seen = await seenBy(lane)
     expect(seen).toMatchObject({ status: 200, text: SHOWN, whole: false, done: false, errorEvent: true })
     const report = await reportOf(seen.requestId!)
@@ -332,7 +332,7 @@ test('a router that is lost before its first content is noticed by no client', a
   const calls = backend.calls.length
   const all = Array.from(
     { length: 12 },
-    (_, index) => askBy(clientDialects[index % 3]!, asked('svc-core', index % 2 === 0)).over,
+    (_, index) => requestBy(clientDialects[index % 3]!, asked('svc-core', index % 2 === 0)).over,
   )
   await expect.poll(() => backend.calls.length).toBe(calls + 12)
   gateway.loseRouter()

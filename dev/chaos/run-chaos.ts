@@ -52,17 +52,17 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   }
   say(`${requests} requests, one every ${intervalMs.toFixed(0)} ms; ${faults.length} faults; seed ${seed}`)
   const load = startLoad(clients, { seed, requests, intervalMs, ways })
-  const [struck] = await Promise.all([
+  const [injected] = await Promise.all([
     injectAll(stage, clients, load, faults, say),
     sabotage && sabotageHalfway(stage.cluster.servers.redis.url, () => load.reached(requests / 2), sabotage),
   ])
   await load.over
   say('all requests are over; waiting until nothing is pending')
   const restsWithinMs = isBroken ? BROKEN_RESTS_WITHIN_MS : RESTS_WITHIN_MS
-  await comeToRest(stage, struck, restsWithinMs)
+  await comeToRest(stage, injected, restsWithinMs)
   await clients.sayFarewell()
-  await comeToRest(stage, struck, restsWithinMs)
-  const facts = await collectFacts(stage, log, struck)
+  await comeToRest(stage, injected, restsWithinMs)
+  const facts = await collectFacts(stage, log, injected)
   return { facts, judgement: judge(facts), tookMs: Date.now() - beganAtMs }
 }
 

@@ -122,13 +122,13 @@ function dependencyProblems({ depends_on = {}, network_mode }: ComposeService, c
   return [
     ...names.filter((name) => !compose.services[name]).map((name) => `there is no service ${name}`),
     ...conditions
-      .filter(([name, condition]) => condition === 'service_healthy' && !tellsHealth(compose.services[name]))
+      .filter(([name, condition]) => condition === 'service_healthy' && !reportsHealth(compose.services[name]))
       .map(([name]) => `waits for ${name} to be healthy, which never says so`),
   ]
 }
 
 /** Our images say so themselves (HEALTHCHECK in the Dockerfile). */
-function tellsHealth(service: ComposeService | undefined): boolean {
+function reportsHealth(service: ComposeService | undefined): boolean {
   return service?.healthcheck !== undefined || (serviceNames as string[]).includes(service?.build?.target ?? '')
 }
 

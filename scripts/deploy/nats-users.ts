@@ -17,7 +17,7 @@ export const NATS_USERS_PATH = join(import.meta.dirname, '../../deploy/chart/fil
 
 const streams = [usageStream, accountStream]
 /** Longer than anybody waits for an answer. */
-const ANSWER_WITHIN = '1m'
+const RESPONSE_WITHIN = '1m'
 
 export function permissionsOf(role: BusRole): RolePermissions {
   const own = ownInbox(role)
@@ -54,7 +54,7 @@ export function natsUsersFile(): string {
       '        permissions: {',
       `          publish: [${quotedLines(publish)}]`,
       `          subscribe: [${quotedLines(subscribe)}]`,
-      ...(answers ? [`          allow_responses: { max: 1, expires: "${ANSWER_WITHIN}" }`] : []),
+      ...(answers ? [`          allow_responses: { max: 1, expires: "${RESPONSE_WITHIN}" }`] : []),
       '        }',
       '      }',
     ].join('\n')

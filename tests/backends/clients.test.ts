@@ -104,15 +104,15 @@ const ofOpenAi = clients.filter(({ script }) => script.startsWith('openai'))
 
 describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => {
   test.each(RESPONSES)('in front of llama.cpp: %s', async (ask) => {
-    const told = await asked(script, 'llama', [ask])
-    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: told }] })
-    expect(told).toEqual([{ name: ask, value: expect.stringMatching(/./) }])
+    const reported = await asked(script, 'llama', [ask])
+    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
+    expect(reported).toEqual([{ name: ask, value: expect.stringMatching(/./) }])
   })
 
   test.each(strict)('in front of a strict $vendor', async ({ id, vendor }: StrictBackend) => {
-    const told = await asked(script, id, RESPONSES)
-    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: told }] })
-    expect(told).toEqual(RESPONSES.map((name) => ({ name, value: expect.stringMatching(/./) })))
+    const reported = await asked(script, id, RESPONSES)
+    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: reported }] })
+    expect(reported).toEqual(RESPONSES.map((name) => ({ name, value: expect.stringMatching(/./) })))
   })
 })
 
@@ -122,17 +122,17 @@ describe.each(clients)('$client', ({ client, script }) => {
 
   test.each(asks.map((ask) => ({ ask })))('in front of llama.cpp: $ask', async ({ ask }) => {
     refusals = ask === 'retries' ? 2 : 0
-    const told = await asked(script, 'llama', [ask])
-    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: told }] })
-    expect(told).toEqual([{ name: ask, value: expect.stringMatching(/./) }])
-    if (ask === 'embeddings') expect(told[0]!.value).toBe(String(DIMENSIONS))
+    const reported = await asked(script, 'llama', [ask])
+    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
+    expect(reported).toEqual([{ name: ask, value: expect.stringMatching(/./) }])
+    if (ask === 'embeddings') expect(reported[0]!.value).toBe(String(DIMENSIONS))
   })
 
   test.each(strict)('in front of a strict $vendor', async ({ id, vendor, asks: some }: StrictBackend) => {
     const wanted = some.filter((ask) => asks.includes(ask))
-    const told = await asked(script, id, wanted, embeddingsOf(id))
-    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: told }] })
-    expect(told).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
+    const reported = await asked(script, id, wanted, embeddingsOf(id))
+    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: reported }] })
+    expect(reported).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
   })
 })
 

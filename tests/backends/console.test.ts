@@ -21,8 +21,8 @@ test('a question in the playground is answered by the model after one command', 
   await page.getByRole('button', { name: 'Create key' }).click()
   await page.getByRole('link', { name: 'open the playground' }).click()
   await page.getByLabel('Model').selectOption('svc-instant')
-  const ANSWERS = { 'What is the capital of France?': 'Paris', 'Who wrote Hamlet?': 'William Shakespeare' }
-  for (const [question, answer] of Object.entries(ANSWERS)) {
+  const RESPONSES = { 'What is the capital of France?': 'Paris', 'Who wrote Hamlet?': 'William Shakespeare' }
+  for (const [question, answer] of Object.entries(RESPONSES)) {
     await page.getByLabel('Your message').fill(question)
     await page.keyboard.press('Enter')
     const turn = lastTurn(page)

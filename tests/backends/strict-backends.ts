@@ -65,7 +65,7 @@ function judgmentOf(vendor: Vendor, { complaint, answer, ignores }: StandIn): An
 }
 
 /** A refusal of the judge is the answer; otherwise the simulated backend gives it. */
-async function judgedBy(judge: string, answering: string, base: string, stack: AsyncDisposableStack): Promise<string> {
+async function judgedBy(judge: string, responding: string, base: string, stack: AsyncDisposableStack): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {
       const body = request.method === 'POST' ? await buffer(request) : null
@@ -74,7 +74,7 @@ async function judgedBy(judge: string, answering: string, base: string, stack: A
       const send = (url: string) => fetch(url, { method: request.method!, headers, body })
       const judged = await send(judge + request.url)
       const words = await judged.arrayBuffer()
-      const given = judged.ok ? await send(answering + request.url!.slice(base.length)) : null
+      const given = judged.ok ? await send(responding + request.url!.slice(base.length)) : null
       const type = (given ?? judged).headers.get('content-type') ?? 'application/json'
       response.writeHead((given ?? judged).status, { 'content-type': type })
       for await (const bytes of given?.body ?? [Buffer.from(words)]) response.write(bytes)

@@ -44,10 +44,10 @@ async function python(model: string, key = stage.gateway.key): Promise<Told[]> {
 
 describe('Python’s clients show the sentence', () => {
   test.each(failures)('of %s', async (model, sentence) => {
-    const told = await python(model)
+    const reported = await python(model)
     // Messages has an overflow's phrase in front, with the numbers.
     const ofMessages = model === 'too-long' ? /prompt is too long: 1500 tokens > 1000 maximum/ : sentence
-    for (const { client, shown } of told) {
+    for (const { client, shown } of reported) {
       expect([client, shown]).toEqual([
         client,
         expect.stringMatching(client.toLowerCase().includes('anthropic') ? ofMessages : sentence) as string,

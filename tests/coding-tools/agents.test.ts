@@ -32,7 +32,7 @@ test("OpenAI's Agents SDK runs its tool loop, plain and streamed, and the ledger
     asked: ['Lisbon', 'Lisbon'],
     history: 6,
   })
-  const tokens = backend.told.reduce((sum, turn) => sum + turn.prompt_tokens + turn.completion_tokens, 0)
-  expect(backend.told).toHaveLength(4)
+  const tokens = backend.reported.reduce((sum, turn) => sum + turn.prompt_tokens + turn.completion_tokens, 0)
+  expect(backend.reported).toHaveLength(4)
   await expect.poll(() => workshop.usageOf(key)).toMatchObject({ requests: 4, total_tokens: tokens })
 })

@@ -13,15 +13,15 @@ async function ask(what: 'image' | 'thinking') {
   const key = await workshop.newKey()
   const script = join(import.meta.dirname, 'anthropic_sdk.py')
   const env = { ANTHROPIC_BASE_URL: workshop.url, ANTHROPIC_API_KEY: key, MODEL, ASK: what }
-  const before = workshop.backend.told.length
+  const before = workshop.backend.reported.length
   const { code, out, err } = await runTool(process.env['CODING_TOOLS_PYTHON']!, [script], {
     cwd: await workshop.newHome(),
     env,
   })
   expect([code, err]).toEqual([0, ''])
-  const told = workshop.backend.told.slice(before)
-  const tokens = told.reduce((sum, turn) => sum + turn.prompt_tokens + turn.completion_tokens, 0)
-  await expect.poll(() => workshop.usageOf(key)).toMatchObject({ requests: told.length, total_tokens: tokens })
+  const reported = workshop.backend.reported.slice(before)
+  const tokens = reported.reduce((sum, turn) => sum + turn.prompt_tokens + turn.completion_tokens, 0)
+  await expect.poll(() => workshop.usageOf(key)).toMatchObject({ requests: reported.length, total_tokens: tokens })
   return JSON.parse(out) as unknown
 }
 

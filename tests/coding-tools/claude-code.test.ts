@@ -74,8 +74,8 @@ test('Claude Code does a task in a repository: it writes a file, runs a command,
   expect(JSON.stringify(messages.at(-1))).toContain('data:image/png;base64,')
 
   const sum = (name: 'prompt_tokens' | 'completion_tokens') =>
-    backend.told.reduce((tokens, turn) => tokens + turn[name], 0)
-  expect(backend.told).toHaveLength(3)
+    backend.reported.reduce((tokens, turn) => tokens + turn[name], 0)
+  expect(backend.reported).toHaveLength(3)
   expect(usage).toMatchObject({ input_tokens: sum('prompt_tokens'), output_tokens: sum('completion_tokens') })
   await expect
     .poll(() => workshop.usageOf(key))

@@ -76,9 +76,9 @@ test('Codex does a task in a repository: it thinks, writes a file, runs commands
   ])
   expect(JSON.stringify(results.at(-1))).toContain('data:image/png;base64,')
 
-  const { told } = workshop.backend
-  const sum = (name: 'prompt_tokens' | 'completion_tokens') => told.reduce((tokens, turn) => tokens + turn[name], 0)
-  expect(told).toHaveLength(3)
+  const { reported } = workshop.backend
+  const sum = (name: 'prompt_tokens' | 'completion_tokens') => reported.reduce((tokens, turn) => tokens + turn[name], 0)
+  expect(reported).toHaveLength(3)
   expect(events.at(-1)).toMatchObject({
     type: 'turn.completed',
     usage: { input_tokens: sum('prompt_tokens'), output_tokens: sum('completion_tokens') },

@@ -13,7 +13,7 @@ export interface Turn {
 
 export interface ScriptedBackend extends HttpBackend {
   /** Tokens of every answer that it gave. */
-  told: { prompt_tokens: number; completion_tokens: number }[]
+  reported: { prompt_tokens: number; completion_tokens: number }[]
   script: readonly Turn[]
 }
 
@@ -30,13 +30,13 @@ export async function startScriptedBackend(): Promise<ScriptedBackend> {
       // Unlike in each turn, so that a sum tells which turns it is of.
       const usage = { prompt_tokens: 100 + results * 17, completion_tokens: 10 + results * 3 }
       const total = { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens }
-      backend.told.push(usage)
+      backend.reported.push(usage)
       if (body.stream !== true) return sendJson(response, 200, completionOf(turn, results, total))
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (const chunk of chunksOf(turn, results, total)) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
       return response.end('data: [DONE]\n\n')
     }),
-    { told: [], script: [] },
+    { reported: [], script: [] },
   )
   return backend
 }

@@ -7,7 +7,7 @@ import { expectAccessible } from './accessible.ts'
 import { stage } from './shared-stage.ts'
 import { ask, fact, goTo, lastTurn, newKeyOwner } from './visitor.ts'
 
-async function newAsker() {
+async function newRequester() {
   const owner = await newKeyOwner(stage)
   await goTo(owner.page, 'Playground')
   return owner
@@ -15,7 +15,7 @@ async function newAsker() {
 
 test('a model whose backends all fail: what was tried, that it cost nothing, and what to do', async () => {
   const fault = fail({ status: 500, backend: 'frail-1' })
-  const { page, shot } = await newAsker()
+  const { page, shot } = await newRequester()
   const turn = await ask(page, 'Hello?', 'frail-1')
   const alert = turn.getByRole('alert')
   await alert.getByText('Every backend of this model failed').waitFor()
@@ -40,7 +40,7 @@ test('a model whose backends all fail: what was tried, that it cost nothing, and
 
 test('a backend that dies in the middle: what arrived stays, and the break is told', async () => {
   using _fault = fail({ dieAfterChunks: 6, backend: 'frail-2' })
-  const { page, shot } = await newAsker()
+  const { page, shot } = await newRequester()
   const turn = await ask(page, 'Hello?', 'frail-2')
   await turn.getByRole('alert').getByText('The answer broke off').waitFor()
   await turn.getByText('This is the').first().waitFor()
@@ -52,7 +52,7 @@ test('a backend that dies in the middle: what arrived stays, and the break is to
 
 test('an answer can be stopped, and the next one be asked', async () => {
   using _fault = fail({ paceMs: 100, backend: 'frail-3' })
-  const { page } = await newAsker()
+  const { page } = await newRequester()
   await page.getByLabel('Model').selectOption('frail-3')
   await page.getByLabel('Your message').fill('Tell me in 300 words.')
   await page.keyboard.press('Enter')
@@ -64,7 +64,7 @@ test('an answer can be stopped, and the next one be asked', async () => {
 })
 
 test('a rate limit says how long to wait', async () => {
-  const { page, name } = await newAsker()
+  const { page, name } = await newRequester()
   await stage.ctl('accounts', 'set-plan', name, 'slow')
   for (const question of ['One', 'Two']) await ask(page, question, 'svc-instant')
   const turn = await ask(page, 'Three', 'svc-instant')
@@ -77,7 +77,7 @@ test('a rate limit says how long to wait', async () => {
 
 test('a key that is revoked elsewhere cuts the answer, and the page says what is missing', async () => {
   using _fault = fail({ paceMs: 100, backend: 'frail-4' })
-  const { page, key } = await newAsker()
+  const { page, key } = await newRequester()
   const asked = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
   await page.getByLabel('Model').selectOption('frail-4')
   await page.getByLabel('Your message').fill('Tell me in 300 words.')
@@ -95,7 +95,7 @@ test('a key that is revoked elsewhere cuts the answer, and the page says what is
 })
 
 test('what a model thinks before it answers is told apart from the answer', async () => {
-  const { page, name } = await newAsker()
+  const { page, name } = await newRequester()
   await stage.ctl('accounts', 'set-plan', name, 'pro')
   await page.reload()
   const turn = await ask(page, 'Is 91 a prime?', 'svc-pro')
@@ -104,7 +104,7 @@ test('what a model thinks before it answers is told apart from the answer', asyn
 })
 
 test('a conversation stays while one looks at other pages', async () => {
-  const { page } = await newAsker()
+  const { page } = await newRequester()
   await ask(page, 'Remember this', 'svc-instant')
   await goTo(page, 'Models')
   await goTo(page, 'Playground')
@@ -117,7 +117,7 @@ test('a conversation stays while one looks at other pages', async () => {
 })
 
 test('each line stands in the direction of its own script', async () => {
-  const { page, shot } = await newAsker()
+  const { page, shot } = await newRequester()
   await ask(page, 'Say: שלום עולם\nHello again', 'svc-instant')
   /** Where a line begins, from the left edge of its paragraph to the right one. */
   const begins = (text: string) =>
@@ -142,7 +142,7 @@ test('each line stands in the direction of its own script', async () => {
 })
 
 test('Enter that ends the composing of a character sends nothing, also as Safari tells it', async () => {
-  const { page } = await newAsker()
+  const { page } = await newRequester()
   const field = page.getByLabel('Your message')
   await field.fill('にほんご')
   const sent = await field.evaluate((element) => {

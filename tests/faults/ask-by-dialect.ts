@@ -3,10 +3,10 @@
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { type Asked, type AskOptions, askChat, nothingSeen, QUESTION, type Seen } from './ask.ts'
+import { type Asked, type RequestOptions, requestChat, nothingSeen, QUESTION, type Seen } from './ask.ts'
 
-export function askBy(dialect: ClientDialect, options: AskOptions): Asked {
-  if (dialect === 'chat') return askChat(options)
+export function requestBy(dialect: ClientDialect, options: RequestOptions): Asked {
+  if (dialect === 'chat') return requestChat(options)
   const seen = nothingSeen()
   return { seen, over: run(FORMS[dialect], options, seen) }
 }
@@ -69,7 +69,7 @@ const FORMS: Record<Exclude<ClientDialect, 'chat'>, Form> = {
   },
 }
 
-async function run(form: Form, options: AskOptions, seen: Seen): Promise<Seen> {
+async function run(form: Form, options: RequestOptions, seen: Seen): Promise<Seen> {
   const { url, key, model, stream, signal, content = QUESTION } = options
   try {
     const response = await fetch(url + form.path, {
@@ -94,7 +94,7 @@ async function run(form: Form, options: AskOptions, seen: Seen): Promise<Seen> {
   return seen
 }
 
-async function readEvents(response: Response, { onBegun }: AskOptions, form: Form, seen: Seen): Promise<void> {
+async function readEvents(response: Response, { onBegun }: RequestOptions, form: Form, seen: Seen): Promise<void> {
   let held = ''
   let lastAtMs: number | null = null
   for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {

@@ -27,7 +27,7 @@ export interface Seen {
   longestPauseMs: number
 }
 
-export interface AskOptions {
+export interface RequestOptions {
   url: string
   key: string
   model: string
@@ -64,12 +64,12 @@ export function nothingSeen(): Seen {
   }
 }
 
-export function askChat(options: AskOptions): Asked {
+export function requestChat(options: RequestOptions): Asked {
   const seen = nothingSeen()
   return { seen, over: run(options, seen) }
 }
 
-async function run(options: AskOptions, seen: Seen): Promise<Seen> {
+async function run(options: RequestOptions, seen: Seen): Promise<Seen> {
   const { url, key, model, signal, content = QUESTION } = options
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, fetch: watching(seen) })
   const request = { model, messages: ask(content) }
@@ -91,7 +91,7 @@ async function run(options: AskOptions, seen: Seen): Promise<Seen> {
 async function readStream(
   client: OpenAI,
   request: { model: string; messages: OpenAI.ChatCompletionMessageParam[] },
-  { signal, onBegun }: AskOptions,
+  { signal, onBegun }: RequestOptions,
   seen: Seen,
 ): Promise<void> {
   const asked = { ...request, stream: true as const, stream_options: { include_usage: true } }

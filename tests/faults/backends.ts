@@ -6,7 +6,7 @@
 import type { FaultPageSection } from '@gateway/testing/fault-page'
 import type { BackendCall, Fault } from '@gateway/stand-ins/backend'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ANSWER, askChat, QUESTION, type Seen } from './ask.ts'
+import { ANSWER, requestChat, QUESTION, type Seen } from './ask.ts'
 import { type Lane, type LaneGroup, SILENCE_MS } from './lanes.ts'
 import { type LedgerRow, SOON, type Stage } from './stage.ts'
 
@@ -89,7 +89,7 @@ function endsOf(fault: Fault = {}): BackendCall['outcome'][] {
   return waits ? ['aborted'] : ['aborted', 'completed']
 }
 
-function told(fault: Fault | undefined): string {
+function reported(fault: Fault | undefined): string {
   const ends = endsOf(fault)
   if (ends.includes('running')) return 'asked once, never learns'
   return ends.length === 1 ? 'asked once, stopped' : 'asked once'
@@ -124,7 +124,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const { caller, edges, fail, lane: take } = stage()
     const lane = take(group)
     if (fault) fail(lane.first, fault)
-    const seen = await askChat({
+    const seen = await requestChat({
       url: edges[0],
       key: caller.key,
       model: lane.model,
@@ -171,7 +171,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
       expect(served?.requestId).toBe(seen.requestId)
       await expectStopped(failed, row.fault)
       await expectMetered(seen.requestId!, lane, served!)
-      const first = failed ? `first: ${told(row.fault)}` : 'first: not reached'
+      const first = failed ? `first: ${reported(row.fault)}` : 'first: not reached'
       page.row(
         row.name,
         row.mode,
@@ -204,7 +204,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
         `${row.name} after two tokens`,
         row.mode,
         'two tokens, then an error event, never `[DONE]`',
-        `first: ${told(row.fault)}; second: not asked`,
+        `first: ${reported(row.fault)}; second: not asked`,
         'once, the two tokens shown',
       )
     })
@@ -236,7 +236,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const { caller, edges, fail, lane: take, calls, rows } = stage()
     const lane = take()
     fail(lane.first, { status: 400, body: '{"error":{"message":"unknown role"}}' })
-    const seen = await askChat({ url: edges[0], key: caller.key, model: lane.model, stream: true }).over
+    const seen = await requestChat({ url: edges[0], key: caller.key, model: lane.model, stream: true }).over
     expect(seen.error).toMatchObject({ status: 400, error: { message: 'unknown role' } })
     expect(calls(lane)).toHaveLength(1)
     page.row('answers 400', 'stream', '400 with its words', 'first: asked once; second: not asked', 'nothing')
@@ -248,7 +248,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const lane = take()
     fail(lane.first, { status: 500 })
     fail(lane.second, { disconnect: true })
-    const seen = await askChat({ url: edges[0], key: caller.key, model: lane.model, stream: true }).over
+    const seen = await requestChat({ url: edges[0], key: caller.key, model: lane.model, stream: true }).over
     expect(seen).toMatchObject({ status: 503, text: '', error: expect.any(Error) })
     // Nested, as the official client reads it.
     expect(seen.refusal).toEqual({

@@ -5,7 +5,7 @@
 
 import type { BackendCall } from '@gateway/stand-ins/backend'
 import { expect } from 'vitest'
-import { ANSWER, askChat, type Asked, QUESTION, type Seen } from './ask.ts'
+import { ANSWER, requestChat, type Asked, QUESTION, type Seen } from './ask.ts'
 import type { Lane } from './lanes.ts'
 import type { Stage } from './stage.ts'
 
@@ -13,10 +13,15 @@ import type { Stage } from './stage.ts'
 export const BATCH = 24
 
 /** Half plain, half streamed where both are asked for, at both edges. */
-export function askBatch({ caller, edges }: Stage, lane: Lane, modes: 'both' | 'stream', content = QUESTION): Asked[] {
+export function requestBatch(
+  { caller, edges }: Stage,
+  lane: Lane,
+  modes: 'both' | 'stream',
+  content = QUESTION,
+): Asked[] {
   return Array.from({ length: BATCH }, (_, index) => {
     const stream = modes === 'stream' || index % 4 < 2
-    return askChat({ url: edges[index % 2]!, key: caller.key, model: lane.model, stream, content })
+    return requestChat({ url: edges[index % 2]!, key: caller.key, model: lane.model, stream, content })
   })
 }
 

@@ -6,7 +6,7 @@
 import type { FaultPageSection } from '@gateway/testing/fault-page'
 import { expect, test } from 'vitest'
 import { send } from '../promises/gateway.ts'
-import { askChat } from './ask.ts'
+import { requestChat } from './ask.ts'
 import { SOON, type Stage } from './stage.ts'
 
 const STREAMS = 200
@@ -26,7 +26,7 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     const streams = Array.from({ length: STREAMS }, (_, index) => {
       const words = WORDS[index % WORDS.length]!
       const content = `Say: ${Array.from({ length: words }, (_, at) => `w${at}`).join(' ')}`
-      const asked = askChat({ url: edges[index % 2]!, key: caller.key, model: lane.model, stream: true, content })
+      const asked = requestChat({ url: edges[index % 2]!, key: caller.key, model: lane.model, stream: true, content })
       return { ...asked, words, text: content.slice('Say: '.length) }
     })
     await expect.poll(() => streams.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
@@ -66,7 +66,7 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     const { caller, edges, lane: take } = stage()
     const { model } = take()
     for (const url of edges) {
-      const ask = () => askChat({ url, key: caller.key, model, stream: false }).over
+      const ask = () => requestChat({ url, key: caller.key, model, stream: false }).over
       await expect.poll(async () => (await ask()).whole, SOON).toBe(true)
     }
   }

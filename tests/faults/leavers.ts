@@ -7,7 +7,7 @@ import type { FaultPageSection } from '@gateway/testing/fault-page'
 import { openSlowReader, type SlowReader } from '@gateway/testing/slow-reader'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { askChat } from './ask.ts'
+import { requestChat } from './ask.ts'
 import {
   callsThat,
   expectAllComplete,
@@ -39,10 +39,10 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
         stream: true,
         content: 'Say: a b c d e f g h i j k l',
       }
-      const asked = Array.from({ length: 8 }, () => askChat(options))
+      const asked = Array.from({ length: 8 }, () => requestChat(options))
       const otherLane = stage().lane('lone')
       stage().fail(otherLane.first, { paceMs: 300 })
-      const atOther = askChat({ ...options, url: edges[0], model: otherLane.model })
+      const atOther = requestChat({ ...options, url: edges[0], model: otherLane.model })
       await expect.poll(() => [...asked, atOther].every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       cluster.process('edge-2').kill('SIGKILL')
       const killedAtMs = Date.now()
@@ -71,7 +71,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       const { caller, edges } = stage()
       const leaving = new AbortController()
       const leavers = edges.map((url) =>
-        askChat({
+        requestChat({
           url,
           key: caller.key,
           model: lane.model,
@@ -101,7 +101,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       stage().fail(lane.first, { hang: true })
       const { caller, edges } = stage()
       const leaving = new AbortController()
-      const leaver = askChat({
+      const leaver = requestChat({
         url: edges[0],
         key: caller.key,
         model: lane.model,

@@ -7,7 +7,7 @@ import type { FaultPageSection } from '@gateway/testing/fault-page'
 import { afterEach, describe, expect, test } from 'vitest'
 import { ANSWER, type Seen } from './ask.ts'
 import {
-  askBatch,
+  requestBatch,
   BATCH,
   callsThat,
   expectAllComplete,
@@ -33,7 +33,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test.each(['frozen', 'killed'] as const)('that is %s before it accepts a job is not noticed', async (how) => {
       const lane = stage().lane('lone')
       victim().kill('SIGSTOP')
-      const asked = askBatch(stage(), lane, 'both')
+      const asked = requestBatch(stage(), lane, 'both')
       if (how === 'killed') victim().kill('SIGKILL')
       const all = await over(asked)
       await expectAllComplete(all)
@@ -52,7 +52,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test.each(['frozen', 'killed'] as const)('that is %s before its first content is not noticed', async (how) => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { firstByteDelayMs: 2_500 })
-      const asked = askBatch(stage(), lane, 'both')
+      const asked = requestBatch(stage(), lane, 'both')
       await expect.poll(() => requests(stage().calls(lane)).size, SOON).toBe(BATCH)
       victim().kill(how === 'killed' ? 'SIGKILL' : 'SIGSTOP')
       const all = await over(asked)
@@ -75,7 +75,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test('that is killed mid-stream breaks its own streams with an error event, and no others', async () => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { paceMs: 500 })
-      const asked = askBatch(stage(), lane, 'stream', 'Say: one two three four five six')
+      const asked = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six')
       await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       victim().kill('SIGKILL')
       const { broken, whole } = partition(await over(asked))
@@ -105,7 +105,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test('that stands still for a second is a pause', async () => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { paceMs: 250 })
-      const asked = askBatch(stage(), lane, 'stream', 'Say: one two three four five six')
+      const asked = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six')
       await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       victim().kill('SIGSTOP')
       await new Promise((resolve) => setTimeout(resolve, 1_000))
@@ -125,7 +125,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test('that is frozen mid-stream breaks its own streams, and stops their backends when it wakes', async () => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { paceMs: 1_000 })
-      const asked = askBatch(stage(), lane, 'stream', 'Say: one two three four five six seven eight')
+      const asked = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six seven eight')
       await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       victim().kill('SIGSTOP')
       await expect.poll(() => asked.some(({ seen }) => seen.errorEvent), SOON).toBe(true)
@@ -152,7 +152,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       const lane = stage().lane('lone')
       // Role, three tokens, finish reason, usage; the goodbye does not come.
       stage().fail(lane.first, { stallAfterChunks: 6 })
-      const asked = askBatch(stage(), lane, 'stream')
+      const asked = requestBatch(stage(), lane, 'stream')
       await expect.poll(() => asked.every(({ seen }) => seen.text === ANSWER), SOON).toBe(true)
       victim().kill('SIGKILL')
       const all = await over(asked)

@@ -9,13 +9,13 @@ import { join } from 'node:path'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
-import { askJetStream } from '@gateway/testing/ask-jetstream'
+import { requestJetStream } from '@gateway/testing/ask-jetstream'
 import { type Backend, type BackendCall, type Fault, startBackend } from '@gateway/stand-ins/backend'
 import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { type EndlessBackend, startEndlessBackend } from '@gateway/stand-ins/endless-backend'
 import { expect } from 'vitest'
 import { type Caller, newDeveloper } from '../promises/gateway.ts'
-import { askChat } from './ask.ts'
+import { requestChat } from './ask.ts'
 import { configOver, type Lane, type LaneGroup, openLanes, WARM_UP_MODEL } from './lanes.ts'
 
 export interface Stage extends AsyncDisposable {
@@ -97,7 +97,9 @@ const WARM_UP_REQUESTS = 60
 /** A process' first requests are slow; a router that has not accepted within 250 ms loses a job to another. */
 async function warmUp(edges: readonly string[], key: string): Promise<void> {
   for (let sent = 0; sent < WARM_UP_REQUESTS; sent += 4) {
-    const asked = [0, 1, 2, 3].map((at) => askChat({ url: edges[at % 2]!, key, model: WARM_UP_MODEL, stream: at < 2 }))
+    const asked = [0, 1, 2, 3].map((at) =>
+      requestChat({ url: edges[at % 2]!, key, model: WARM_UP_MODEL, stream: at < 2 }),
+    )
     for (const { over } of asked) {
       const { error } = await over
       if (error) throw new Error('the cluster does not answer', { cause: error })
@@ -107,7 +109,7 @@ async function warmUp(edges: readonly string[], key: string): Promise<void> {
 
 async function eventsUnderWay(natsUrl: string): Promise<number> {
   const call = `CONSUMER.INFO.${usageStream.name}.${usageConsumers.metering}`
-  const info = await askJetStream<{ num_pending: number; num_ack_pending: number }>(natsUrl, call)
+  const info = await requestJetStream<{ num_pending: number; num_ack_pending: number }>(natsUrl, call)
   return info.num_pending + info.num_ack_pending
 }
 

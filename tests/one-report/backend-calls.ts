@@ -18,7 +18,7 @@ export interface Call {
   state: 'connecting' | 'working' | 'ended' | 'refused' | 'broken' | 'aborted'
   /** It was working when its router gave it up. */
   wasWorking: boolean
-  hasAnswered: boolean
+  hasResponded: boolean
   /** Tokens that the backend has generated and sent. */
   words: number
 }
@@ -73,7 +73,7 @@ function driveCall(
     ...of,
     state: 'connecting',
     wasWorking: false,
-    hasAnswered: false,
+    hasResponded: false,
     words: 0,
     connect() {
       if (call.state !== 'connecting') return
@@ -83,8 +83,8 @@ function driveCall(
     },
     speak() {
       if (call.state !== 'working') return
-      if (!call.hasAnswered) headers(200)
-      call.hasAnswered = true
+      if (!call.hasResponded) headers(200)
+      call.hasResponded = true
       if (!call.stream) return
       call.words++
       send(event({ choices: [{ index: 0, delta: { content: WORD }, finish_reason: null }] }))
@@ -106,7 +106,7 @@ function driveCall(
       handler.onResponseEnd?.(controller, {})
     },
     refuse() {
-      if (call.state !== 'working' || call.hasAnswered) return
+      if (call.state !== 'working' || call.hasResponded) return
       call.state = 'refused'
       headers(401)
       send('{"error":{"message":"no"}}')

@@ -41,7 +41,7 @@ export const PROMPT_ESTIMATE = 11
 const DEADLINE_MS = 60_000
 const KEY_HASH = 'hash'
 
-const neverAsked = (): never => {
+const neverRequested = (): never => {
   throw new Error('the relay has asked admission for more than renewals and ends')
 }
 
@@ -113,13 +113,13 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
   const finished: { charge: number; tokens: number }[] = []
   const logger = createLogger({ service: 'test', level: 'silent' })
   const admission: EdgeAdmission = {
-    admit: neverAsked,
+    admit: neverRequested,
     async finish({ charge, tokens }) {
       if (!dead.has('edge')) finished.push({ charge, tokens })
     },
     renew: () => Promise.resolve([]),
-    partOf: neverAsked,
-    authenticate: neverAsked,
+    partOf: neverRequested,
+    authenticate: neverRequested,
   }
   const running = opened.use(trackRunningRequests(admission, logger))
   let outcome: { error: unknown } | null = null
@@ -306,7 +306,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
 }
 
 const WINDOW = { limit: 100, remaining: 99, resetMs: 0 }
-const STANDING: QuotaStatus = {
+const QUOTA_STATUS: QuotaStatus = {
   plan: 'free',
   planVersion: 1,
   window: '2026-11',
@@ -325,6 +325,6 @@ const ADMITTED: Admitted = {
   price: plannedJob().price,
   estimate: { maxPromptTokens: 20, maxOutputTokens: 80, usualPromptTokens: PROMPT_ESTIMATE, usualTokens: 30 },
   worstCharge: 100_000,
-  quotaStatus: STANDING,
+  quotaStatus: QUOTA_STATUS,
   waitedMs: 0,
 }

@@ -96,7 +96,7 @@ export async function take(gateway: SimulatedGateway, step: Step): Promise<void>
   await gateway.settle()
 }
 
-const HEARD_WITHIN_MS = 5_000
+const RECEIVED_WITHIN_MS = 5_000
 /** By then every process knows who is gone. */
 const SETTLED_WITHIN_MS = 5_000
 
@@ -107,7 +107,7 @@ export async function comeToRest(gateway: SimulatedGateway): Promise<void> {
   network.deliver(network.waiting)
   client.read()
   for (let turn = 0; turn < 6; turn++) {
-    await gateway.wait(HEARD_WITHIN_MS)
+    await gateway.wait(RECEIVED_WITHIN_MS)
     gateway.store()
     if (!client.hasLeft) for (const call of openCalls(gateway)) call.end()
     await gateway.settle()

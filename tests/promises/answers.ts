@@ -7,7 +7,7 @@ import OpenAI from 'openai'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type Caller, type Gateway, newDeveloper, newGuest, newLane, send, sendRaw } from './gateway.ts'
 
-export function promiseAnswers(gateway: () => Gateway): void {
+export function promiseResponses(gateway: () => Gateway): void {
   describe('chat', () => {
     let guest: Caller
     let developer: Caller

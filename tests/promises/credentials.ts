@@ -68,7 +68,7 @@ export function promiseCredentials(gateway: () => Address): void {
       const { key, token } = await newDeveloper(gateway())
       for (const operation of reference) {
         const bearer = operation.credential === 'sign-in' ? token : key
-        for (const parts of [askingNothing(operation, bearer), byApiKey(askingNothing(operation, bearer))]) {
+        for (const parts of [requestingNothing(operation, bearer), byApiKey(requestingNothing(operation, bearer))]) {
           const { status } = await send(gateway().urls[0], pathOf(operation), parts)
           expect([operation.path, status]).not.toEqual([operation.path, 401])
         }
@@ -80,7 +80,7 @@ export function promiseCredentials(gateway: () => Address): void {
       const [one, other] = [await newDeveloper(gateway()), await newDeveloper(gateway())]
       for (const operation of reference.filter(({ credential }) => credential !== 'none')) {
         const asking = (bearer: string, apiKey: string) =>
-          send(url, pathOf(operation), { ...askingNothing(operation, bearer), headers: { 'x-api-key': apiKey } })
+          send(url, pathOf(operation), { ...requestingNothing(operation, bearer), headers: { 'x-api-key': apiKey } })
         const refused = await asking(one.key, other.key)
         expect([operation.path, refused.status, codeOf(refused.body)]).toEqual([
           operation.path,
@@ -117,7 +117,7 @@ export async function findWrongResponses(url: string, bearers: Bearers): Promise
   const wrong: string[] = []
   for (const operation of reference) {
     for (const [kind, code] of Object.entries(REFUSALS[operation.credential]) as [Kind, string][]) {
-      for (const [how, path, parts] of waysToAsk(operation, bearers[kind])) {
+      for (const [how, path, parts] of waysToRequest(operation, bearers[kind])) {
         const { status, body } = await send(url, path, parts)
         if (status === 401 && codeOf(body) === code) continue
         wrong.push(`${operation.method} ${operation.path}, ${how}, with ${kind}: ${status} ${String(codeOf(body))}`)
@@ -140,12 +140,12 @@ function byApiKey({ key, headers, ...parts }: NonNullable<Parts>): NonNullable<P
 }
 
 /** Inference takes the direct path where the target is its path alone, and Express' path otherwise. */
-export function waysToAsk(
+export function waysToRequest(
   operation: Operation,
   bearer: string | undefined,
 ): [how: string, path: string, parts: Parts][] {
   const path = pathOf(operation)
-  const nothing = askingNothing(operation, bearer)
+  const nothing = requestingNothing(operation, bearer)
   if (operation.method === 'GET') {
     return [
       ['as it is', path, nothing],
@@ -166,7 +166,7 @@ export function waysToAsk(
   ]
 }
 
-function askingNothing({ method }: Operation, bearer: string | undefined): NonNullable<Parts> {
+function requestingNothing({ method }: Operation, bearer: string | undefined): NonNullable<Parts> {
   return { method, ...(bearer !== undefined && { key: bearer }), ...(method === 'POST' && { body: {} }) }
 }
 

@@ -19,18 +19,18 @@ const CAUGHT_UP = { timeout: 60_000, interval: 500 }
 /** Each answer whose end reached its client is in the ledger once, with the tokens that the client was told. */
 export async function expectMeteredOnce(database: Database, outcomes: readonly Outcome[]): Promise<void> {
   const completed = outcomes.filter((outcome) => outcome.completed)
-  const told = new Map(completed.map(({ requestId, tokens }) => [requestId!, tokens]))
-  expect(told.size).toBe(completed.length)
+  const reported = new Map(completed.map(({ requestId, tokens }) => [requestId!, tokens]))
+  expect(reported.size).toBe(completed.length)
   const readMissing = async () => {
     const rows = await readRows(database)
-    return [...told.keys()].filter((requestId) => !rows.has(requestId))
+    return [...reported.keys()].filter((requestId) => !rows.has(requestId))
   }
   await expect.poll(readMissing, CAUGHT_UP).toEqual([])
 
   const rows = await readRows(database)
-  const wrong = [...told].filter(([requestId, tokens]) => rows.get(requestId)!.tokens !== tokens)
+  const wrong = [...reported].filter(([requestId, tokens]) => rows.get(requestId)!.tokens !== tokens)
   expect(wrong).toEqual([])
-  expect([...told.keys()].filter((requestId) => !rows.get(requestId)!.delivered)).toEqual([])
+  expect([...reported.keys()].filter((requestId) => !rows.get(requestId)!.delivered)).toEqual([])
   const refused = outcomes.filter(({ problem }) => problem !== null && /^\d+$/.test(problem))
   expect(refused.filter(({ requestId }) => (rows.get(requestId!)?.charge ?? 0) > 0)).toEqual([])
   await expectWindowsToBeSums(database)

@@ -74,11 +74,11 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
       await send(edge(0), '/v1/chat/completions', { key, body: chat })
       large.cancel()
 
-      const tries: { sentAtMs: number; answeredAtMs: number; answer: Answer }[] = []
+      const tries: { sentAtMs: number; respondedAtMs: number; answer: Answer }[] = []
       do {
         const sentAtMs = performance.now()
         const answer = await send(edge(tries.length), '/v1/chat/completions', { key, body: chat })
-        tries.push({ sentAtMs, answeredAtMs: performance.now(), answer })
+        tries.push({ sentAtMs, respondedAtMs: performance.now(), answer })
         await sleep(20)
       } while (tries.at(-1)!.answer.status === 429)
 
@@ -87,8 +87,8 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
       const { type, retry_after_ms: waitMs } = first.answer.body['error'] as { type: string; retry_after_ms: number }
       expect([type, admitted.answer.status]).toEqual(['tokens', 200])
       expect(waitMs).toBeGreaterThan(1_000)
-      expect(admitted.answeredAtMs).toBeGreaterThan(first.sentAtMs + waitMs - HONEST_TO_MS)
-      expect(tries.at(-2)!.sentAtMs).toBeLessThan(first.answeredAtMs + waitMs + HONEST_TO_MS)
+      expect(admitted.respondedAtMs).toBeGreaterThan(first.sentAtMs + waitMs - HONEST_TO_MS)
+      expect(tries.at(-2)!.sentAtMs).toBeLessThan(first.respondedAtMs + waitMs + HONEST_TO_MS)
     })
 
     test('a client that hangs up in the middle waits for what was generated, as one that reads to the end', async () => {

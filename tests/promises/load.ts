@@ -50,7 +50,7 @@ export function startLoad(gateway: Pick<Address, 'urls'>, keys: string[], option
     for (let turn = 0; !stopping.signal.aborted; turn++) {
       const streamed = streamsOfWords !== undefined || (index + turn) % 2 === 0
       const words = streamsOfWords ?? 20 + ((index * 31 + turn * 7) % 100)
-      const outcome = await askOnce(url, keys[index % keys.length]!, options.model, streamed, words)
+      const outcome = await requestOnce(url, keys[index % keys.length]!, options.model, streamed, words)
       outcomes.push(outcome)
       if (outcome.problem !== null) await delay(PAUSE_MS)
     }
@@ -65,7 +65,13 @@ export function startLoad(gateway: Pick<Address, 'urls'>, keys: string[], option
   }
 }
 
-async function askOnce(url: string, key: string, model: string, streamed: boolean, words: number): Promise<Outcome> {
+async function requestOnce(
+  url: string,
+  key: string,
+  model: string,
+  streamed: boolean,
+  words: number,
+): Promise<Outcome> {
   const outcome: Outcome = {
     url,
     streamed,

@@ -28,11 +28,11 @@ function lanesOf(kind: string, cases: Case[]): FaultLane[] {
 }
 
 export const unnoticed = lanesOf('before', BEFORE_CONTENT)
-export const told = lanesOf('after', AFTER_CONTENT)
+export const reported = lanesOf('after', AFTER_CONTENT)
 export const harmless = lanesOf('harmless', HARMLESS)
 
 export function sectionsOver(url: string) {
-  const lanes = [...unnoticed, ...told, ...harmless]
+  const lanes = [...unnoticed, ...reported, ...harmless]
   const backendOf = (id: string) => ({
     id,
     url,

@@ -69,7 +69,7 @@ const MAKERS: Record<Lane, (pick: Pick, random: () => number) => string> = {
     random() < 0.3 ? `${pick(SENTENCES)}\n${pick(PROGRAMS)}\n${pick(SENTENCES)}` : pick(PROGRAMS),
 }
 
-export function answerTo(lane: Lane, random: () => number): string {
+export function responseTo(lane: Lane, random: () => number): string {
   return MAKERS[lane]((list) => list[Math.floor(random() * list.length)]!, random)
 }
 

@@ -6,7 +6,7 @@
 import type { ChatMessage } from '@gateway/contracts/chat'
 import { LANES } from '../../packages/auto/src/lanes.ts'
 import { mulberry32 } from './fit.ts'
-import { answerTo } from './answers.ts'
+import { responseTo } from './answers.ts'
 import { FOLLOW_UPS, REPLIES } from './follow-ups.ts'
 import type { Prompt } from './prompts.ts'
 
@@ -169,7 +169,7 @@ export function augment(prompts: readonly Prompt[], seed: number): Prompt[] {
   const singles = prompts.filter((prompt) => prompt.messages.length === 1)
   const answered = ({ lane, messages }: Prompt): ChatMessage[] => [
     ...messages,
-    { role: 'assistant', content: answerTo(random() < STRAY_SHARE ? pick(LANES) : lane, random) },
+    { role: 'assistant', content: responseTo(random() < STRAY_SHARE ? pick(LANES) : lane, random) },
   ]
 
   const twist = (prompt: Prompt): Prompt => {

@@ -72,7 +72,7 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
     const bare = attack.body ? (await under(attack, refuser.port, 'none', measure, signal)).latency : null
     steps.push({ attack: attack.name, alone, beside: latency, bare, statuses })
     const figures = `p99 ${ms(alone)} alone, ${ms(latency)} beside it, ${bare ? ms(bare) : 'no figure'} beside a bare server`
-    say(`${attack.name}: ${figures}; ${answersOf(statuses)}`)
+    say(`${attack.name}: ${figures}; ${responsesOf(statuses)}`)
     await sleep(REST_MS, undefined, { signal })
   }
   const launch = { loadBefore, loadAfter: loadNow(), othersShare: others() }
@@ -117,7 +117,7 @@ async function mintGuest({ gateway }: Rig, device: string): Promise<string> {
   return ((await response.json()) as { key: string }).key
 }
 
-function answersOf(statuses: Record<string, number>): string {
+function responsesOf(statuses: Record<string, number>): string {
   return Object.entries(statuses)
     .map(([status, count]) => `${count} × ${status}`)
     .join(', ')
@@ -132,7 +132,7 @@ function report(taken: Environment, launch: Launch, steps: Step[]): string {
     `${figure(under.p50)} / ${figure(under.p99)}`,
     figure(under.p99 / alone.p99),
     bare ? figure(bare.p99 / alone.p99) : '–',
-    answersOf(statuses),
+    responsesOf(statuses),
     figure(under.failed),
   ])
   const head = [

@@ -25,14 +25,14 @@ export const unpublished: Subject[] = [
   name,
   async prepare(signal) {
     const answers = []
-    for (const { asked, ask } of places) answers.push(`${asked} ${await answerTo(ask, signal)}`)
+    for (const { asked, ask } of places) answers.push(`${asked} ${await responseTo(ask, signal)}`)
     throw new Error(answers.join(', '))
   },
 }))
 
-async function answerTo([file = '', ...args]: string[], signal: AbortSignal): Promise<string> {
+async function responseTo([file = '', ...args]: string[], signal: AbortSignal): Promise<string> {
   try {
-    await run(file, args, { signal, timeout: ASKED_FOR_MS })
+    await run(file, args, { signal, timeout: REQUESTED_FOR_MS })
     return 'is published by now, and needs a subject here'
   } catch (error) {
     signal.throwIfAborted()
@@ -40,4 +40,4 @@ async function answerTo([file = '', ...args]: string[], signal: AbortSignal): Pr
   }
 }
 
-const ASKED_FOR_MS = 60_000
+const REQUESTED_FOR_MS = 60_000

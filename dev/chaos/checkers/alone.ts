@@ -19,8 +19,8 @@ export function wasItsEdgeAlone({ alone }: Facts, { edge, sentAtMs, endedAtMs }:
 }
 
 /** How often an edge was alone although nothing was done to Redis. */
-export function countStarved({ alone, struck }: Facts): number {
-  const around = struck.filter(({ fault }) => touchesRedis(fault))
+export function countStarved({ alone, injected }: Facts): number {
+  const around = injected.filter(({ fault }) => touchesRedis(fault))
   const isExplained = (atMs: number) =>
     around.some(({ injectedAtMs, healedAtMs }) => atMs >= injectedAtMs && atMs <= (healedAtMs ?? Infinity) + ALONE_MS)
   return alone.filter(({ atMs }) => !isExplained(atMs)).length

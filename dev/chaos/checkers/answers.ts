@@ -6,7 +6,7 @@
 import type { Seen } from '../clients/seen.ts'
 import type { Facts, Verdict } from './facts.ts'
 
-export function judgeAnswers({ seen, calls }: Facts): Verdict[] {
+export function judgeResponses({ seen, calls }: Facts): Verdict[] {
   const answers = seen.filter(({ status, kind }) => status === 200 && kind !== 'rotate' && kind !== 'revoke')
   const known = new Set(calls.map(({ responseId }) => responseId))
   return [

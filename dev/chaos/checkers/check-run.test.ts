@@ -60,7 +60,7 @@ const CALL: Facts['calls'][number] = {
   usage: { promptTokens: 10, completionTokens: 5 },
   startedAtMs: 1_005,
   endedAtMs: 1_100,
-  hasAnswered: true,
+  hasResponded: true,
 }
 
 const STORE: Facts['store'][number] = {
@@ -86,7 +86,7 @@ const WELL: Facts = {
     { name: 'trickle', kind: 'trickle', account: 'tag-2' },
     { name: 'thimble-1', kind: 'thimble', account: 'tag-3' },
   ],
-  struck: [],
+  injected: [],
   alone: [],
   promotionsAtMs: [],
 }
@@ -95,7 +95,7 @@ const broken = (facts: Partial<Facts>) => {
   const { verdicts } = judge({ ...WELL, ...facts })
   return verdicts.flatMap(({ breaches }) => breaches.map(({ what }) => what))
 }
-const injection = (fault: FaultAction, more: object = {}): Facts['struck'] => [
+const injection = (fault: FaultAction, more: object = {}): Facts['injected'] => [
   {
     fault: { ...fault, number: 1 },
     injectedAtMs: 900,
@@ -156,20 +156,20 @@ describe('it is found out when', () => {
     // An edge that decided by itself has a share of its own.
     expect(broken({ seen: admitted(31), alone: [{ edge: 0, atMs: 120_000 }] })).toEqual([])
     // A replica without the last seconds lets the rate pass once more.
-    const struck = injection(REDIS_FAILS_OVER, { injectedAtMs: 110_000, healedAtMs: 120_000 })
-    expect(broken({ seen: admitted(60, 900), struck })).toEqual([])
-    expect(broken({ seen: admitted(61, 900), struck }).join()).toContain('61 times')
+    const injected = injection(REDIS_FAILS_OVER, { injectedAtMs: 110_000, healedAtMs: 120_000 })
+    expect(broken({ seen: admitted(60, 900), injected })).toEqual([])
+    expect(broken({ seen: admitted(61, 900), injected }).join()).toContain('61 times')
     // So does one that its Sentinels or its cluster promoted, once for each.
     expect(broken({ seen: admitted(60, 900), promotionsAtMs: [115_000] })).toEqual([])
-    expect(broken({ seen: admitted(61, 900), promotionsAtMs: [115_000], struck }).join()).toContain('61 times')
-    expect(broken({ seen: admitted(61, 900), promotionsAtMs: [114_000, 115_000], struck })).toEqual([])
+    expect(broken({ seen: admitted(61, 900), promotionsAtMs: [115_000], injected }).join()).toContain('61 times')
+    expect(broken({ seen: admitted(61, 900), promotionsAtMs: [114_000, 115_000], injected })).toEqual([])
     expect(broken({ seen: admitted(31), promotionsAtMs: [20_000] }).join()).toContain('31 times')
     // So does a clock of Redis that is set ahead.
     const shifted = injection(clockOf('redis', 30_000), { injectedAtMs: 110_000, healedAtMs: 120_000 })
-    expect(broken({ seen: admitted(60, 900), struck: shifted })).toEqual([])
-    expect(broken({ seen: admitted(61, 900), struck: shifted }).join()).toContain('61 times')
+    expect(broken({ seen: admitted(60, 900), injected: shifted })).toEqual([])
+    expect(broken({ seen: admitted(61, 900), injected: shifted }).join()).toContain('61 times')
     const elsewhere = injection(clockOf('postgres', 30_000), { injectedAtMs: 110_000, healedAtMs: 120_000 })
-    expect(broken({ seen: admitted(31), struck: elsewhere }).join()).toContain('31 times')
+    expect(broken({ seen: admitted(31), injected: elsewhere }).join()).toContain('31 times')
   })
 
   test('an allowance is passed by more than one worst case', () => {
@@ -183,12 +183,12 @@ describe('it is found out when', () => {
       return {
         seen: requests.map((requestId) => ({ ...SEEN, owner: 'thimble-1', requestId, whole: false })),
         rows: requests.map((requestId) => ({ ...ROW, account: 'tag-3', requestId, charge, recordedAtMs: 1_200 })),
-        struck: injection(REDIS_FAILS_OVER),
+        injected: injection(REDIS_FAILS_OVER),
       }
     }
     const passed = (facts: Partial<Facts>) => broken(facts).filter((what) => what.includes('worst cases'))
     expect(passed(asked(3, 800_000))).toEqual([])
-    expect(passed({ ...asked(3, 800_000), struck: [] })).toHaveLength(1)
+    expect(passed({ ...asked(3, 800_000), injected: [] })).toHaveLength(1)
     expect(passed(asked(3, 1_200_000)).join()).toContain('with 4 worst cases')
   })
 })
@@ -201,7 +201,8 @@ test('an edge alone is held to what the ledger knew, also where its clock was be
     rows: [spent],
     alone: [{ edge: 0, atMs: sentAtMs }],
   }
-  const knew = (struck: Facts['struck']) => broken({ ...facts, struck }).filter((what) => what.includes('ledger knew'))
+  const knew = (injected: Facts['injected']) =>
+    broken({ ...facts, injected }).filter((what) => what.includes('ledger knew'))
   const whileInjected = { injectedAtMs: 31_000, healedAtMs: 39_000 }
   expect(knew([])).toHaveLength(1)
   expect(knew(injection(clockOf('postgres', -32_000), whileInjected))).toEqual([])
@@ -210,15 +211,15 @@ test('an edge alone is held to what the ledger knew, also where its clock was be
 })
 
 test('a former primary of Redis that goes on taking writes is found out', () => {
-  expect(broken({ struck: injection(splitAt('edge-1', false), { servedMs: 5_000 }) })).toEqual([])
-  expect(broken({ struck: injection(splitAt('edge-1', false), { servedMs: 5_100 }) }).join()).toContain('5100 ms')
+  expect(broken({ injected: injection(splitAt('edge-1', false), { servedMs: 5_000 }) })).toEqual([])
+  expect(broken({ injected: injection(splitAt('edge-1', false), { servedMs: 5_100 }) }).join()).toContain('5100 ms')
 })
 
 test('a former primary of Redis that is asked although its successor is known is found out', () => {
   const unheard = { kind: 'unheard', forMs: 5_000 } as const
-  expect(broken({ struck: injection(unheard, { servedMs: 4_000, strayed: 0 }) })).toEqual([])
-  expect(broken({ struck: injection(unheard, { servedMs: 4_000, strayed: 2 }) }).join()).toContain('sent 2 scripts')
-  expect(broken({ struck: injection(unheard, { servedMs: 5_100, strayed: 0 }) }).join()).toContain('5100 ms')
+  expect(broken({ injected: injection(unheard, { servedMs: 4_000, strayed: 0 }) })).toEqual([])
+  expect(broken({ injected: injection(unheard, { servedMs: 4_000, strayed: 2 }) }).join()).toContain('sent 2 scripts')
+  expect(broken({ injected: injection(unheard, { servedMs: 5_100, strayed: 0 }) }).join()).toContain('5100 ms')
 })
 
 describe('a failure is excused by a fault that makes it unavoidable, and by no other', () => {
@@ -255,16 +256,16 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
     ['503 UPSTREAMS_EXHAUSTED', { kind: 'cut', link: 'router-1:south', forMs: 1_000 }, false],
     ['unreachable', { kind: 'slow', link: 'clients:edge-1', forMs: 1_000, delayMs: 100 }, false],
   ])('%s, %o: %s', (problem, fault, isAllowed) => {
-    const what = broken({ seen: failed(problem), struck: injection(fault) })
+    const what = broken({ seen: failed(problem), injected: injection(fault) })
     expect(what.filter((text) => text.includes('at edge-1')).length === 0).toBe(isAllowed)
   })
 
   test('or by two, where one is that the machine was too busy for Redis', () => {
-    const struck = injection({ kind: 'kill', victim: 'keys-1' })
+    const injected = injection({ kind: 'kill', victim: 'keys-1' })
     const seen = failed('503 SERVICE_UNAVAILABLE')
-    expect(broken({ seen, struck }).join()).toContain('503')
-    expect(broken({ seen, struck, alone: [{ edge: 1, atMs: 1_050 }] }).join()).toContain('503')
-    expect(broken({ seen, struck, alone: [{ edge: 0, atMs: 1_050 }] })).toEqual([])
+    expect(broken({ seen, injected }).join()).toContain('503')
+    expect(broken({ seen, injected, alone: [{ edge: 1, atMs: 1_050 }] }).join()).toContain('503')
+    expect(broken({ seen, injected, alone: [{ edge: 0, atMs: 1_050 }] })).toEqual([])
     expect(broken({ seen, alone: [{ edge: 0, atMs: 1_050 }] }).join()).toContain('503')
   })
 
@@ -283,15 +284,15 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
   ])('the last release sheds load beside others on its machine: %s', (_, faults, isAllowed) => {
     const [seen] = failed('503 SERVICE_UNAVAILABLE')
     const shed = { ...seen!, sentAtMs: 9_000, endedAtMs: 9_100, detail: '503 The gateway is overloaded; try again' }
-    const struck = faults.flatMap((fault) => injection(fault))
-    expect(broken({ seen: [shed], struck }).filter((text) => text.includes('at edge-1')).length === 0).toBe(isAllowed)
+    const injected = faults.flatMap((fault) => injection(fault))
+    expect(broken({ seen: [shed], injected }).filter((text) => text.includes('at edge-1')).length === 0).toBe(isAllowed)
     const unmetered = { ...shed, detail: 'Usage cannot be metered' }
-    expect(broken({ seen: [unmetered], struck }).join()).toContain('at edge-1')
+    expect(broken({ seen: [unmetered], injected }).join()).toContain('at edge-1')
   })
 
   test('but not long after it has healed', () => {
     const late = failed('cut').map((seen) => ({ ...seen, sentAtMs: 7_000, endedAtMs: 7_100 }))
-    expect(broken({ seen: late, struck: injection({ kind: 'kill', victim: 'edge-1' }) }).join()).toContain('cut')
+    expect(broken({ seen: late, injected: injection({ kind: 'kill', victim: 'edge-1' }) }).join()).toContain('cut')
   })
 })
 
@@ -310,22 +311,22 @@ describe('a dead key', () => {
     const first = { ...refused, kind: 'repeating' as const, requestId: 'request-0' }
     expect(broken({ seen: [first, repeating] })).toEqual([])
     const unreachable = { ...first, requestId: null, status: null, problem: 'unreachable' }
-    const struck = injection({ kind: 'kill', victim: 'edge-1' })
-    expect(broken({ seen: [unreachable, repeating], struck })).toEqual([])
+    const injected = injection({ kind: 'kill', victim: 'edge-1' })
+    expect(broken({ seen: [unreachable, repeating], injected })).toEqual([])
   })
 
   test('may be refused without a reason while nobody can tell it', () => {
     const unknown = [{ ...refused, status: 503, problem: '503 SERVICE_UNAVAILABLE' }]
-    const struck = injection({ kind: 'kill', victim: 'keys-1' })
-    expect(broken({ seen: unknown, calls: [], rows: [], struck })).toEqual([])
+    const injected = injection({ kind: 'kill', victim: 'keys-1' })
+    expect(broken({ seen: unknown, calls: [], rows: [], injected })).toEqual([])
     expect(broken({ seen: unknown, calls: [], rows: [] }).join()).toContain('503')
   })
 
   test('that reached a backend is found out, whatever its client was told', () => {
     expect(broken({ seen: [refused] }).join()).toContain('dead key was answered 401 and reached a backend')
     const lost = [{ ...refused, requestId: null, status: null, problem: 'unreachable' }]
-    const struck = injection({ kind: 'kill', victim: 'edge-1' })
-    expect(broken({ seen: lost, struck }).join()).toContain('reached a backend')
+    const injected = injection({ kind: 'kill', victim: 'edge-1' })
+    expect(broken({ seen: lost, injected }).join()).toContain('reached a backend')
   })
 })
 
@@ -334,17 +335,19 @@ test('what a backend was not heard to say may be counted by the gateway, and not
   const windows = [{ account: 'tag-1', total: 17_000, sum: 17_000 }]
   const counted = { rows, windows, store: [{ ...STORE, settled: 17_000 }], seen: [{ ...SEEN, usage: null }] }
   const muted = (link: 'router-1:north' | 'router-1:south') => injection({ kind: 'mute', link, forMs: 500 })
-  expect(broken({ ...counted, struck: muted('router-1:north') })).toEqual([])
-  expect(broken({ ...counted, struck: muted('router-1:south') }).join()).toContain("the backend's log")
+  expect(broken({ ...counted, injected: muted('router-1:north') })).toEqual([])
+  expect(broken({ ...counted, injected: muted('router-1:south') }).join()).toContain("the backend's log")
   expect(broken(counted).join()).toContain("the backend's log")
 })
 
 test('what a destroyed store held alone may be missing, and nothing else', () => {
-  const struck = injection({ kind: 'stream-wiped' }, { destroyed: ['request-1'] })
+  const injected = injection({ kind: 'stream-wiped' }, { destroyed: ['request-1'] })
   const pending = [{ ...STORE, known: false, records: ['request-1 ended 2026-11 15000'] }]
   const gone = { rows: [], windows: [], store: pending }
-  expect(broken({ ...gone, struck })).toEqual([])
-  expect(broken({ ...gone, struck: injection({ kind: 'stream-wiped' }, { destroyed: ['request-2'] }) })).toHaveLength(2)
+  expect(broken({ ...gone, injected })).toEqual([])
+  expect(broken({ ...gone, injected: injection({ kind: 'stream-wiped' }, { destroyed: ['request-2'] }) })).toHaveLength(
+    2,
+  )
 })
 
 describe('a client that left', () => {
@@ -362,7 +365,7 @@ describe('a client that left', () => {
 
   test('is charged although it was shown nothing, once a backend had accepted its request', () => {
     const early = { ...left, words: 0, requestId: null, headAtMs: null, status: null }
-    const silent = { ...aborted, hasAnswered: false, responseId: null }
+    const silent = { ...aborted, hasResponded: false, responseId: null }
     const facts = { ...totals, seen: [early], rows: [] }
     expect(broken({ ...facts, calls: [] })).toEqual([])
     expect(broken({ ...facts, calls: [silent] })).toEqual([])
@@ -372,9 +375,9 @@ describe('a client that left', () => {
 
   test('may have no row when a fault took the one who had to report, and no other', () => {
     const facts = { ...totals, seen: [left], calls: [aborted], rows: [] }
-    expect(broken({ ...facts, struck: injection({ kind: 'kill', victim: 'router-2' }) })).toEqual([])
-    expect(broken({ ...facts, struck: injection({ kind: 'kill', victim: 'metering-1' }) }).join()).toContain('no row')
-    expect(broken({ ...facts, struck: injection({ kind: 'kill', victim: 'edge-2' }) }).join()).toContain('no row')
+    expect(broken({ ...facts, injected: injection({ kind: 'kill', victim: 'router-2' }) })).toEqual([])
+    expect(broken({ ...facts, injected: injection({ kind: 'kill', victim: 'metering-1' }) }).join()).toContain('no row')
+    expect(broken({ ...facts, injected: injection({ kind: 'kill', victim: 'edge-2' }) }).join()).toContain('no row')
   })
 })
 
@@ -437,22 +440,24 @@ describe('a request that is repeated under one Idempotency-Key', () => {
   test('has no row where its report was destroyed with the stream', () => {
     const unmetered = { ...totals, seen: [repeating], rows: [], calls: [CALL] }
     expect(broken(unmetered).join()).toContain('has no row')
-    expect(broken({ ...unmetered, struck: injection({ kind: 'stream-wiped' }, { destroyed: ['request-1'] }) })).toEqual(
-      [],
-    )
+    expect(
+      broken({ ...unmetered, injected: injection({ kind: 'stream-wiped' }, { destroyed: ['request-1'] }) }),
+    ).toEqual([])
   })
 
   test('runs to its end once, unless Redis was robbed of the answer', () => {
     const twice = { ...totals, seen: [failed, repeating], rows: [ROW, again], calls: [CALL, callAgain] }
     expect(broken(twice)).toEqual(['it has run to its end 2 times'])
-    expect(broken({ ...twice, struck: injection({ kind: 'redis-emptied' }) })).toEqual([])
+    expect(broken({ ...twice, injected: injection({ kind: 'redis-emptied' }) })).toEqual([])
   })
 })
 
 test('a client that harms others is found out', () => {
   const poison = { kind: 'poison', how: 'status', edge: 0, forMs: 1_000 } as const
-  expect(broken({ struck: injection(poison, { harm: [] }) })).toEqual([])
-  expect(broken({ struck: injection(poison, { harm: ['north was ejected'] }) })).toEqual(['fault 1: north was ejected'])
+  expect(broken({ injected: injection(poison, { harm: [] }) })).toEqual([])
+  expect(broken({ injected: injection(poison, { harm: ['north was ejected'] }) })).toEqual([
+    'fault 1: north was ejected',
+  ])
 })
 
 test('a client’s hostile requests excuse nothing at others', () => {
@@ -463,7 +468,7 @@ test('a client’s hostile requests excuse nothing at others', () => {
   ] as const
   for (const fault of hostile) {
     const failed = { ...SEEN, whole: false, done: false, problem: '503 UPSTREAMS_EXHAUSTED' }
-    expect(broken({ seen: [failed], struck: injection(fault, { harm: [] }) }).join()).toContain(
+    expect(broken({ seen: [failed], injected: injection(fault, { harm: [] }) }).join()).toContain(
       '503 UPSTREAMS_EXHAUSTED',
     )
   }

@@ -2,7 +2,7 @@
  * Every promise, held against what happened.
  */
 
-import { judgeAnswers } from './answers.ts'
+import { judgeResponses } from './answers.ts'
 import { judgeRepeating } from './answered-once.ts'
 import { judgeDeadKeys } from './dead-keys.ts'
 import type { Facts, Verdict } from './facts.ts'
@@ -29,7 +29,7 @@ export function judge(facts: Facts): CheckResult {
     ...judgeTotals(facts),
     ...judgeLimits(facts),
     judgeTokensPerMinute(facts),
-    ...judgeAnswers(facts),
+    ...judgeResponses(facts),
     judgeDeadKeys(facts),
     judgeFailures(facts, failures),
     judgeFormerPrimaries(facts),
@@ -43,8 +43,8 @@ export function judge(facts: Facts): CheckResult {
 /** `min-replicas-max-lag`, rounded up, and Redis' look at it once a second. */
 const FORMER_SERVES_MS = (MAX_LAG_SECONDS + 2) * 1_000
 
-function judgeFormerPrimaries({ struck }: Facts): Verdict {
-  const served = struck.filter(({ fault }) => fault.kind === 'split' || fault.kind === 'unheard')
+function judgeFormerPrimaries({ injected }: Facts): Verdict {
+  const served = injected.filter(({ fault }) => fault.kind === 'split' || fault.kind === 'unheard')
   return {
     promise: 'a former primary that hears no replica, or no majority, soon refuses writes',
     checked: served.length,
@@ -57,8 +57,8 @@ function judgeFormerPrimaries({ struck }: Facts): Verdict {
   }
 }
 
-function judgeStrays({ struck }: Facts): Verdict {
-  const unheard = struck.filter(({ fault }) => fault.kind === 'unheard')
+function judgeStrays({ injected }: Facts): Verdict {
+  const unheard = injected.filter(({ fault }) => fault.kind === 'unheard')
   return {
     promise: 'who hears of a new primary leaves the former one, though it still answers',
     checked: unheard.length,
@@ -72,8 +72,8 @@ function judgeStrays({ struck }: Facts): Verdict {
 }
 
 /** Those that no other promise sees: requests that fail are found as every client's are. */
-function judgeHarm({ struck }: Facts): Verdict {
-  const hostile = struck.filter(({ harm }) => harm !== undefined)
+function judgeHarm({ injected }: Facts): Verdict {
+  const hostile = injected.filter(({ harm }) => harm !== undefined)
   return {
     promise: 'one client takes no more than its own: no backend, no time, no answer without end',
     checked: hostile.length,
@@ -83,11 +83,11 @@ function judgeHarm({ struck }: Facts): Verdict {
   }
 }
 
-function judgeHealing({ struck }: Facts): Verdict {
+function judgeHealing({ injected }: Facts): Verdict {
   return {
     promise: 'everything serves again after every fault',
-    checked: struck.length,
-    breaches: struck
+    checked: injected.length,
+    breaches: injected
       .filter(({ healedAtMs }) => healedAtMs === null)
       .map(({ fault }) => ({ requests: [], what: `fault ${fault.number} did not heal` })),
   }

@@ -27,18 +27,18 @@ import { findLeftovers } from './totals.ts'
 const LOOK_EVERY_MS = 500
 
 /** Resolves when nothing is pending any more, or after a time. */
-export async function comeToRest(stage: Stage, struck: readonly Injected[], withinMs: number): Promise<void> {
+export async function comeToRest(stage: Stage, injected: readonly Injected[], withinMs: number): Promise<void> {
   const deadlineMs = Date.now() + withinMs
-  while (findLeftovers({ ...(await readState(stage)), struck }).length > 0) {
+  while (findLeftovers({ ...(await readState(stage)), injected }).length > 0) {
     if (Date.now() > deadlineMs) return
     await sleep(LOOK_EVERY_MS)
   }
 }
 
-export async function collectFacts(stage: Stage, log: ClientLog, struck: readonly Injected[]): Promise<Facts> {
+export async function collectFacts(stage: Stage, log: ClientLog, injected: readonly Injected[]): Promise<Facts> {
   const { alone } = stage.logs
   const promotionsAtMs = stage.network?.servers?.redis.promotionsAtMs ?? []
-  return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, struck, alone, promotionsAtMs }
+  return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, injected, alone, promotionsAtMs }
 }
 
 async function readRecords(stage: Stage): Promise<Pick<Facts, 'calls' | 'rows' | 'owners'>> {
@@ -143,6 +143,6 @@ function readCalls(stage: Stage): Call[] {
     },
     startedAtMs,
     endedAtMs: call.endedAtMs,
-    hasAnswered: call.firstByteAtMs !== null,
+    hasResponded: call.firstByteAtMs !== null,
   }))
 }

@@ -17,7 +17,7 @@ export interface Facts {
   store: readonly StoreFact[]
   backlog: Backlog
   owners: readonly { name: string; kind: OwnerKind; account: string }[]
-  struck: readonly Injected[]
+  injected: readonly Injected[]
   /** When an edge found the admission store away and decided by itself. */
   alone: readonly Alone[]
   /** When Redis' Sentinels or its cluster promoted a replica, by its own word. */
@@ -56,7 +56,7 @@ export interface Call {
   /** Null where it runs on. */
   endedAtMs: number | null
   /** Whether it had begun to answer. */
-  hasAnswered: boolean
+  hasResponded: boolean
 }
 
 /** The `id` of a call whose client has no log. */

@@ -24,7 +24,7 @@ export function findFailures(facts: Facts): Failure[] {
   const kinds = new Map(facts.owners.map(({ name, kind }) => [name, kind]))
   return facts.seen
     .filter((seen) => seen.problem !== null && !isRight(seen, kinds.get(seen.owner)))
-    .filter((seen) => !isShedByLastRelease(seen, facts.struck))
+    .filter((seen) => !isShedByLastRelease(seen, facts.injected))
     .map((seen) => ({ seen, problem: seen.problem!, ...allowanceFor(seen, facts) }))
 }
 
@@ -53,9 +53,9 @@ function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: st
 }
 
 /** The edge of release 0.1.0 refuses the few requests that it has when others starve its machine. */
-function isShedByLastRelease(seen: Seen, struck: readonly Injected[]): boolean {
+function isShedByLastRelease(seen: Seen, injected: readonly Injected[]): boolean {
   if (seen.problem !== UNMETERED || !seen.detail.includes('The gateway is overloaded')) return false
-  const switches = struck.flatMap(({ fault, injectedAtMs, healedAtMs }) =>
+  const switches = injected.flatMap(({ fault, injectedAtMs, healedAtMs }) =>
     fault.kind === 'switch' ? [{ ...fault, injectedAtMs, healedAtMs: healedAtMs ?? Infinity }] : [],
   )
   // A run with switches begins on the last release.
@@ -66,7 +66,7 @@ function isShedByLastRelease(seen: Seen, struck: readonly Injected[]): boolean {
 }
 
 function allowanceFor(seen: Seen, facts: Facts): Pick<Failure, 'allowedBy' | 'isStarved'> {
-  const around = facts.struck.filter(
+  const around = facts.injected.filter(
     ({ injectedAtMs, healedAtMs }) =>
       seen.endedAtMs >= injectedAtMs && seen.sentAtMs <= (healedAtMs ?? Infinity) + AFTERMATH_MS,
   )

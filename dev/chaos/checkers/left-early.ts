@@ -31,14 +31,14 @@ export function judgeLeavers(facts: Facts): Verdict {
   }
 }
 
-function isAccepted({ hasAnswered, startedAtMs, endedAtMs }: Call): boolean {
-  return hasAnswered || (endedAtMs ?? Infinity) - startedAtMs > SURELY_ACCEPTED_AFTER_MS
+function isAccepted({ hasResponded, startedAtMs, endedAtMs }: Call): boolean {
+  return hasResponded || (endedAtMs ?? Infinity) - startedAtMs > SURELY_ACCEPTED_AFTER_MS
 }
 
-function judgeLeaver({ struck }: Facts, seen: Seen, call: Call, [row]: LedgerRow[]): Violation[] {
+function judgeLeaver({ injected }: Facts, seen: Seen, call: Call, [row]: LedgerRow[]): Violation[] {
   const violation = (what: string): Violation[] => [{ requests: [`${seen.id} ${call.requestId}`], what }]
   if (!row) {
-    const isAllowed = struck.some((injection) => mayTakeReporter(seen, injection))
+    const isAllowed = injected.some((injection) => mayTakeReporter(seen, injection))
     return isAllowed ? [] : violation(`its client left, ${call.backend} had accepted it, and it has no row`)
   }
   if (row.promptTokens === 0) return violation('its client left, and its row has no prompt')

@@ -70,8 +70,8 @@ export function timesTheLimit(facts: Facts, fromMs: number, toMs: number): numbe
 }
 
 /** A clock of PostgreSQL that was behind may have dated the row too early. */
-function withLatestTime(row: LedgerRow, { struck }: Facts): LedgerRow {
-  const behindByMs = struck.flatMap(({ fault, injectedAtMs, healedAtMs }) => {
+function withLatestTime(row: LedgerRow, { injected }: Facts): LedgerRow {
+  const behindByMs = injected.flatMap(({ fault, injectedAtMs, healedAtMs }) => {
     if (fault.kind !== 'clock' || fault.victim !== 'postgres') return []
     const byRightClockMs = row.recordedAtMs - fault.byMs
     return byRightClockMs >= injectedAtMs && byRightClockMs <= (healedAtMs ?? Infinity) ? [-fault.byMs] : []

@@ -13,8 +13,8 @@ export interface Loss {
 /** The old primary was away before, and edges find the new one after it. */
 const AROUND_PROMOTION_MS = 10_000
 
-export function lossesOf({ struck, promotionsAtMs }: Facts): Loss[] {
-  const byFaults = struck
+export function lossesOf({ injected, promotionsAtMs }: Facts): Loss[] {
+  const byFaults = injected
     .filter(({ fault }) => losesRedisData(fault))
     .map(({ injectedAtMs, healedAtMs }) => ({ fromMs: injectedAtMs, toMs: healedAtMs ?? Infinity }))
   // Each of these faults explains one promotion.
@@ -29,7 +29,7 @@ export function lossesOf({ struck, promotionsAtMs }: Facts): Loss[] {
 
 /** A clock that is set ahead forgets rates and leases, too. */
 export function lossesOfRates(facts: Facts): Loss[] {
-  const shifts = facts.struck
+  const shifts = facts.injected
     .filter(({ fault }) => shiftsRedisTime(fault))
     .map(({ injectedAtMs, healedAtMs }) => ({ fromMs: injectedAtMs, toMs: healedAtMs ?? Infinity }))
   return [...lossesOf(facts), ...shifts]

@@ -36,8 +36,8 @@ export function judgeMetering(facts: Facts): Verdict[] {
 }
 
 /** The store that held the only copy of its report was taken away, and this copy was in it. */
-export function wasDestroyed({ struck }: Facts, requestId: string, rows: LedgerRow[] = []): boolean {
-  return struck.some(({ destroyed }) => destroyed.includes(requestId)) && rows[0]?.reporter !== 'edge'
+export function wasDestroyed({ injected }: Facts, requestId: string, rows: LedgerRow[] = []): boolean {
+  return injected.some(({ destroyed }) => destroyed.includes(requestId)) && rows[0]?.reporter !== 'edge'
 }
 
 /** An answer of an inference endpoint; for those that are repeated see `answered-once.ts`. */
@@ -45,7 +45,7 @@ function isCompleteResponse(seen: Seen): boolean {
   return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke' && seen.kind !== 'repeating'
 }
 
-function checkComplete({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Violation[] {
+function checkComplete({ injected }: Facts, seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Violation[] {
   const violation = (what: string): Violation[] => [{ requests: [`${seen.id} ${seen.requestId}`], what }]
   const [row] = rows
   if (!row) return violation('lost: it has no row')
@@ -58,7 +58,7 @@ function checkComplete({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: 
   const counted = call.usage
   if (!counted) return violation(`${row.backend} told no usage`)
   // A backend that was cut off after its last content, or not heard any more, never told: then the router counts.
-  if (row.estimated && (call.outcome !== 'completed' || wasUnheard(struck, seen, row.backend))) return []
+  if (row.estimated && (call.outcome !== 'completed' || wasUnheard(injected, seen, row.backend))) return []
   if (!isSame(counted, row)) return violation(`its row has ${tokensOf(row)}, the backend's log ${tokensOf(counted)}`)
   if (seen.usage && !isSame(seen.usage, row))
     return violation(`its row has ${tokensOf(row)}, it was told ${tokensOf(seen.usage)}`)
@@ -66,8 +66,8 @@ function checkComplete({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: 
 }
 
 /** Nothing came from the backend for a time while the answer ran. */
-function wasUnheard(struck: Facts['struck'], { sentAtMs, endedAtMs }: Seen, backend: string): boolean {
-  return struck.some(
+function wasUnheard(injected: Facts['injected'], { sentAtMs, endedAtMs }: Seen, backend: string): boolean {
+  return injected.some(
     ({ fault, injectedAtMs, healedAtMs }) =>
       silences(fault, backend) && injectedAtMs < endedAtMs && (healedAtMs ?? Infinity) > sentAtMs,
   )

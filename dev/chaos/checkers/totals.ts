@@ -41,17 +41,17 @@ export function judgeTotals(facts: Facts): Verdict[] {
 }
 
 /** What stands between the gateway and its rest. */
-export function findLeftovers(facts: Pick<Facts, 'windows' | 'store' | 'backlog' | 'struck'>): Violation[] {
+export function findLeftovers(facts: Pick<Facts, 'windows' | 'store' | 'backlog' | 'injected'>): Violation[] {
   const totals = totalsOf(facts)
   const behind = facts.store.filter((fact) => differs(fact, totals))
   return [...findPending(facts, []), ...behind.map(({ account }) => ({ requests: [], what: `${account} is behind` }))]
 }
 
 function findPending(
-  { store, backlog, struck }: Pick<Facts, 'store' | 'backlog' | 'struck'>,
+  { store, backlog, injected }: Pick<Facts, 'store' | 'backlog' | 'injected'>,
   owners: Facts['owners'],
 ): Violation[] {
-  const destroyed = new Set(struck.flatMap((fault) => fault.destroyed))
+  const destroyed = new Set(injected.flatMap((fault) => fault.destroyed))
   const isLeftOver = (record: string) => !record.includes(' ended ') || !destroyed.has(record.split(' ')[0]!)
   const pending = store.flatMap(({ account, records, running, leases }) => {
     const left = records.filter(isLeftOver)

@@ -8,7 +8,7 @@ import type { Question } from './question.ts'
 import { responseReader, type ResponseReader } from './read-answer.ts'
 import type { Seen } from './seen.ts'
 
-export interface Asking {
+export interface Requesting {
   /** The edge's address. */
   url: string
   key: string
@@ -29,7 +29,7 @@ const BYTES_PER_CHARACTER = 40
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity })
 
 /** Resolves when it is over, with everything noted in `seen`. */
-export function askOverHttp(asking: Asking, seen: Seen): Promise<void> {
+export function requestOverHttp(asking: Requesting, seen: Seen): Promise<void> {
   return new Promise((resolve) => {
     const { url, key, question } = asking
     const sent = request(`${url}${question.path}`, {
@@ -70,13 +70,13 @@ export function askOverHttp(asking: Asking, seen: Seen): Promise<void> {
 }
 
 /** Null: it leaves when its answer has come so far, or not at all. */
-function waitsBeforeLeaving({ leave }: Asking): number | null {
+function waitsBeforeLeaving({ leave }: Requesting): number | null {
   if (leave?.at === 'waiting') return leave.afterMs
   return leave?.at === 'sending' ? SENDING_MS : null
 }
 
 /** Asked when the headers have come (`reader` is null then) and after each piece of the answer. */
-function leavesNow({ leave, question, sipBytes }: Asking, seen: Seen, reader: ResponseReader | null): boolean {
+function leavesNow({ leave, question, sipBytes }: Requesting, seen: Seen, reader: ResponseReader | null): boolean {
   if (!leave || seen.left) return false
   switch (leave.at) {
     case 'head':
@@ -104,7 +104,7 @@ function leave(sent: ClientRequest, seen: Seen): void {
 
 async function readResponse(
   response: IncomingMessage,
-  asking: Asking,
+  asking: Requesting,
   seen: Seen,
   onProgress: (reader: ResponseReader | null) => void,
 ): Promise<void> {

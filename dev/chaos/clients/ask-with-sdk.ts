@@ -3,14 +3,14 @@
  */
 
 import OpenAI from 'openai'
-import type { Asking } from './ask-over-http.ts'
+import type { Requesting } from './ask-over-http.ts'
 import { noteRefusal } from './ask-over-http.ts'
 import { responseReader, type ResponseReader } from './read-answer.ts'
 import type { Seen } from './seen.ts'
 
 const GIVE_UP_MS = 60_000
 
-export async function askWithSdk(asking: Asking, seen: Seen): Promise<void> {
+export async function requestWithSdk(asking: Requesting, seen: Seen): Promise<void> {
   const reader = responseReader(seen, asking.question)
   const client = new OpenAI({
     baseURL: `${asking.url}/v1`,

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlannedRequest } from '../plan/requests.ts'
 import type { Stage } from '../stage/open-stage.ts'
-import { askOverHttp, type Asking } from './ask-over-http.ts'
-import { askWithSdk } from './ask-with-sdk.ts'
+import { requestOverHttp, type Requesting } from './ask-over-http.ts'
+import { requestWithSdk } from './ask-with-sdk.ts'
 import type { ClientLog } from './client-log.ts'
 import { changeKey } from './manage-keys.ts'
 import type { Owner } from './owners.ts'
@@ -52,12 +52,12 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
   ): Promise<Seen> {
     const seen = unseen({ ...request, kind }, key)
     log.sent(seen)
-    const asking: Asking = { url: edgeUrls[request.edge], key, question: questionOf(request), onHead }
+    const asking: Requesting = { url: edgeUrls[request.edge], key, question: questionOf(request), onHead }
     if (kind === 'repeating') asking.idempotencyKey = request.id
     if (kind === 'leaver') asking.leave = { at: request.leavesAt, afterMs: request.leaveAfterMs }
     if (kind === 'slow-reader' || asking.leave?.at === 'sipping') asking.sipBytes = SIP_BYTES
-    if (kind === 'sdk-plain' || kind === 'sdk-stream') await askWithSdk(asking, seen)
-    else await askOverHttp(asking, seen)
+    if (kind === 'sdk-plain' || kind === 'sdk-stream') await requestWithSdk(asking, seen)
+    else await requestOverHttp(asking, seen)
     seen.keyState = keyring.stateFor(key, seen.sentAtMs)
     log.ended(seen)
     return seen
@@ -74,7 +74,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     }
   }
 
-  async function askShortly({ name, key }: Owner, edge: 0 | 1, kind: 'probe' | 'farewell'): Promise<boolean> {
+  async function requestShortly({ name, key }: Owner, edge: 0 | 1, kind: 'probe' | 'farewell'): Promise<boolean> {
     const seen = await ask({ ...SHORT_REQUEST, id: `p${++probes}`, edge, owner: name }, key, kind)
     return seen.whole
   }
@@ -106,7 +106,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       const { owner, key } = dead[request.chosen % dead.length]!
       await ask({ ...request, owner: owner.name }, key)
     },
-    probe: (edge) => askShortly(keyring.of('probe'), edge, 'probe'),
+    probe: (edge) => requestShortly(keyring.of('probe'), edge, 'probe'),
     async beginStreams(edge) {
       const { name, key } = keyring.of('probe')
       const streams = Array.from({ length: STREAMS }, () => {
@@ -140,7 +140,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       return { count: begun.length, over: Promise.all(begun.map(({ over }) => over)) }
     },
     async visit() {
-      for (const owner of keyring.owners) await askShortly(owner, 0, 'probe')
+      for (const owner of keyring.owners) await requestShortly(owner, 0, 'probe')
     },
     async rotateSomebody() {
       const teams = keyring.owners.filter(({ kind }) => kind === 'team')
@@ -152,7 +152,8 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       await repeat({ ...SHORT_REQUEST, kind: 'repeating', id, edge: 0, owner: keyring.of('probe').name })
     },
     async sayFarewell() {
-      for (const owner of keyring.owners) for (const edge of [0, 1] as const) await askShortly(owner, edge, 'farewell')
+      for (const owner of keyring.owners)
+        for (const edge of [0, 1] as const) await requestShortly(owner, edge, 'farewell')
     },
   }
 }

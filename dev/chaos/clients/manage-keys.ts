@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Keyring, Owner } from './owners.ts'
 
-interface KeyAnswer {
+interface KeyResponse {
   status: number | null
   key: string
   detail: string
@@ -14,14 +14,14 @@ interface KeyAnswer {
 
 const GIVE_UP_MS = 20_000
 const AGAIN_AFTER_MS = 500
-const ANSWERED_WITHIN_MS = 120_000
+const RESPONDED_WITHIN_MS = 120_000
 
-export async function askForKeys(
+export async function requestForKeys(
   url: string,
   token: string,
   action: 'mint' | 'rotate' | 'revoke',
   key?: string,
-): Promise<KeyAnswer> {
+): Promise<KeyResponse> {
   try {
     const response = await fetch(`${url}/v1/keys/developer${action === 'mint' ? '' : `/${action}`}`, {
       method: 'POST',
@@ -44,22 +44,22 @@ export async function changeKey(
   action: 'rotate' | 'revoke',
   urls: readonly string[],
   edge: number,
-): Promise<KeyAnswer> {
+): Promise<KeyResponse> {
   const former = owner.key
   keyring.unsure(former)
-  const answer = await askForKeys(urls[edge]!, owner.token, action, former)
+  const answer = await requestForKeys(urls[edge]!, owner.token, action, former)
   if (answer.status === 200) keyring.died(owner, former)
   if (answer.status === 200 && action === 'rotate') owner.key = answer.key
-  else owner.key = await mintUntilAnswered(owner, urls, edge)
+  else owner.key = await mintUntilResponded(owner, urls, edge)
   return answer
 }
 
-async function mintUntilAnswered(owner: Owner, urls: readonly string[], edge: number): Promise<string> {
-  const giveUpAtMs = Date.now() + ANSWERED_WITHIN_MS
+async function mintUntilResponded(owner: Owner, urls: readonly string[], edge: number): Promise<string> {
+  const giveUpAtMs = Date.now() + RESPONDED_WITHIN_MS
   for (let turn = edge; Date.now() < giveUpAtMs; turn++) {
-    const { status, key } = await askForKeys(urls[turn % urls.length]!, owner.token, 'mint')
+    const { status, key } = await requestForKeys(urls[turn % urls.length]!, owner.token, 'mint')
     if (status === 200) return key
     await sleep(AGAIN_AFTER_MS)
   }
-  throw new Error(`${owner.name} was given no key for ${ANSWERED_WITHIN_MS / 1_000} s`)
+  throw new Error(`${owner.name} was given no key for ${RESPONDED_WITHIN_MS / 1_000} s`)
 }

@@ -18,8 +18,8 @@ const CLIENTS = 'clients'
 /** Part of the time that the primary is away. */
 const STALE_SHARE = 0.25
 /** The last Sentinel tells of a new primary somewhat after the first. A cluster's map is read every five seconds. */
-const HEARD_WITHIN_MS = 6_000
-const ASK_EVERY_MS = 100
+const RECEIVED_WITHIN_MS = 6_000
+const REQUEST_EVERY_MS = 100
 
 type FailOver = Extract<FaultAction, { kind: 'fail-over' }>
 type Split = Extract<FaultAction, { kind: 'split' }>
@@ -64,7 +64,7 @@ export async function split(stage: Stage, clients: Clients, { edge, together, fo
   const beganAtMs = performance.now()
   const leftMs = () => forMs - (performance.now() - beganAtMs)
   const scriptsBefore = await redis.scriptsRun(former)
-  const asking = askUntil(clients, EDGES.indexOf(edge) as 0 | 1, () => leftMs() <= 0)
+  const asking = requestUntil(clients, EDGES.indexOf(edge) as 0 | 1, () => leftMs() <= 0)
   const [servedMs] = await Promise.all([redis.servesFor(former, forMs), redis.promote(edge)])
   await sleep(Math.max(0, leftMs()))
   const scripts = (await redis.scriptsRun(former)) - scriptsBefore
@@ -77,10 +77,10 @@ export async function split(stage: Stage, clients: Clients, { edge, together, fo
   return { servedMs, scripts }
 }
 
-async function askUntil(clients: Clients, edge: 0 | 1, isOver: () => boolean): Promise<void> {
+async function requestUntil(clients: Clients, edge: 0 | 1, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     await clients.probe(edge)
-    await sleep(ASK_EVERY_MS)
+    await sleep(REQUEST_EVERY_MS)
   }
 }
 
@@ -92,8 +92,8 @@ export async function unheard(network: Network, forMs: number): Promise<Former> 
     await network.part(former, redis.copiesOf(former)),
     await network.silence(former, redis.judgesOf(former)),
   ]
-  const [servedMs] = await Promise.all([redis.servesFor(former, HEARD_WITHIN_MS), redis.promote()])
-  await sleep(HEARD_WITHIN_MS)
+  const [servedMs] = await Promise.all([redis.servesFor(former, RECEIVED_WITHIN_MS), redis.promote()])
+  await sleep(RECEIVED_WITHIN_MS)
   const scriptsBefore = await redis.scriptsRun(former)
   await sleep(forMs)
   const scripts = (await redis.scriptsRun(former)) - scriptsBefore

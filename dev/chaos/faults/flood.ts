@@ -28,7 +28,7 @@ export async function flooded({ edgeUrls }: Stage, edge: 0 | 1, forMs: number): 
   const url = edgeUrls[edge]
   const agent = new Agent({ keepAlive: true })
   const answers = new Map<string, number>()
-  const strangers = [askWithMadeUpKey, mintForNewDevice, beginLargeBody].flatMap((ask) =>
+  const strangers = [requestWithMadeUpKey, mintForNewDevice, beginLargeBody].flatMap((ask) =>
     Array.from({ length: STRANGERS }, async () => {
       while (Date.now() < untilMs) {
         const answer = await ask(url, agent, untilMs)
@@ -44,7 +44,7 @@ export async function flooded({ edgeUrls }: Stage, edge: 0 | 1, forMs: number): 
 
 type Ask = (url: string, agent: Agent, untilMs: number) => Promise<string>
 
-const askWithMadeUpKey: Ask = (url, agent, untilMs) =>
+const requestWithMadeUpKey: Ask = (url, agent, untilMs) =>
   send(`${url}/v1/chat/completions`, agent, untilMs, madeUpKey(), JSON.stringify({ messages: SAY_NOTHING }))
 
 const mintForNewDevice: Ask = (url, agent, untilMs) =>

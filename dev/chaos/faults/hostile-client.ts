@@ -40,7 +40,7 @@ export async function poisoned(
   const looking = whileLasting(untilMs, LOOK_EVERY_MS, async () => {
     for (const backend of await findEjected(stage)) ejected.add(backend)
   })
-  const answers = await askAgain(stage, edge, untilMs, (count) => chat(POISON_WORDS, { stream: count % 2 === 0 }))
+  const answers = await repeatRequest(stage, edge, untilMs, (count) => chat(POISON_WORDS, { stream: count % 2 === 0 }))
   await looking
   for (const fault of faults) fault.cancel()
   return { harm: [...ejected].map((backend) => `${backend} was ejected`), note: inWords(answers) }
@@ -64,9 +64,9 @@ export async function refusedBodies(
   const untilMs = Date.now() + forMs
   const tookMs: number[] = []
   const asking = whileLasting(untilMs, 0, async () => {
-    const askedAtMs = Date.now()
+    const requestedAtMs = Date.now()
     await clients.probe(edge)
-    tookMs.push(Date.now() - askedAtMs)
+    tookMs.push(Date.now() - requestedAtMs)
   })
   const answers = new Map<string, number>()
   const sent: Promise<void>[] = []
@@ -92,13 +92,13 @@ const ENDLESS: Fault = { asks: ENDLESS_WORDS, ignoresCap: true, text: 'on and '.
 const MOST_EVENTS = 300
 
 /** The cap that a client asked for bounds what it gets, whatever the backend does. */
-export async function answeredWithoutEnd(
+export async function respondedWithoutEnd(
   stage: Stage,
   { edge, forMs }: Extract<FaultAction, { kind: 'endless' }>,
 ): Promise<Outcome> {
   const faults = breakAll(stage, ENDLESS)
   let mostEvents = 0
-  const answers = await askAgain(stage, edge, Date.now() + forMs, askWithoutEnd, (events) => {
+  const answers = await repeatRequest(stage, edge, Date.now() + forMs, requestWithoutEnd, (events) => {
     mostEvents = Math.max(mostEvents, events)
   })
   for (const fault of faults) fault.cancel()
@@ -109,7 +109,7 @@ export async function answeredWithoutEnd(
   }
 }
 
-function askWithoutEnd(number: number): Asked {
+function requestWithoutEnd(number: number): Asked {
   if (number % 2 === 0) return chat(ENDLESS_WORDS, { stream: true, max_tokens: CAP_TOKENS })
   const body = { model: 'chat-one', input: ENDLESS_WORDS, stream: true, max_output_tokens: CAP_TOKENS }
   return { path: '/v1/responses', body: JSON.stringify(body) }
@@ -125,7 +125,7 @@ function chat(content: string, more: object): Asked {
   return { path: '/v1/chat/completions', body: JSON.stringify(body) }
 }
 
-async function askAgain(
+async function repeatRequest(
   stage: Stage,
   edge: 0 | 1,
   untilMs: number,
@@ -134,14 +134,14 @@ async function askAgain(
 ): Promise<Map<string, number>> {
   const answers = new Map<string, number>()
   let asks = 0
-  const asker = () =>
+  const requester = () =>
     whileLasting(untilMs, PAUSE_MS, async () => {
       const { path, body } = asked(asks++)
       const { status, events } = await send(stage, edge, body, path, untilMs)
       count(answers, status)
       onEvents(events)
     })
-  await Promise.all(Array.from({ length: AT_ONCE }, asker))
+  await Promise.all(Array.from({ length: AT_ONCE }, requester))
   return answers
 }
 
@@ -152,7 +152,7 @@ async function whileLasting(untilMs: number, pauseMs: number, act: () => Promise
   }
 }
 
-const ANSWERED_WITHIN_MS = 30_000
+const RESPONDED_WITHIN_MS = 30_000
 const agent = new Agent({ keepAlive: true })
 
 /** The answer's status, or `no answer`, and how many events came of it until its end, or until nobody waits for it any more. */
@@ -164,7 +164,7 @@ function send(
   leaveAtMs = Infinity,
 ): Promise<{ status: string; events: number }> {
   return new Promise((resolve) => {
-    const withinMs = Math.min(ANSWERED_WITHIN_MS, Math.max(1, leaveAtMs - Date.now()))
+    const withinMs = Math.min(RESPONDED_WITHIN_MS, Math.max(1, leaveAtMs - Date.now()))
     const sent = request(`${edgeUrls[edge]}${path}`, {
       ...{ method: 'POST', agent, signal: AbortSignal.timeout(withinMs) },
       headers: {

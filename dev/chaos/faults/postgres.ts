@@ -20,7 +20,7 @@ export async function killedInCommit(stage: Stage): Promise<void> {
   await database.query(`alter system set synchronous_standby_names = 'nobody'`)
   await database.query('select pg_reload_conf()')
   const deadlineMs = Date.now() + COMMITS_WITHIN_MS
-  while (!(await hasUnansweredCommit(stage))) {
+  while (!(await hasUnacknowledgedCommit(stage))) {
     if (Date.now() > deadlineMs) throw new Error('metering did not commit anything')
     await sleep(LOOK_EVERY_MS)
   }
@@ -29,7 +29,7 @@ export async function killedInCommit(stage: Stage): Promise<void> {
   await writeFile(settings, before)
 }
 
-async function hasUnansweredCommit({ database }: Stage): Promise<boolean> {
+async function hasUnacknowledgedCommit({ database }: Stage): Promise<boolean> {
   const { rows } = await database.query<{ waits: boolean }>(
     `select exists (
        select from pg_stat_activity where wait_event = 'SyncRep' and application_name = 'metering'

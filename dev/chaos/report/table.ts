@@ -24,8 +24,8 @@ export function reportOf(facts: Facts, { verdicts, failures }: CheckResult): str
   ].join('\n\n')
 }
 
-function faultTable({ struck }: Facts, failures: CheckResult['failures']): string {
-  const groups = Map.groupBy(struck, ({ fault }) => groupOf(fault))
+function faultTable({ injected }: Facts, failures: CheckResult['failures']): string {
+  const groups = Map.groupBy(injected, ({ fault }) => groupOf(fault))
   const rows = [...groups]
     .sort(([a], [b]) => a.localeCompare(b))
     .map(([name, of]) => {

@@ -8,7 +8,7 @@ let stack: AsyncDisposableStack
 let link: Link
 /** The far end of the latest connection, and what was heard there. */
 let far: Socket
-let heardFar: string
+let receivedFar: string
 
 /** What stands at the far end says everything back. */
 beforeEach(async () => {
@@ -17,8 +17,8 @@ beforeEach(async () => {
     socket.on('error', () => {})
     socket.pipe(socket)
     far = socket
-    heardFar = ''
-    socket.on('data', (bytes) => (heardFar += bytes.toString()))
+    receivedFar = ''
+    socket.on('data', (bytes) => (receivedFar += bytes.toString()))
   })
   echo.listen(0, '127.0.0.1')
   await once(echo, 'listening')
@@ -89,7 +89,7 @@ test('muted outward, one hears and is not heard; cut then, what it said is lost'
   link.cut()
   await closed
   link.heal()
-  expect(heardFar).toBe('before ')
+  expect(receivedFar).toBe('before ')
 })
 
 test('slowed, everything comes later and in order, also when it is healed meanwhile', async () => {

@@ -108,7 +108,7 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
       const deadlineAtMs = Date.now() + timeoutMs
       const deathsBefore = deaths
       while (Date.now() < deadlineAtMs) {
-        if (child !== undefined && (await answersReady(plan))) return
+        if (child !== undefined && (await reportsReady(plan))) return
         if (deaths > deathsBefore) throw new Error(`${plan.name} did not start:\n${endOf(plan.logFile)}`)
         await delay(POLL_MS)
       }
@@ -125,7 +125,7 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
   }
 }
 
-async function answersReady({ healthUrl, readyPath }: ProcessPlan): Promise<boolean> {
+async function reportsReady({ healthUrl, readyPath }: ProcessPlan): Promise<boolean> {
   try {
     return (await fetch(`${healthUrl}${readyPath}`, { signal: AbortSignal.timeout(1_000) })).ok
   } catch {

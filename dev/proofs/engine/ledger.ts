@@ -12,21 +12,21 @@ const POLL_MS = 500
 /** Answers how many answers the ledger holds once, with the tokens that the client was told; throws when one differs. */
 export async function proveLedger(url: string, outcomes: readonly Outcome[]): Promise<number> {
   await using database = await openDatabase(url)
-  const told = new Map(outcomes.filter(({ completed }) => completed).map((one) => [one.requestId!, one.tokens]))
+  const reported = new Map(outcomes.filter(({ completed }) => completed).map((one) => [one.requestId!, one.tokens]))
   const deadline = Date.now() + CATCH_UP_MS
   for (;;) {
     const { rows } = await database.query<{ request_id: string; tokens: number }>(
       'select request_id, prompt_tokens + completion_tokens as tokens from metering.ledger',
     )
     const ledger = Map.groupBy(rows, (row) => row.request_id)
-    const differing = [...told].filter(([id, tokens]) => {
+    const differing = [...reported].filter(([id, tokens]) => {
       const [row, ...others] = ledger.get(id) ?? []
       return row?.tokens !== tokens || others.length > 0
     })
-    if (differing.length === 0 && (await windowsAreSums())) return told.size
+    if (differing.length === 0 && (await windowsAreSums())) return reported.size
     if (Date.now() > deadline) {
       throw new Error(
-        `${differing.length} of ${told.size} answers are not in the ledger as told: ${JSON.stringify(differing.slice(0, 5))}`,
+        `${differing.length} of ${reported.size} answers are not in the ledger as told: ${JSON.stringify(differing.slice(0, 5))}`,
       )
     }
     await delay(POLL_MS)

@@ -11,7 +11,7 @@ import type { Addresses } from './cluster.ts'
 
 /** Half of them streams, at any time. An edge that is late takes eight at once at least: two edges refuse none of these. */
 const CLIENTS = 16
-const ANSWERS_BESIDE = 30
+const RESPONSES_BESIDE = 30
 
 export interface Clients {
   readonly key: string
@@ -39,9 +39,9 @@ export async function openClients({ gateway, issuer }: Addresses, databaseUrl: s
     async during(injection) {
       const load = startLoad(address, [developer.key], { model: 'chat', clients: CLIENTS })
       try {
-        await served(load.outcomes, ANSWERS_BESIDE)
+        await served(load.outcomes, RESPONSES_BESIDE)
         await injection()
-        await served(load.outcomes, load.outcomes.length + ANSWERS_BESIDE)
+        await served(load.outcomes, load.outcomes.length + RESPONSES_BESIDE)
       } finally {
         await load.stop()
         all.push(...load.outcomes)

@@ -32,7 +32,7 @@ function connectTo({ address, port }: Address): Promise<Answer> {
 }
 
 /** Pods speak UDP to CoreDNS alone. */
-async function askForName({ address, port }: Address): Promise<Answer> {
+async function requestForName({ address, port }: Address): Promise<Answer> {
   const resolver = new Resolver({ timeout: SILENT_MS, tries: 1 })
   resolver.setServers([`${address}:${port}`])
   return resolver.resolve4('kubernetes.default.svc.cluster.local').then(
@@ -43,6 +43,6 @@ async function askForName({ address, port }: Address): Promise<Answer> {
 
 if (import.meta.main) {
   const addresses = JSON.parse(process.argv[2]!) as Address[]
-  const ask = (address: Address) => (address.protocol === 'UDP' ? askForName(address) : connectTo(address))
+  const ask = (address: Address) => (address.protocol === 'UDP' ? requestForName(address) : connectTo(address))
   console.log(JSON.stringify(await Promise.all(addresses.map(ask))))
 }

@@ -127,11 +127,11 @@ async function follow(replica: Server, primaryId: string): Promise<void> {
 
 async function handOver(to: Server): Promise<void> {
   await using own = operatorOf(to)
-  const tells = async (fact: string) => (await own.redis.info('replication')).includes(fact)
-  await until('it follows the primary', () => tells('master_link_status:up'))
+  const reports = async (fact: string) => (await own.redis.info('replication')).includes(fact)
+  await until('it follows the primary', () => reports('master_link_status:up'))
   // Nodes would not vote twice within seconds.
   await own.redis.call('CLUSTER', 'FAILOVER', 'TAKEOVER')
-  await until('it takes over', () => tells('role:master'))
+  await until('it takes over', () => reports('role:master'))
 }
 
 async function beginMoveOf(slot: number, from: Server, to: Server): Promise<SlotMove> {
@@ -163,11 +163,11 @@ export function operatorOf({ url }: Server, password = ''): { redis: Redis } & A
   return { redis, [Symbol.asyncDispose]: async () => redis.disconnect() }
 }
 
-/** `told`: the words of the error, should it not come to pass. */
-export async function until(what: string, isSo: () => Promise<boolean>, told = async () => ''): Promise<void> {
+/** `reported`: the words of the error, should it not come to pass. */
+export async function until(what: string, isSo: () => Promise<boolean>, reported = async () => ''): Promise<void> {
   const deadlineAtMs = Date.now() + READY_TIMEOUT_MS
   while (!(await isSo())) {
-    if (Date.now() > deadlineAtMs) throw new Error(`it did not come to pass: ${what}\n${await told()}`)
+    if (Date.now() > deadlineAtMs) throw new Error(`it did not come to pass: ${what}\n${await reported()}`)
     await delay(20)
   }
 }

@@ -28,7 +28,7 @@ export async function connectBroker(url: string): Promise<Broker> {
 }
 
 /** One call on a connection of its own. */
-export async function askJetStream<Answer>(url: string, call: string, question: object = {}): Promise<Answer> {
+export async function requestJetStream<Answer>(url: string, call: string, question: object = {}): Promise<Answer> {
   await using broker = await connectBroker(url)
   return await broker.ask<Answer>(call, question)
 }

@@ -15,7 +15,7 @@ import {
   included,
   inWindow,
   lapsed,
-  NOT_TOLD,
+  NOT_REPORTED,
   unused,
   withRecord,
   withTotal,
@@ -115,9 +115,9 @@ function ownersInterface(accounts: Accounts, now: () => number): OwnersAdmission
       const nowMs = now()
       const account = accounts.at(total.account, nowMs)
       const { version } = total
-      for (const { requestId, ...told } of total.included) {
+      for (const { requestId, ...reported } of total.included) {
         const record = account.records.get(requestId)
-        if (record) keepWhatRemains(account, requestId, included(account.use, record, { ...told, version }, nowMs))
+        if (record) keepWhatRemains(account, requestId, included(account.use, record, { ...reported, version }, nowMs))
       }
       account.use = withTotal(account.use, total, false)
     },
@@ -241,7 +241,7 @@ function renewLease(account: Account, lease: RunningLease, lapsesAtMs: number): 
     return true
   }
   // What has ended, or is included by the ledger, is not held again.
-  const mayBeHeld = !record || (record.state === 'over' && record.version === NOT_TOLD)
+  const mayBeHeld = !record || (record.state === 'over' && record.version === NOT_REPORTED)
   if (!mayBeHeld || lease.worstCharge === undefined) return false
   const window = lease.window ?? account.use.window
   const tokens = record?.tokens ?? null

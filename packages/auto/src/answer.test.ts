@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { RESPONSE_NAMES, answerTraits } from './answer.ts'
+import { RESPONSE_NAMES, responseTraits } from './answer.ts'
 
-const traitsOf = (answer: string) => RESPONSE_NAMES.filter((_, index) => answerTraits(answer)[index] === 1)
+const traitsOf = (answer: string) => RESPONSE_NAMES.filter((_, index) => responseTraits(answer)[index] === 1)
 const LONG = 'It grew out of a need that nobody had put into words before. '.repeat(10)
 
 test.each([

@@ -21,7 +21,7 @@ const TRAITS: Record<string, (text: string) => boolean> = {
 export const RESPONSE_NAMES = Object.keys(TRAITS)
 
 /** One of 0 and 1 per name of `RESPONSE_NAMES`. */
-export function answerTraits(answer: string): number[] {
+export function responseTraits(answer: string): number[] {
   const text = answer.length > READ_CHARS ? answer.slice(0, READ_CHARS / 2) + answer.slice(-READ_CHARS / 2) : answer
   return Object.values(TRAITS).map((isSo) => (isSo(text) ? 1 : 0))
 }

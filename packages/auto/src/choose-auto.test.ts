@@ -2,7 +2,7 @@ import type { ChatMessage } from '@gateway/contracts/chat'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Lane, LANE_IDS, LANES } from './lanes.ts'
-import { chooseAuto, type Wishes } from './choose-auto.ts'
+import { chooseAuto, type Options } from './choose-auto.ts'
 
 const ALL = Object.values(LANE_IDS)
 
@@ -165,7 +165,7 @@ describe('only lanes that may be used are chosen', () => {
 
 describe('a plan may lean to the cheapest or the best of the lanes that will do', () => {
   const PRICES: Record<string, number> = { 'svc-instant': 1, 'svc-fast': 1.5, 'svc-core': 3.75, 'svc-pro': 6.7 }
-  const costPreference = (towards: 'cheapest' | 'best'): Wishes => ({
+  const costPreference = (towards: 'cheapest' | 'best'): Options => ({
     costPreference: { towards, multiplierOf: (id) => PRICES[id] ?? 2 },
   })
 

@@ -35,7 +35,7 @@ export interface CostPreference {
   multiplierOf(laneId: string): number
 }
 
-export interface Wishes {
+export interface Options {
   costPreference?: CostPreference | undefined
   /** Lanes beside the six. */
   own?: LearntLanes | undefined
@@ -50,9 +50,9 @@ const WILL_DO = 0.4
 export function chooseAuto(
   messages: ChatMessage[],
   laneIds: string[],
-  { costPreference, own }: Wishes = {},
+  { costPreference, own }: Options = {},
 ): AutoChoice {
-  const ownLane = own?.length ? ownLaneOf(own, askedText(messages), laneIds) : null
+  const ownLane = own?.length ? ownLaneOf(own, requestedText(messages), laneIds) : null
   if (ownLane) return { ...ownLane, reason: OWN_LANE_REASON }
   const judgement = judge(messages)
   const { lane, reason, confidence } = costPreference ? preferenceOn(judgement, laneIds, costPreference) : judgement
@@ -100,7 +100,7 @@ function judge(messages: ChatMessage[]): CheckResult {
 }
 
 /** The last message; where it is too short to speak for itself, after the one before. */
-function askedText(messages: ChatMessage[]): string {
+function requestedText(messages: ChatMessage[]): string {
   const { last, before } = readTurns(messages)
   return last.length <= BRIEF_CHARS ? `${before}\n${last}` : last
 }

@@ -5,7 +5,7 @@
  */
 
 import { CellList } from './cell-list.ts'
-import { RESPONSE_NAMES, answerTraits } from './answer.ts'
+import { RESPONSE_NAMES, responseTraits } from './answer.ts'
 import { countLexicalFeatures, type LexicalFeature, LEXICAL_FEATURES, LEXICON_TRIE } from './find-cues.ts'
 import { ALPHABETIC, charClass, foldText, HANGUL, wordEnd } from './fold-text.ts'
 import { LANES } from './lanes.ts'
@@ -109,12 +109,12 @@ export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = 
  */
 export function follow(features: Features, { last, answer }: Turns, before: Float64Array): Features {
   const dense = features.dense.slice()
-  const context = [...before, ...answerTraits(answer)]
+  const context = [...before, ...responseTraits(answer)]
   for (const reach of reachesOf(last)) dense.set(context, FOLLOW_AT + REACHES.indexOf(reach) * CONTEXT_NAMES.length)
-  return { ...features, dense, words: [...features.words, ...answerCells(answer)] }
+  return { ...features, dense, words: [...features.words, ...responseCells(answer)] }
 }
 
-function answerCells(answer: string): number[] {
+function responseCells(answer: string): number[] {
   const text = foldText(answer.slice(-RESPONSE_CHARS))
   const { start, end } = sentences(text).at(-1) ?? { start: 0, end: 0 }
   const { words } = FOUND

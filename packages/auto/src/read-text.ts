@@ -27,7 +27,7 @@ export function readTurns(messages: readonly ChatMessage[]): Turns {
   const before = latest(messages, 'user', last)
   return {
     last: headAndTail(text),
-    before: before < 0 ? '' : askedAt(messages, before),
+    before: before < 0 ? '' : requestedAt(messages, before),
     answer: before < 0 ? '' : textOf(messages[latest(messages, 'assistant', last)]),
     lastLength: text.length,
   }
@@ -45,7 +45,7 @@ export function messagesForAuto(messages: readonly ChatMessage[]): ChatMessage[]
 }
 
 /** "And in French?" says little without the message before it. */
-function askedAt(messages: readonly ChatMessage[], at: number): string {
+function requestedAt(messages: readonly ChatMessage[], at: number): string {
   const text = textOf(messages[at])
   const earlier = text.length <= BRIEF_CHARS ? latest(messages, 'user', at) : -1
   return headAndTail(earlier < 0 ? text : `${textOf(messages[earlier])}\n${text}`)

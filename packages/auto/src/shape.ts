@@ -116,12 +116,12 @@ export function writeShape(raw: string, spans: readonly Span[], length: number, 
   put(/^[\d\s+\-*/^().=?]+$/.test(raw) ? 1 : 0)
   put(/^\s*[a-z]/.test(raw) ? 1 : 0)
   const paragraphs = raw.split('\n').filter((line) => line.trim() !== '')
-  put(isAsk(paragraphs[0]) && isMaterial(paragraphs[1]) ? 1 : 0)
-  put(isAsk(paragraphs.at(-1)) && isMaterial(paragraphs.at(-2)) ? 1 : 0)
+  put(isRequest(paragraphs[0]) && isMaterial(paragraphs[1]) ? 1 : 0)
+  put(isRequest(paragraphs.at(-1)) && isMaterial(paragraphs.at(-2)) ? 1 : 0)
   writeEvaluationSet(raw, weight, into, cell)
 }
 
-function isAsk(paragraph = ''): boolean {
+function isRequest(paragraph = ''): boolean {
   return paragraph.length >= 4 && paragraph.length <= 240
 }
 

@@ -9,7 +9,7 @@ export class BusCounters {
   /** Frames that came twice or after a gap. */
   framesDropped = 0
   framesResent = 0
-  resumesAsked = 0
+  resumesRequested = 0
   /** Streams of this process, as caller and as worker. */
   streamsOpen = 0
   jobsDispatched = 0

@@ -16,7 +16,7 @@ import type { Wire } from './wire.ts'
 
 const OK = 0
 const FAILED = 1
-const ASK_AGAIN_AFTER_MS = 50
+const RETRY_AFTER_MS = 50
 
 export interface Requests {
   /** Puts a raw request; the reply is whatever came back. */
@@ -55,8 +55,8 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     request.silence?.clear()
     return request
   }
-  const asksAgain = (request: Pending, payload: Uint8Array, noResponder: boolean): boolean => {
-    const triesAgainAtMs = performance.now() + ASK_AGAIN_AFTER_MS
+  const retries = (request: Pending, payload: Uint8Array, noResponder: boolean): boolean => {
+    const triesAgainAtMs = performance.now() + RETRY_AFTER_MS
     if (noResponder) return isRecovering() || triesAgainAtMs < request.absentUntilMs
     return payload[0] === FAILED && triesAgainAtMs < request.failingUntilMs
   }
@@ -64,12 +64,12 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     const request = pending.get(number)
     if (request !== undefined) publish(number, request)
   }
-  const askIntoSilence = (number: number, silentForMs: number) => {
+  const requestIntoSilence = (number: number, silentForMs: number) => {
     const request = pending.get(number)
     if (request === undefined) return
     request.silence = new LivedTimeout(() => {
       publishAgain(number)
-      askIntoSilence(number, silentForMs)
+      requestIntoSilence(number, silentForMs)
     }, silentForMs)
   }
 
@@ -77,7 +77,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     const number = Number(token)
     const request = pending.get(number)
     if (request === undefined) return
-    if (asksAgain(request, payload, noResponder)) return void setTimeout(publishAgain, ASK_AGAIN_AFTER_MS, number)
+    if (retries(request, payload, noResponder)) return void setTimeout(publishAgain, RETRY_AFTER_MS, number)
     take(number)
     if (noResponder) request.reject(new NoResponderError(`nobody serves ${request.subject}`))
     else request.resolve(payload)
@@ -96,13 +96,13 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     const number = ++lastNumber
     const expire = () => take(number)?.reject(new BusTimeoutError(`no reply from ${subject} within ${timeoutMs} ms`))
     const timer = new LivedTimeout(expire, timeoutMs)
-    const askedAtMs = performance.now()
-    const [absentUntilMs, failingUntilMs] = [askedAtMs + absentForMs, askedAtMs + failingForMs]
+    const requestedAtMs = performance.now()
+    const [absentUntilMs, failingUntilMs] = [requestedAtMs + absentForMs, requestedAtMs + failingForMs]
     const question = { subject, payload: Buffer.from(payload), published: false, absentUntilMs, failingUntilMs }
     const request: Pending = { ...question, timer, silence: undefined, resolve, reject }
     pending.set(number, request)
     publish(number, request)
-    if (silentForMs !== undefined) askIntoSilence(number, silentForMs)
+    if (silentForMs !== undefined) requestIntoSilence(number, silentForMs)
     return promise
   }
 

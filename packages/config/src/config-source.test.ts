@@ -233,7 +233,7 @@ describe('a file that is rewritten in place', () => {
       minLength: 1,
       maxLength: 6,
     })
-    const isTakenUpWhole = async (cuts: { part: number; pauseMs: number }[], at: string): Promise<void> => {
+    const isTakenUpEntirely = async (cuts: { part: number; pauseMs: number }[], at: string): Promise<void> => {
       await writeFile(at, entireFile(10))
       await using source = await openConfigSource({ path: at, logger, rereadMs: 5 })
       const before = source.current.revision
@@ -253,7 +253,7 @@ describe('a file that is rewritten in place', () => {
     // Each file is given a second to be steady: many are written at the same time.
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { minLength: 1, maxLength: 12 }), async (files) => {
-        await Promise.all(files.map((cuts, index) => isTakenUpWhole(cuts, join(directory, `${index}.yaml`))))
+        await Promise.all(files.map((cuts, index) => isTakenUpEntirely(cuts, join(directory, `${index}.yaml`))))
       }),
       { numRuns: 3 },
     )

@@ -34,8 +34,8 @@ import {
 } from './developer-keys-api.ts'
 import { countTokensQuestion, countTokensReply } from './count-tokens-api.ts'
 import {
-  answerSecretsReply,
-  answerSecretsRequest,
+  responseSecretsReply,
+  responseSecretsRequest,
   followedEnd,
   followedFailure,
   followedHead,
@@ -97,7 +97,7 @@ const asks =
 /** A question that may be answered twice: a failed answer is asked for again. */
 const repeatable = <Question extends Procedure>(question: Question) => ({ ...question, isRepeatable: true })
 
-const tells =
+const reports =
   <From extends BusRole, To extends BusRole>(from: From, to: To) =>
   <const Subject extends string, News extends z.ZodType>(subject: Subject, news: News, about: string) =>
     ({ kind: 'news', from: [from], to: [to], subject, messages: { news }, about }) as const
@@ -106,7 +106,7 @@ const edgeToKeys = asks(['edge'], 'keys')
 const edgeToMetering = asks(['edge'], 'metering')
 const operatorToKeys = asks(['ctl'], 'keys')
 const operatorToMetering = asks(['ctl'], 'metering')
-const routersPublish = tells('router', 'router')
+const routersPublish = reports('router', 'router')
 
 export const procedures = {
   job: {
@@ -156,7 +156,12 @@ export const procedures = {
     edgeToKeys('keys.find-account', findAccountRequest, findAccountReply, "a signed-in caller's account"),
   ),
   keysAnswerSecrets: repeatable(
-    edgeToKeys('keys.answer-secrets', answerSecretsRequest, answerSecretsReply, 'the secrets that seal kept answers'),
+    edgeToKeys(
+      'keys.answer-secrets',
+      responseSecretsRequest,
+      responseSecretsReply,
+      'the secrets that seal kept answers',
+    ),
   ),
   keysSetPlan: operatorToKeys('keys.set-plan', setPlanRequest, accountReply, "an account's plan"),
   keysSetOverage: operatorToKeys('keys.set-overage', setOverageRequest, accountReply, "an account's overage"),
@@ -170,8 +175,8 @@ export const procedures = {
     reconcileKeysReply,
     "whether the admission store agrees with keys' tables",
   ),
-  keysInvalidated: tells('keys', 'edge')('keys.invalidated', keysInvalidated, 'a key is dead'),
-  keysUsed: tells('metering', 'keys')('keys.used', keysUsed, 'when keys were last used'),
+  keysInvalidated: reports('keys', 'edge')('keys.invalidated', keysInvalidated, 'a key is dead'),
+  keysUsed: reports('metering', 'keys')('keys.used', keysUsed, 'when keys were last used'),
   keysNoteStanding: asks(['metering'], 'keys')(
     'keys.note-standing',
     recordQuotaStatusRequest,
@@ -238,7 +243,7 @@ type NamesOf<Kind extends Procedure['kind'], Side extends 'from' | 'to', Role> =
 }[ProcedureName]
 
 export type RequestedBy<Role extends BusRole> = NamesOf<'question', 'from', Role>
-export type AnsweredBy<Role extends BusRole> = NamesOf<'question', 'to', Role>
+export type RespondedBy<Role extends BusRole> = NamesOf<'question', 'to', Role>
 export type PublishedBy<Role extends BusRole> = NamesOf<'news', 'from', Role>
 export type SubscribedBy<Role extends BusRole> = NamesOf<'news', 'to', Role>
 export type ReportedBy<Role extends BusRole> = NamesOf<'event', 'from', Role>

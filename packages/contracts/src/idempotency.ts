@@ -15,11 +15,11 @@ export const REPLAYED_HEADER = 'idempotent-replayed'
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/)
 
 /** Edges ask keys for the secrets that seal kept answers. Current first, then those of former master keys. */
-export const answerSecretsRequest = z.object({})
-export const answerSecretsReply = z.object({
+export const responseSecretsRequest = z.object({})
+export const responseSecretsReply = z.object({
   secrets: z.array(z.object({ masterKeyId: z.string(), secret: z.base64url() })).min(1),
 })
-export type AnswerSecretsReply = z.infer<typeof answerSecretsReply>
+export type ResponseSecretsReply = z.infer<typeof responseSecretsReply>
 
 /** The header of the job that asks an edge for an answer that it runs, from its beginning. */
 export const followRequest = z.object({ account: z.string(), requestId: z.uuid() })

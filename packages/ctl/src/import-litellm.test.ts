@@ -100,8 +100,8 @@ test('tells all that has no counterpart, and copies no key', () => {
     'litellm_settings.fallbacks[1].local[0]: "nowhere"',
     'general_settings.master_key',
   ])
-  const told = JSON.stringify([file, withoutCounterpart, notes])
-  for (const secret of ['sk-in-the-file', 'sk-1234']) expect(told).not.toContain(secret)
+  const reported = JSON.stringify([file, withoutCounterpart, notes])
+  for (const secret of ['sk-in-the-file', 'sk-1234']) expect(reported).not.toContain(secret)
   expect(notes).toContainEqual(expect.stringContaining('set OPENAI_API_KEY_2 for the router'))
 })
 

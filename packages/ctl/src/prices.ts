@@ -20,7 +20,7 @@ export interface RefreshOptions {
 
 /** Its name without the release: the installed list and a fetched one are by the same authors. */
 const AUTHORS = PRICE_LIST.source.split(' ')[0]!
-const ANSWERED_WITHIN_MS = 30_000
+const RESPONDED_WITHIN_MS = 30_000
 const LARGEST_LIST_BYTES = 64 * 1024 * 1024
 
 interface Row {
@@ -73,7 +73,7 @@ function directModelsOf({ document }: ConfigDocument) {
 async function fetchList(url: string): Promise<PriceList> {
   const asOf = new Date().toISOString().slice(0, 10)
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWERED_WITHIN_MS) })
+    const answer = await fetch(url, { signal: AbortSignal.timeout(RESPONDED_WITHIN_MS) })
     if (!answer.ok) throw new Error(`it answers with status ${answer.status}`)
     return readPriceList(JSON.parse(await readBounded(answer)), { source: `${AUTHORS}, its list of the day`, asOf })
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Drift, ReconcileKeysReply } from '@gateway/contracts/reconcile-api
 import { renderTable, type Answer } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
-const TELL_EVERY_ACCOUNTS = 10_000
+const REPORT_EVERY_ACCOUNTS = 10_000
 
 /** Cut off at any moment, it has left nothing half done; it begins anew. */
 export async function reconcile(gateway: Gateway, repair: boolean, log: (line: string) => void): Promise<Answer> {
@@ -19,7 +19,7 @@ export async function reconcile(gateway: Gateway, repair: boolean, log: (line: s
     drifts.push(...page.drifts, ...totals.drifts)
     const before = accounts
     accounts += page.accounts.length
-    if (Math.floor(accounts / TELL_EVERY_ACCOUNTS) > Math.floor(before / TELL_EVERY_ACCOUNTS))
+    if (Math.floor(accounts / REPORT_EVERY_ACCOUNTS) > Math.floor(before / REPORT_EVERY_ACCOUNTS))
       log(`${accounts} accounts`)
     after = page.accounts.at(-1) ?? null
     isLast = page.isLast

@@ -30,9 +30,9 @@ test('a name commands no terminal and writes no line of its own', async () => {
 
   const view = { account: 'tag', kind: 'developer', issuer: 'https://id.test', subject: HOSTILE, plan: 'free' }
   const account = { ...view, unit: 'tokens', overage: false, extra: 0, keys: [], hasMoreKeys: false }
-  const answering = (reply: object) => ({ ask: async () => reply }) as unknown as Gateway
-  const { text } = await showAccount(answering({ kind: 'account', account }), 'eve')
+  const responding = (reply: object) => ({ ask: async () => reply }) as unknown as Gateway
+  const { text } = await showAccount(responding({ kind: 'account', account }), 'eve')
   expect(text.split('\n')).toContain(`subject  https://id.test|${SHOWN}`)
-  const several = showAccount(answering({ kind: 'ambiguous', matches: [`https://id.test|${HOSTILE}`] }), 'eve')
+  const several = showAccount(responding({ kind: 'ambiguous', matches: [`https://id.test|${HOSTILE}`] }), 'eve')
   await expect(several).rejects.toThrow(`https://id.test|${SHOWN}`)
 })

@@ -118,8 +118,8 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
   const stillStarting = () => say(`PostgreSQL is still starting: ${output().trim().split('\n').at(-1)}`)
-  const telling = setInterval(stillStarting, SAY_EVERY_MS)
-  await untilReady(child, dataDirectory, exited, output).finally(() => clearInterval(telling))
+  const reporting = setInterval(stillStarting, SAY_EVERY_MS)
+  await untilReady(child, dataDirectory, exited, output).finally(() => clearInterval(reporting))
   return { pid: child.pid!, exited, kill: (signal) => void child.kill(signal) }
 }
 

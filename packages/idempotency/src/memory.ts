@@ -47,7 +47,7 @@ export function openMemoryIdempotency({ now = Date.now }: { now?: () => number }
       const entry = find(claim)
       const lapsed = entry?.state === 'running' && entry.lapsesAtMs <= now()
       const isFree = !entry || (entry.state === 'running' && entry.requestId === claim.requestId)
-      if (!isFree && !(lapsed && entry.requestId === after)) return answerFor(entry, lapsed)
+      if (!isFree && !(lapsed && entry.requestId === after)) return responseFor(entry, lapsed)
       hold(claim, leaseMs)
       return { kind: 'claimed' }
     },
@@ -89,7 +89,7 @@ function entryOf({ requestId, owner, fingerprint }: Claim): Omit<Claim, keyof Cl
   return { requestId, owner, fingerprint }
 }
 
-function answerFor(entry: Entry, lapsed: boolean): ClaimResult {
+function responseFor(entry: Entry, lapsed: boolean): ClaimResult {
   const { fingerprint, requestId, owner } = entry
   if (entry.state === 'running') return { kind: 'running', fingerprint, requestId, owner, lapsed }
   return { kind: 'kept', fingerprint, requestId, answer: entry.answer, settled: entry.settled }

@@ -100,15 +100,15 @@ function heldBy({ requestId, owner, fingerprint }: Claim) {
 
 type ClaimReply =
   | [kind: Buffer]
-  | [kind: Buffer, fingerprint: Buffer, requestId: Buffer, ownerOrAnswer: Buffer, lapsedOrSettled: number]
+  | [kind: Buffer, fingerprint: Buffer, requestId: Buffer, ownerOrResponse: Buffer, lapsedOrSettled: number]
 
 function readClaimResult(reply: unknown): ClaimResult {
   const [kind, ...rest] = reply as ClaimReply
   if (rest.length === 0) return { kind: 'claimed' }
-  const [fingerprint, requestId, ownerOrAnswer, flag] = rest
+  const [fingerprint, requestId, ownerOrResponse, flag] = rest
   const request = { fingerprint: String(fingerprint), requestId: String(requestId) }
   if (String(kind) === 'running') {
-    return { kind: 'running', ...request, owner: String(ownerOrAnswer), lapsed: flag === 1 }
+    return { kind: 'running', ...request, owner: String(ownerOrResponse), lapsed: flag === 1 }
   }
-  return { kind: 'kept', ...request, answer: ownerOrAnswer, settled: flag === 1 }
+  return { kind: 'kept', ...request, answer: ownerOrResponse, settled: flag === 1 }
 }

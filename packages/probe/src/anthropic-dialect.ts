@@ -3,7 +3,7 @@
  */
 
 import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
-import { numberOf, textOf, type ChatBody, type Dialect, type Heard } from './dialect.ts'
+import { numberOf, textOf, type ChatBody, type Dialect, type Received } from './dialect.ts'
 
 /** Anthropic requires a cap. */
 const DEFAULT_CAP_TOKENS = 64
@@ -53,7 +53,7 @@ function writeTool(tool: JsonObject): JsonObject {
   return { name: called['name'], description: called['description'], input_schema: called['parameters'] }
 }
 
-function read(heard: Heard, json: JsonObject): void {
+function read(heard: Received, json: JsonObject): void {
   if (json['type'] === 'message_stop') heard.ended = true
   const message = isObject(json['message']) ? json['message'] : json
   heard.choices = 1
@@ -69,14 +69,14 @@ function read(heard: Heard, json: JsonObject): void {
   }
 }
 
-function readBlock(heard: Heard, block: JsonObject): void {
+function readBlock(heard: Received, block: JsonObject): void {
   heard.text += textOf(block['text'])
   if (block['type'] !== 'tool_use') return
   const input = isObject(block['input']) && Object.keys(block['input']).length > 0 ? JSON.stringify(block['input']) : ''
   heard.tools.push({ name: textOf(block['name']), arguments: input })
 }
 
-function readDelta(heard: Heard, delta: JsonObject): void {
+function readDelta(heard: Received, delta: JsonObject): void {
   heard.text += textOf(delta['text'])
   heard.finish = textOf(delta['stop_reason']) || heard.finish
   const call = heard.tools.at(-1)

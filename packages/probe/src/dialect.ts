@@ -9,7 +9,7 @@ export interface ChatBody extends JsonObject {
 }
 
 /** What an answer held, whole or streamed. */
-export interface Heard {
+export interface Received {
   text: string
   finish: string | null
   tools: { name: string; arguments: string }[]
@@ -25,12 +25,12 @@ export interface Dialect {
   headers(apiKey: string | undefined): Record<string, string>
   write(body: ChatBody): JsonObject
   /** Adds a plain answer, or one event of a stream. */
-  read(heard: Heard, json: JsonObject): void
+  read(heard: Received, json: JsonObject): void
   /** The words that end a stream, where they are no JSON. */
   lastEvent: string | null
 }
 
-export function nothingHeard(): Heard {
+export function nothingReceived(): Received {
   return { text: '', finish: null, tools: [], choices: 0, logprobs: false, usage: null, ended: false }
 }
 

@@ -3,7 +3,7 @@
  */
 
 import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
-import { numberOf, textOf, type Dialect, type Heard } from './dialect.ts'
+import { numberOf, textOf, type Dialect, type Received } from './dialect.ts'
 
 export const openAiDialect: Dialect = {
   path: '/chat/completions',
@@ -13,14 +13,14 @@ export const openAiDialect: Dialect = {
   lastEvent: '[DONE]',
 }
 
-function read(heard: Heard, json: JsonObject): void {
+function read(heard: Received, json: JsonObject): void {
   for (const choice of objectsOf(json['choices'])) readChoice(heard, choice)
   const { usage } = json
   if (!isObject(usage)) return
   heard.usage = { prompt: numberOf(usage['prompt_tokens']), completion: numberOf(usage['completion_tokens']) }
 }
 
-function readChoice(heard: Heard, choice: JsonObject): void {
+function readChoice(heard: Received, choice: JsonObject): void {
   heard.choices = Math.max(heard.choices, numberOf(choice['index']) + 1)
   heard.finish = textOf(choice['finish_reason']) || heard.finish
   heard.logprobs ||= isObject(choice['logprobs'])
@@ -30,7 +30,7 @@ function readChoice(heard: Heard, choice: JsonObject): void {
 }
 
 /** A stream names a tool in one event and its arguments, piece by piece, in later ones. */
-function readCall(heard: Heard, call: JsonObject, at: number): void {
+function readCall(heard: Received, call: JsonObject, at: number): void {
   const index = 'index' in call ? numberOf(call['index']) : at
   const known = (heard.tools[index] ??= { name: '', arguments: '' })
   const called = isObject(call['function']) ? call['function'] : {}

@@ -286,11 +286,11 @@ describe('what somebody may want to use', () => {
 describe('a server that does not answer a question in time', () => {
   const slowAt = (slow: (asked: Asked) => boolean) =>
     serve((asked) => (slow(asked) ? { silent: true } : asked.body['tools'] ? callsTool() : said('Hello')))
-  const asksTools = ({ body }: Asked) => 'tools' in body
+  const requestsTools = ({ body }: Asked) => 'tools' in body
   const only = ['chat', 'tools', 'vision']
 
   test('has no verdict on it: nobody knows whether it can', async () => {
-    const { url } = await slowAt(asksTools)
+    const { url } = await slowAt(requestsTools)
     const server = openServer({ url }, { timeoutMs: 200 })
     const { findings } = await probe({ server, kind: null, model: CHAT, only })
     expect(findings.find(({ check }) => check === 'tools')).toEqual({
@@ -302,7 +302,7 @@ describe('a server that does not answer a question in time', () => {
   })
 
   test('keeps the capability that nobody has seen it lack', async () => {
-    const { url } = await slowAt(asksTools)
+    const { url } = await slowAt(requestsTools)
     const server = openServer({ url }, { timeoutMs: 200 })
     const probed = await probe({ server, kind: null, model: CHAT, only })
     const description = { kind: null, models: [CHAT], places: null, error: '' }

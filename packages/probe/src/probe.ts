@@ -34,7 +34,7 @@ export function costOf(models: readonly ListedModel[]): Cost {
   return { requests, promptTokens: requests * LONGEST_QUESTION_TOKENS, completionTokens }
 }
 
-interface Asking {
+interface Requesting {
   server: Server
   kind: ServerKind | null
   model: ListedModel
@@ -42,7 +42,7 @@ interface Asking {
   tell?(finding: Finding): void
 }
 
-export async function probe({ server, kind, model, only, tell }: Asking): Promise<Probed> {
+export async function probe({ server, kind, model, only, tell }: Requesting): Promise<Probed> {
   const probing = openProbing(server, kind, model.id)
   const findings: Finding[] = []
   for (const check of checksOf(model)) {

@@ -5,7 +5,7 @@
 
 import { PLAIN, type DialectName } from '@gateway/contracts/vendors'
 import { isObject, type JsonObject } from '@gateway/contracts/json'
-import { nothingHeard, parseJson, textOf, type ChatBody, type Dialect, type Heard } from './dialect.ts'
+import { nothingReceived, parseJson, textOf, type ChatBody, type Dialect, type Received } from './dialect.ts'
 import { anthropicDialect } from './anthropic-dialect.ts'
 import { openAiDialect } from './openai-dialect.ts'
 
@@ -17,7 +17,7 @@ export interface ServerAddress {
   dialect?: DialectName
 }
 
-export interface ChatResponse extends Heard {
+export interface ChatResponse extends Received {
   /** 0 where there was no answer. */
   status: number
   /** The server's own words about what it refuses. */
@@ -64,7 +64,7 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
   return {
     address,
     chat: async (body, leave) => {
-      const heard: ChatResponse = { ...nothingHeard(), status: 0, error: '', firstContentMs: null, isLate: false }
+      const heard: ChatResponse = { ...nothingReceived(), status: 0, error: '', firstContentMs: null, isLate: false }
       const startedAtMs = performance.now()
       try {
         const response = await call(dialect.path, dialect.write(body), {}, leave)

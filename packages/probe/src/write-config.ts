@@ -39,11 +39,11 @@ export function configFor(
 }
 
 export function lanesFor(probed: readonly Probed[]): LaneChoice[] {
-  const answering = probed.filter((one) => capabilitiesOf(one).length > 0)
+  const responding = probed.filter((one) => capabilitiesOf(one).length > 0)
   const having = (check: string) =>
-    new Set(answering.filter(({ findings }) => mayHave(findings, check)).map(({ model }) => model.id))
+    new Set(responding.filter(({ findings }) => mayHave(findings, check)).map(({ model }) => model.id))
   return mapLanes(
-    answering.map(({ model }) => model),
+    responding.map(({ model }) => model),
     { tools: having('tools'), vision: having('vision'), embeds: having('768 dimensions') },
   )
 }

@@ -44,13 +44,13 @@ export function createResponseDeadlines(
   /** In the order in which they left. */
   const underWay = new InFlightList<Waiting>()
   let tick = 0
-  let lastAnswerAtTick = -Infinity
+  let lastResponseAtTick = -Infinity
   /** Since when an answer is due and nothing was heard; no tick when none is due. */
   let silentSinceTick: number | undefined
   let clock: NodeJS.Timeout | undefined
 
   const isLate = ({ sentAtTick }: Waiting): boolean =>
-    tick - Math.max(sentAtTick, lastAnswerAtTick) > TICKS || tick - sentAtTick > LONGEST_TIMEOUTS * TICKS
+    tick - Math.max(sentAtTick, lastResponseAtTick) > TICKS || tick - sentAtTick > LONGEST_TIMEOUTS * TICKS
 
   const countTick = (): void => {
     tick++
@@ -82,7 +82,7 @@ export function createResponseDeadlines(
           waiting.entry?.leave()
         }
         const answered = (value: Answer): void => {
-          lastAnswerAtTick = tick
+          lastResponseAtTick = tick
           over()
           resolve(value)
         }

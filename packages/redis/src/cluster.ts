@@ -28,11 +28,11 @@ import type { Script } from './script.ts'
 const READ_MAP_AT_MOST_EVERY_MS = 250
 /** A process that asks nothing hears of no failure. */
 const READ_MAP_AT_LEAST_EVERY_MS = 5_000
-const ASK_AGAIN_AFTER_MS = 10
+const RETRY_AFTER_MS = 10
 /** A slot that no node would serve is a part by itself for this long. */
 const IN_TROUBLE_MS = 1_000
 /** Where slots are on their way to it, a node is asked before it holds any. */
-const ASKED_IS_KEPT_MS = 3_000
+const REQUESTED_IS_KEPT_MS = 3_000
 
 export async function connectCluster(urls: string[], options: ConnectionOptions): Promise<ScriptConnection> {
   const nodes = openNodes(urls[0]!, options)
@@ -44,7 +44,7 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
       nodes.known().map(async ([address, node]) => {
         const answers = Promise.all([node.command('CLUSTER', 'SLOTS'), node.command('CLUSTER', 'NODES')])
         return answers.then(
-          ([slots, told]) => [readClusterMap(slots, told, address)],
+          ([slots, reported]) => [readClusterMap(slots, reported, address)],
           () => [],
         )
       }),
@@ -94,7 +94,7 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
         throw error
       }
       // Nodes that send us to each other agree soon.
-      if (hops > 2) await delay(ASK_AGAIN_AFTER_MS)
+      if (hops > 2) await delay(RETRY_AFTER_MS)
       try {
         return await goOn(slot, way, call, untilMs)
       } catch (next) {
@@ -112,19 +112,19 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
     const { script, keys, args, expectedEpoch } = call
     if (way.kind === 'moved') return (await nodes.opened(way.node, untilMs)).run(script, keys, args)
     if (way.kind === 'ask' && expectedEpoch === undefined) {
-      return askAhead(slot, await nodes.opened(way.node, untilMs), call)
+      return requestAhead(slot, await nodes.opened(way.node, untilMs), call)
     }
-    await delay(ASK_AGAIN_AFTER_MS)
+    await delay(RETRY_AFTER_MS)
     return ownerOf(slot).run(script, keys, args, expectedEpoch)
   }
 
   /** A node that has only some of the keys yet does not know whether there are more. */
-  async function askAhead(slot: number, ahead: OpeningConnection, { script, keys, args }: Call): Promise<unknown> {
+  async function requestAhead(slot: number, ahead: OpeningConnection, { script, keys, args }: Call): Promise<unknown> {
     try {
-      return await ahead.runAsked(script, keys, args)
+      return await ahead.runRequested(script, keys, args)
     } catch (error) {
       if (redirectionIn(error)?.kind !== 'soon') throw error
-      await delay(ASK_AGAIN_AFTER_MS)
+      await delay(RETRY_AFTER_MS)
       return ownerOf(slot).run(script, keys, args)
     }
   }
@@ -215,7 +215,7 @@ function openNodes(given: string, options: ConnectionOptions) {
     /** A node that another one named may be new: it has as long as the call. */
     async opened(address: string, untilMs: number): Promise<OpeningConnection> {
       const node = at(address)
-      keptUntilMs.set(address, performance.now() + ASKED_IS_KEPT_MS)
+      keptUntilMs.set(address, performance.now() + REQUESTED_IS_KEPT_MS)
       await atMost(Math.max(0, untilMs - performance.now()), node.opened)
       return node
     },

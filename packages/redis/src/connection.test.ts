@@ -44,7 +44,7 @@ function allCalls(connection: ScriptConnection): Promise<unknown>[] {
   return [read(connection), write(connection), connection.timeMs()]
 }
 
-const answersAgain = (connection: ScriptConnection) => expect.poll(() => errorOf(read(connection))).toBeUndefined()
+const respondsAgain = (connection: ScriptConnection) => expect.poll(() => errorOf(read(connection))).toBeUndefined()
 
 test('a script is told the epoch before its arguments, and runs in no other life than the expected one', async () => {
   await using connection = await open()
@@ -53,7 +53,7 @@ test('a script is told the epoch before its arguments, and runs in no other life
   expect(await connection.run(READ, ['note'], [], epoch)).toEqual([epoch, 'né'])
   await server.kill()
   await server.restart()
-  await answersAgain(connection)
+  await respondsAgain(connection)
   expect(await connection.epoch()).not.toBe(epoch)
   const late = connection.run(READ, ['note'], [], epoch)
   await expect(late).rejects.toThrow('the notes store began another life since the facts were read')
@@ -75,7 +75,7 @@ test('Redis away fails every call while it is away, and is used again when it is
     expect(error).toBeInstanceOf(NotesUnavailableError)
   }
   await server.restart()
-  await answersAgain(connection)
+  await respondsAgain(connection)
 })
 
 test('a call that was under way when Redis died fails, and says why', async () => {
@@ -88,7 +88,7 @@ test('a call that was under way when Redis died fails, and says why', async () =
     expect((error as Error).cause).toBeInstanceOf(Error)
   }
   await server.restart()
-  await answersAgain(connection)
+  await respondsAgain(connection)
 })
 
 test('a Redis that hangs fails every call after the time of the call, then at once, and is used again when it wakes', async () => {
@@ -114,7 +114,7 @@ test('a Redis that hangs fails every call after the time of the call, then at on
   } finally {
     await server.kill('SIGCONT')
   }
-  await answersAgain(connection)
+  await respondsAgain(connection)
 })
 
 test('a process that stood still for longer than it waits for Redis takes the answers that came meanwhile', async () => {
@@ -137,7 +137,7 @@ test('a process may start before its Redis', async () => {
   expect(error).toBeInstanceOf(NotesUnavailableError)
   expect((error as Error).cause).toMatchObject({ code: 'ECONNREFUSED' })
   await server.restart()
-  await answersAgain(connection)
+  await respondsAgain(connection)
 })
 
 test('scripts that Redis has forgotten are sent again', async () => {
@@ -158,7 +158,7 @@ test('a replica is never asked', async () => {
   await delay(200)
   expect(await errorOf(read(connection))).toBeInstanceOf(NotesUnavailableError)
   await operator.replicaof('NO', 'ONE')
-  await answersAgain(connection)
+  await respondsAgain(connection)
   operator.disconnect()
 })
 

@@ -57,7 +57,7 @@ export interface OpeningConnection extends ScriptConnection {
   readonly opened: Promise<void>
   command(name: string, ...args: string[]): Promise<unknown>
   /** `run` on a node that another one of the cluster said to ask, while the slot is on its way. */
-  runAsked(script: Script, keys: string[], args: Arguments): Promise<unknown>
+  runRequested(script: Script, keys: string[], args: Arguments): Promise<unknown>
   /** The server has lost keys, maybe all: before the next script it is asked whether its life goes on. */
   doubt(): void
 }
@@ -135,17 +135,17 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     options.binary ? client.callBuffer(how, script, keys, ...rest) : client.call(how, script, keys, ...rest)
 
   /** Holds for the next command only. Redis' answer says nothing that the script's own answer does not. */
-  const sayAsking = (): void => void client.asking().catch(() => {})
+  const logRequesting = (): void => void client.asking().catch(() => {})
 
   async function send(on: Session, script: Script, keys: string[], args: Arguments, asked: boolean): Promise<unknown> {
     const rest = [...keys, on.epoch, ...args]
     try {
       gather()
-      if (asked) sayAsking()
+      if (asked) logRequesting()
       return await deadlines.wait(evaluate('EVALSHA', script.sha1, keys.length, rest), (error) => {
         // Forgotten by an operator's SCRIPT FLUSH.
         if (!says(error, 'NOSCRIPT') || session !== on) return null
-        if (asked) sayAsking()
+        if (asked) logRequesting()
         return evaluate('EVAL', script.source, keys.length, rest)
       })
     } catch (cause) {
@@ -190,7 +190,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     partOf: () => '',
     doubt,
     run,
-    runAsked: async (script, keys, args) => send(await undoubted(), script, keys, args, true),
+    runRequested: async (script, keys, args) => send(await undoubted(), script, keys, args, true),
     command: async (name, ...args) => {
       current()
       gather()

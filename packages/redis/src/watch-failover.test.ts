@@ -40,7 +40,7 @@ test('a failover that came while no Sentinel was heard is heard of later', async
   const addresses = doors.map(({ port }) => `127.0.0.1:${port}`).join(',')
   await using connection = await openOn(`redis-sentinel://${addresses}#${SENTINEL_NAME}`)
   const before = await connection.epoch()
-  await expect.poll(() => areHeard(redis.sentinels), TIMEOUTS).toBe(true)
+  await expect.poll(() => areReceived(redis.sentinels), TIMEOUTS).toBe(true)
   expect(await replicationOf(redis.replica)).toContain('role:slave')
 
   for (const door of doors) door.shut()
@@ -68,17 +68,17 @@ function openOn(url: string): Promise<ScriptConnection> {
 }
 
 /** Whether somebody listens at each Sentinel; they do not listen to each other there. */
-async function areHeard(sentinels: readonly Server[]): Promise<boolean> {
-  const lists = await askAll(sentinels, 'CLIENT', 'LIST')
+async function areReceived(sentinels: readonly Server[]): Promise<boolean> {
+  const lists = await requestAll(sentinels, 'CLIENT', 'LIST')
   return lists.every((list) => list.includes(' sub=1 '))
 }
 
 async function areAgreedOn({ url }: Server, sentinels: readonly Server[]): Promise<boolean> {
-  const named = await askAll(sentinels, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME)
+  const named = await requestAll(sentinels, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME)
   return named.every((address) => address.endsWith(`,${new URL(url).port}`))
 }
 
-function askAll(servers: readonly Server[], command: string, ...args: string[]): Promise<string[]> {
+function requestAll(servers: readonly Server[], command: string, ...args: string[]): Promise<string[]> {
   return Promise.all(
     servers.map(async ({ url }) => {
       using operator = operatorOf(url)

@@ -35,8 +35,8 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return answer(response, 405, { status: 'method not allowed' })
     if (path === '/healthz') return answer(response, 200, { status: 'alive' })
-    if (path === '/readyz' || path === '/') return void answerReadiness(response, checks)
-    if (path === '/metrics' && metrics) return answerMetrics(response, metrics)
+    if (path === '/readyz' || path === '/') return void respondReadiness(response, checks)
+    if (path === '/metrics' && metrics) return respondMetrics(response, metrics)
     answer(response, 404, { status: 'not found' })
   })
   await listen(server, port, host)
@@ -60,7 +60,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
   }
 }
 
-async function answerReadiness(response: ServerResponse, checks: Record<string, ReadinessCheck>): Promise<void> {
+async function respondReadiness(response: ServerResponse, checks: Record<string, ReadinessCheck>): Promise<void> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => [name, await fault(check)] as const),
   )
@@ -83,7 +83,7 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.end(JSON.stringify(body))
 }
 
-function answerMetrics(response: ServerResponse, metrics: Metrics): void {
+function respondMetrics(response: ServerResponse, metrics: Metrics): void {
   response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
   response.end(metrics.text())
 }

@@ -8,7 +8,7 @@
 
 import type { Bus, RequestOptions } from '@gateway/bus/port'
 import {
-  type AnsweredBy,
+  type RespondedBy,
   type RequestedBy,
   type BusRole,
   type SubscribedBy,
@@ -60,7 +60,7 @@ export function rpcClient<Role extends BusRole>(_role: Role, bus: Bus): RpcClien
 
 /** A handler for each question that the service must answer. */
 export type Handlers<Role extends keyof typeof groups> = {
-  [Name in AnsweredBy<Role>]: (question: Read<Name, 'request'>) => Promise<Written<Name, 'reply'>>
+  [Name in RespondedBy<Role>]: (question: Read<Name, 'request'>) => Promise<Written<Name, 'reply'>>
 }
 
 interface ServingParts {
@@ -82,9 +82,9 @@ export async function serve<Role extends keyof typeof groups>(
     'subject',
     'outcome',
   ])
-  const answering = new Set<Promise<Uint8Array>>()
+  const responding = new Set<Promise<Uint8Array>>()
 
-  async function serveOne(name: AnsweredBy<Role>): Promise<AsyncDisposable> {
+  async function serveOne(name: RespondedBy<Role>): Promise<AsyncDisposable> {
     const { subject, messages } = procedures[name]
     const handle = handlers[name] as (question: unknown) => Promise<object>
     async function answer(payload: Uint8Array): Promise<Uint8Array> {
@@ -103,15 +103,15 @@ export async function serve<Role extends keyof typeof groups>(
     }
     return bus.serve(subject, groups[role], (payload) => {
       const answered = answer(payload)
-      answering.add(answered)
-      return answered.finally(() => answering.delete(answered))
+      responding.add(answered)
+      return answered.finally(() => responding.delete(answered))
     })
   }
 
   await using starting = new AsyncDisposableStack()
   // Disposed of last, when nothing new comes in.
-  starting.defer(() => Promise.allSettled(answering).then(() => {}))
-  for (const name of Object.keys(handlers)) starting.use(await serveOne(name as AnsweredBy<Role>))
+  starting.defer(() => Promise.allSettled(responding).then(() => {}))
+  for (const name of Object.keys(handlers)) starting.use(await serveOne(name as RespondedBy<Role>))
   return starting.move()
 }
 

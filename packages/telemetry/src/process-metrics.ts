@@ -108,7 +108,7 @@ function observeCounters(metrics: Metrics, bus: CountedBus): void {
     acknowledged: 'durableAcknowledged',
     retried: 'durableRetried',
   })
-  metrics.observedCounter('gateway_bus_resumes_total', 'streams resumed after a gap', () => counters.resumesAsked)
+  metrics.observedCounter('gateway_bus_resumes_total', 'streams resumed after a gap', () => counters.resumesRequested)
   metrics.observedCounter('gateway_bus_reconnects_total', 'connections to the broker', () => counters.reconnects)
   metrics.observedCounter('gateway_bus_pauses_total', 'times this process stood still', () => counters.pauses)
   metrics.observedGauge('gateway_bus_streams_open', 'answers under way', () => counters.streamsOpen)

@@ -53,7 +53,7 @@ interface RunningEdge extends RunningService {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string
   /** Requests that are not answered whole. */
-  readonly answering: () => number
+  readonly responding: () => number
 }
 
 const LAST_WORDS_MS = 2_000
@@ -120,7 +120,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   let isStopping = false
   return {
     url: server.url,
-    answering: () => running.count,
+    responding: () => running.count,
     ready: () => !isStopping && bus.durable.isHealthy(),
     async [Symbol.asyncDispose]() {
       isStopping = true

@@ -212,8 +212,8 @@ test.each([
 
 test('the store hears of top-ups that wait in a later month, by which it knows to ask when that begins', async () => {
   const [account] = (await storeAccounts(1)) as [string]
-  const told: boolean[] = []
-  store.before = async ({ moreLater = false }) => void told.push(moreLater)
+  const reported: boolean[] = []
+  store.before = async ({ moreLater = false }) => void reported.push(moreLater)
   await fill(account)
   await database.query(
     `insert into keys.top_ups (id, account, "window", unit, amount)
@@ -221,5 +221,5 @@ test('the store hears of top-ups that wait in a later month, by which it knows t
     [account],
   )
   await fill(account)
-  expect(told).toEqual([false, true])
+  expect(reported).toEqual([false, true])
 })

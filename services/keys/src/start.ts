@@ -12,7 +12,7 @@ import { type Handlers, serve, rpcClient } from '@gateway/service/rpc-client'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { startAnnouncer } from './announce-changes.ts'
 import { announceThresholds, recordQuotaStatus } from './thresholds.ts'
-import { answerSecretsOf, deriveMasterKeys } from './core/master-keys.ts'
+import { responseSecretsOf, deriveMasterKeys } from './core/master-keys.ts'
 import { noteUse } from './db/keys.ts'
 import { readPepper } from './db/pepper.ts'
 import type { KeysDatabase } from './db/tables.ts'
@@ -107,7 +107,7 @@ function handlersOf(context: KeysContext): Handlers<'keys'> {
     keysTopUp: (question) => topUp(context, question),
     keysReconcile: (question) => reconcile(context, question),
     keysReseal: () => reseal(context),
-    keysAnswerSecrets: async () => answerSecretsOf(context.masterKeys),
+    keysAnswerSecrets: async () => responseSecretsOf(context.masterKeys),
     keysNoteStanding: (question) => recordQuotaStatus(context, question),
     keysShowAccount: (question) => showAccount(context, question),
   }

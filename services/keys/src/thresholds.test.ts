@@ -16,7 +16,7 @@ const WINDOW = new Date().toISOString().slice(0, 7)
 let postgres: PostgresServer
 let keys: TestKeys
 let running: AsyncDisposableStack
-let told: AccountThreshold[]
+let reported: AccountThreshold[]
 let account: string
 beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
@@ -24,7 +24,7 @@ beforeEach(async () => {
   running = new AsyncDisposableStack()
   keys = running.use(await openKeysService(postgres))
   account = parseKey(mintKeyReply.parse(await mintKey(keys, { owner: OWNER })).key)!.accountTag
-  told = []
+  reported = []
 })
 afterEach(() => running.disposeAsync())
 
@@ -39,7 +39,7 @@ async function announce(): Promise<AsyncDisposable> {
     consumer: 'operator',
     maxBatch: 10,
     handler: async (batch) => {
-      told.push(...batch.map(({ payload }) => accountThreshold.parse(JSON.parse(Buffer.from(payload).toString()))))
+      reported.push(...batch.map(({ payload }) => accountThreshold.parse(JSON.parse(Buffer.from(payload).toString()))))
     },
   })
   announcing.use(announceThresholds({ ...keys, bus }))
@@ -51,7 +51,7 @@ const used = (share: number, window = WINDOW) =>
   recordQuotaStatus(keys, {
     totals: [{ account, window, milliTokens: Math.ceil(allowance() * share * 1_000), nanoUsd: 0 }],
   })
-const percents = () => told.map(({ percent }) => percent)
+const percents = () => reported.map(({ percent }) => percent)
 
 test('an account that reaches 80 % and then all of its allowance is told of once each, whoever notices it how often', async () => {
   running.use(await announce())
@@ -60,7 +60,7 @@ test('an account that reaches 80 % and then all of its allowance is told of once
   await expect.poll(() => percents()).toEqual([80])
   await Promise.all(Array.from({ length: 20 }, () => used(1)))
   await expect.poll(() => percents()).toEqual([80, 100])
-  expect(told[1]).toMatchObject({
+  expect(reported[1]).toMatchObject({
     ...{ id: `${account}.${WINDOW}.100`, account, kind: 'developer', ...OWNER, window: WINDOW },
     ...{ unit: 'tokens', used: allowance(), limit: allowance() },
   })
@@ -84,7 +84,7 @@ test('a top-up raises the bar', async () => {
   await used(1)
   await used(1.6)
   await expect.poll(() => percents()).toEqual([80])
-  expect(told[0]).toMatchObject({ limit: 2 * allowance(), used: 1.6 * allowance() })
+  expect(reported[0]).toMatchObject({ limit: 2 * allowance(), used: 1.6 * allowance() })
 })
 
 test('an account on a plan that the config no longer has, and one that does not exist, pass nothing', async () => {

@@ -11,9 +11,9 @@ import { consumeUsage } from './consumers/usage.ts'
 
 test('the last use of each key is told, once a minute', async () => {
   await using bus = await openMemoryBus({ hub: createMemoryHub() })
-  const told: unknown[] = []
+  const reported: unknown[] = []
   await bus.listen(subjects.keysUsed, (word) => {
-    told.push(...keysUsed.parse(JSON.parse(Buffer.from(word).toString())).uses)
+    reported.push(...keysUsed.parse(JSON.parse(Buffer.from(word).toString())).uses)
   })
   let nowMs = 0
   const keyUse = createKeyUse(bus, () => nowMs)
@@ -25,8 +25,8 @@ test('the last use of each key is told, once a minute', async () => {
   })
 
   keyUse.tell([use('a', 300), use('b', 100), use('a', 200)])
-  await expect.poll(() => told).toHaveLength(2)
-  expect(told).toEqual([
+  await expect.poll(() => reported).toHaveLength(2)
+  expect(reported).toEqual([
     { keyId: 'a', usedAtMs: 300 },
     { keyId: 'b', usedAtMs: 100 },
   ])
@@ -35,8 +35,8 @@ test('the last use of each key is told, once a minute', async () => {
   keyUse.tell([use('a', 59_000), use('c', 59_000)])
   nowMs = 60_000
   keyUse.tell([use('a', 60_000)])
-  await expect.poll(() => told).toHaveLength(4)
-  expect(told.slice(2)).toEqual([
+  await expect.poll(() => reported).toHaveLength(4)
+  expect(reported.slice(2)).toEqual([
     { keyId: 'c', usedAtMs: 59_000 },
     { keyId: 'a', usedAtMs: 60_000 },
   ])

@@ -29,19 +29,19 @@ const MINUTE_MS = 60_000
 export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
   const metering = rpcClient('metering', bus)
   let minute = 0
-  let told = new Set<string>()
+  let reported = new Set<string>()
 
   return {
     tell(reports) {
       const thisMinute = Math.floor(now() / MINUTE_MS)
-      if (thisMinute !== minute) told = new Set()
+      if (thisMinute !== minute) reported = new Set()
       minute = thisMinute
       const uses = new Map<string, number>()
       for (const { event } of reports) {
-        if (!told.has(event.keyId)) uses.set(event.keyId, Math.max(event.endedAtMs, uses.get(event.keyId) ?? 0))
+        if (!reported.has(event.keyId)) uses.set(event.keyId, Math.max(event.endedAtMs, uses.get(event.keyId) ?? 0))
       }
       if (uses.size === 0) return
-      for (const keyId of uses.keys()) told.add(keyId)
+      for (const keyId of uses.keys()) reported.add(keyId)
       metering.tell('keysUsed', { uses: [...uses].map(([keyId, usedAtMs]) => ({ keyId, usedAtMs })) })
     },
   }
@@ -64,11 +64,11 @@ export function startQuotaStatusPublisher(parts: {
   now?: () => number
 }): QuotaStatusPublisher & AsyncDisposable {
   const { bus, database, logger, now = Date.now } = parts
-  const untold = new Map<string, WindowName>()
+  const unreported = new Map<string, WindowName>()
   let nextRoundAtMs = -Infinity
 
   const moved = (windows: readonly WindowName[]): void => {
-    for (const { account, window } of windows) untold.set(windowKey({ account, window }), { account, window })
+    for (const { account, window } of windows) unreported.set(windowKey({ account, window }), { account, window })
   }
 
   /** In pages, each told before the next is read. */
@@ -78,15 +78,15 @@ export function startQuotaStatusPublisher(parts: {
     while (!stopping.aborted && page.length > 0) {
       page = await pageOfWindow(database, page.at(-1)!, TOTALS_AT_A_TIME)
       moved(page)
-      while (untold.size > 0) await publishSome()
+      while (unreported.size > 0) await publishSome()
     }
     nextRoundAtMs = performance.now() + EVERYTHING_EVERY_MS
   }
 
   /** A total that moves meanwhile is told again. */
   async function publishSome(): Promise<void> {
-    const some = [...untold.values().take(TOTALS_AT_A_TIME)]
-    for (const name of some) untold.delete(windowKey(name))
+    const some = [...unreported.values().take(TOTALS_AT_A_TIME)]
+    for (const name of some) unreported.delete(windowKey(name))
     try {
       await tell(await readUse(database, some))
     } catch (error) {
@@ -101,10 +101,10 @@ export function startQuotaStatusPublisher(parts: {
   }
 
   let away = false
-  const telling = repeat(async (stopping) => {
+  const reporting = repeat(async (stopping) => {
     try {
       if (performance.now() >= nextRoundAtMs) await noteEveryTotal(stopping)
-      while (!stopping.aborted && untold.size > 0) await publishSome()
+      while (!stopping.aborted && unreported.size > 0) await publishSome()
       if (away) logger.info('keys takes the standing of accounts again')
       away = false
     } catch (error) {
@@ -113,5 +113,5 @@ export function startQuotaStatusPublisher(parts: {
     }
     return PAUSE_MS
   })
-  return { moved, [Symbol.asyncDispose]: () => telling[Symbol.asyncDispose]() }
+  return { moved, [Symbol.asyncDispose]: () => reporting[Symbol.asyncDispose]() }
 }

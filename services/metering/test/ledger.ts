@@ -20,7 +20,7 @@ type Total = Parameters<MeteringAdmission['applyTotal']>[0]
 /** Keeps the promises of the port as far as metering can tell: newer versions only, requests released by id. */
 export interface RecordingAdmission extends MeteringAdmission {
   away: boolean
-  readonly told: Total[]
+  readonly reported: Total[]
   total(account: string): { settled: number; version: number } | undefined
   forget(): void
   readonly released: Set<string>
@@ -28,7 +28,7 @@ export interface RecordingAdmission extends MeteringAdmission {
 
 export function recordingAdmission(): RecordingAdmission {
   const totals = new Map<string, { settled: number; version: number }>()
-  const told: Total[] = []
+  const reported: Total[] = []
   const released = new Set<string>()
   const take = (admission: RecordingAdmission, total: { account: string; settled: number; version: number }): void => {
     if (admission.away) throw new Error('the store is away')
@@ -38,13 +38,13 @@ export function recordingAdmission(): RecordingAdmission {
   }
   return {
     away: false,
-    told,
+    reported,
     released,
     total: (account) => totals.get(account),
     forget: () => totals.clear(),
     async applyTotal(total) {
       take(this, total)
-      told.push(total)
+      reported.push(total)
       for (const { requestId } of total.included) released.add(requestId)
     },
     async warm(total) {

@@ -36,7 +36,7 @@ export interface Backend {
   /** Of its models by name, whatever their pools. */
   states: Map<string, TargetState>
   /** The start of the newest attempt that brought content, by `performance.now()`. */
-  answeredFromMs: number
+  respondedFromMs: number
   outstanding: number
   /** How many requests this process may have at it at once: its part of what the live routers share. */
   places: number
@@ -119,7 +119,7 @@ export function openBackendRegistry(
       ways,
       health: health.newHealth(),
       states: new Map(),
-      answeredFromMs: -Infinity,
+      respondedFromMs: -Infinity,
       outstanding: 0,
       places: slotsFor(config),
     }

@@ -20,7 +20,7 @@ export interface Slot extends health.Attempt {
 
 export interface ConcurrencyLimiter {
   /** Takes a place, and the trial of a target that is on one. */
-  take(target: Target, request: Asking): Slot
+  take(target: Target, request: Requesting): Slot
   /** Whether the request has failed there so often that others are asked first. */
   spares(target: Target, body: Body): boolean
   /** The first content of the attempt has come. */
@@ -39,7 +39,7 @@ export interface ConcurrencyLimiter {
 }
 
 /** Who asks, and with which body. */
-export interface Asking {
+export interface Requesting {
   account: string
   body: Body
 }
@@ -73,7 +73,7 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
   let timer: NodeJS.Timeout | undefined
   let timerAtMs = Infinity
 
-  function take(target: Target, { account, body }: Asking): Slot {
+  function take(target: Target, { account, body }: Requesting): Slot {
     const { backend, state } = target
     const slot: Slot = { target, startedAtMs: performance.now(), account, body }
     backend.outstanding++
@@ -94,7 +94,7 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
   function noteContent(slot: Slot): void {
     const { backend } = slot.target
     const nowMs = performance.now()
-    if (slot.startedAtMs > backend.answeredFromMs) backend.answeredFromMs = slot.startedAtMs
+    if (slot.startedAtMs > backend.respondedFromMs) backend.respondedFromMs = slot.startedAtMs
     change(slot, (before) => health.afterContent(before, slot, nowMs))
   }
 

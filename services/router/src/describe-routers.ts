@@ -16,7 +16,7 @@ import type { Backend, BackendRegistry } from './backend-registry.ts'
 import type { RouterContext } from './router-context.ts'
 
 /** Below what the asker waits for this router. */
-const ANSWERS_WITHIN_MS = 1_000
+const RESPONSES_WITHIN_MS = 1_000
 
 export interface DescribedRouter {
   bus: Bus
@@ -43,7 +43,7 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
   )
   starting.use(await router.hear('routersDescribed', ({ question, view }) => asked.get(question)?.(view)))
 
-  async function askAll(): Promise<ShowRoutersReply> {
+  async function requestAll(): Promise<ShowRoutersReply> {
     const question = randomUUID()
     const views = new Map<string, RouterView>()
     const all = Promise.withResolvers<void>()
@@ -52,13 +52,13 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
       if (views.size >= alive()) all.resolve()
     })
     router.tell('routersDescribe', { question })
-    await Promise.race([all.promise, sleep(ANSWERS_WITHIN_MS, undefined, { ref: false })])
+    await Promise.race([all.promise, sleep(RESPONSES_WITHIN_MS, undefined, { ref: false })])
     asked.delete(question)
     const routers = [...views.values()].sort((a, b) => (a.router < b.router ? -1 : 1))
     return { routers, alive: Math.max(alive(), routers.length) }
   }
 
-  starting.use(await serve(described, 'router', { ...described.handlers, routersShow: askAll }))
+  starting.use(await serve(described, 'router', { ...described.handlers, routersShow: requestAll }))
   return starting.move()
 }
 

@@ -8,7 +8,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Bus } from '@gateway/bus/port'
 import { rpcClient } from '@gateway/service/rpc-client'
-import { shareAmong, COMPLETE, type Heard, type Share } from './core/share-limit.ts'
+import { shareAmong, COMPLETE, type Received, type Share } from './core/share-limit.ts'
 
 const ANNOUNCE_EVERY_MS = 1_000
 const LEFT_AFTER_MS = 3_000
@@ -26,7 +26,7 @@ export async function followRouters(
   { onShare, held }: { onShare(share: Share): void; held(): Record<string, number> },
 ): Promise<LiveRouters> {
   const router = rpcClient('router', bus)
-  const heard = new Map<string, Heard>()
+  const heard = new Map<string, Received>()
   let last = COMPLETE
   let isLeaving = false
 

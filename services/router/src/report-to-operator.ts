@@ -36,7 +36,7 @@ function fieldsOf({ model, backend: { config } }: Target) {
   return { backend: config.id, model, ...(config.vendor ? { vendor: config.vendor } : {}) }
 }
 
-const SHORTAGE_TOLD_EVERY_MS = 60_000
+const SHORTAGE_REPORTED_EVERY_MS = 60_000
 const SHORTAGE =
   'this router cannot open connections, and no backend is to blame: raise its limit of open files (EMFILE, ENFILE), the range of local ports (EADDRNOTAVAIL) or the memory (ENOBUFS, ENOMEM), or run more routers'
 
@@ -44,12 +44,12 @@ export type ShortageReports = ReturnType<typeof openShortageReports>
 
 /** Every request meets a shortage while there is one, so the log has it once a minute. */
 export function openShortageReports(log: Logger) {
-  let toldAtMs = -Infinity
+  let reportedAtMs = -Infinity
   return {
     tell(fault: BackendFault): void {
       const nowMs = performance.now()
-      if (fault.kind !== 'shortage' || nowMs - toldAtMs < SHORTAGE_TOLD_EVERY_MS) return
-      toldAtMs = nowMs
+      if (fault.kind !== 'shortage' || nowMs - reportedAtMs < SHORTAGE_REPORTED_EVERY_MS) return
+      reportedAtMs = nowMs
       log.error({ err: fault }, SHORTAGE)
     },
   }

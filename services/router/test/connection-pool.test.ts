@@ -151,11 +151,11 @@ test('a backend that refuses connections fails each call, also those that wait',
   await pool.close()
 })
 
-const ANSWERS = ['whole', 'slow', 'last', 'cut', 'cut at once', 'left'] as const
+const RESPONSES = ['whole', 'slow', 'last', 'cut', 'cut at once', 'left'] as const
 
 test('each call has one outcome, whatever connections do, and no more are open than may be', async () => {
   const step = fc.record({
-    answer: fc.constantFrom(...ANSWERS),
+    answer: fc.constantFrom(...RESPONSES),
     afterMs: fc.integer({ min: 0, max: 8 }),
     pauseMs: fc.integer({ min: 0, max: 4 }),
   })
@@ -200,6 +200,6 @@ test('each call has one outcome, whatever connections do, and no more are open t
 }, 120_000)
 
 /** The server hears some time after the router that a connection is over. */
-function closingAtOnce(steps: { answer: (typeof ANSWERS)[number] }[]): number {
+function closingAtOnce(steps: { answer: (typeof RESPONSES)[number] }[]): number {
   return steps.filter(({ answer }) => answer !== 'whole' && answer !== 'slow').length
 }

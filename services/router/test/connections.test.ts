@@ -14,7 +14,7 @@ const LIFETIME_MS = 100
 
 test('calls move to new connections in time, and those under way are not broken off', async () => {
   const connections = new Set<Socket>()
-  const { promise: others, resolve: othersAnswered } = Promise.withResolvers<void>()
+  const { promise: others, resolve: othersResponded } = Promise.withResolvers<void>()
   const server = createServer((request, response) => {
     response.write('a')
     if (request.url === '/slow') void others.then(() => response.end('b'))
@@ -42,6 +42,6 @@ test('calls move to new connections in time, and those under way are not broken 
   const slow = read('/slow')
   // A connection that never moved, or that each call opened anew, would keep this going until the test's own time is over.
   for (let calls = 0; connections.size <= 4 || calls <= connections.size; calls++) expect(await read('/')).toBe('ab')
-  othersAnswered()
+  othersResponded()
   expect(await slow).toBe('ab')
 })

@@ -149,8 +149,8 @@ export async function routerOver(
   const urls = opened.map(({ url }) => url)
   const running = await router(poolOver(urls, { backends: settings, targets }))
   const { header, body: asked } = ASKS[client]
-  const ask = (stream: boolean, body: object = {}, told: Partial<JobHeader> = {}) =>
-    running.ask({ dialect: client, includeUsage: true, ...header, stream, ...told }, { ...asked, ...body })
+  const ask = (stream: boolean, body: object = {}, reported: Partial<JobHeader> = {}) =>
+    running.ask({ dialect: client, includeUsage: true, ...header, stream, ...reported }, { ...asked, ...body })
   return { opened, ask }
 }
 

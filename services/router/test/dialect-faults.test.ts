@@ -57,7 +57,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
   const { spoken, first: opening, terminal, piece, usageIn } = CLIENTS[client]
 
   /** The usage in an answer that the client has whole. */
-  function usageTold(job: FakeJob, stream: boolean): unknown {
+  function usageReported(job: FakeJob, stream: boolean): unknown {
     expect(job.failure).toBeNull()
     if (!stream) return (JSON.parse(job.text()) as typeof MESSAGE | typeof RESPONSE).usage
     const events = eventsOf(job)
@@ -77,7 +77,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
         [second, good(second)],
       ])
       const job = await ask(stream)
-      expect(usageTold(job, stream)).toMatchObject({ output_tokens: 3 })
+      expect(usageReported(job, stream)).toMatchObject({ output_tokens: 3 })
       expect(job.end).toMatchObject({
         usage: { promptTokens: 9, completionTokens: 3, estimated: false },
         attempts: [
@@ -95,7 +95,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
       ['chat', goodChat],
     ])
     const job = await ask(true)
-    expect(usageTold(job, true)).toMatchObject({ input_tokens: 9, output_tokens: 3 })
+    expect(usageReported(job, true)).toMatchObject({ input_tokens: 9, output_tokens: 3 })
     expect(job.end?.attempts).toMatchObject([{ outcome: `http_${status}` }, { outcome: 'served' }])
   })
 
@@ -112,7 +112,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
         ['chat', goodChat],
       ])
       const job = await ask(true)
-      expect(usageTold(job, true)).toMatchObject({ output_tokens: 3 })
+      expect(usageReported(job, true)).toMatchObject({ output_tokens: 3 })
       expect(job.end?.attempts).toMatchObject([{ outcome: 'error_event' }, { outcome: 'served' }])
     })
 
@@ -151,7 +151,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
       const { usage } = job.end!
       expect(usage).toMatchObject({ promptTokens: 11, estimated: true })
       expect(usage.completionTokens).toBeGreaterThan(0)
-      expect(usageTold(job, stream)).toMatchObject({ input_tokens: 11, output_tokens: usage.completionTokens })
+      expect(usageReported(job, stream)).toMatchObject({ input_tokens: 11, output_tokens: usage.completionTokens })
     })
 
     test("reads its refusal, in the one shape of the router's refusals", async () => {

@@ -493,7 +493,7 @@ const LONE: {
   header?: Partial<JobHeader>
   outcome: string
   failure: object
-  told: string
+  reported: string
   metered: string
 }[] = [
   ...[429, 529].map((code) => ({
@@ -501,7 +501,7 @@ const LONE: {
     answer: status(code, { 'retry-after': '30' }),
     outcome: `http_${code}`,
     failure: { code: 'UPSTREAMS_EXHAUSTED', retryAfterMs: expect.closeTo(28_000, -4) },
-    told: 'nobody: a 503 with the time left as `retry-after`',
+    reported: 'nobody: a 503 with the time left as `retry-after`',
     metered: 'nothing',
   })),
   {
@@ -510,7 +510,7 @@ const LONE: {
     header: { headWithinMs: 300 },
     outcome: 'out_of_time',
     failure: { clientTimedOut: true, usage: { promptTokens: 11, completionTokens: 0, estimated: true } },
-    told: 'nobody: a 408 `CLIENT_TIMEOUT`',
+    reported: 'nobody: a 408 `CLIENT_TIMEOUT`',
     metered: 'the prompt, estimated',
   },
   {
@@ -521,17 +521,17 @@ const LONE: {
         .end(gzipSync(JSON.stringify({ error: { message: 'no such role' } }))),
     outcome: 'http_400',
     failure: { code: 'BACKEND_REFUSED', backendBody: '{"error":{"message":"no such role"}}' },
-    told: 'the first: a 400 in its words',
+    reported: 'the first: a 400 in its words',
     metered: 'nothing',
   },
 ]
 
 describe('an only backend', () => {
-  test.for(LONE)('$fault', async ({ fault, answer, header, outcome, failure, told, metered }) => {
+  test.for(LONE)('$fault', async ({ fault, answer, header, outcome, failure, reported, metered }) => {
     const a = await backend(answer)
     const job = await (await router(poolOver([a.url]))).ask(header)
     expect(job.failure).toMatchObject({ ...failure, attempts: [{ outcome }] })
-    page.row(fault, 'plain', `\`${outcome}\``, told, metered)
+    page.row(fault, 'plain', `\`${outcome}\``, reported, metered)
   })
 
   test('fails at one request again and again, as another does, and serves all others', async () => {

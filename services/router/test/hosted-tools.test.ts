@@ -74,10 +74,10 @@ test.each(['responses', 'messages'] as const)(
     const { opened, ask } = await routerOver(dialect, [[dialect, good(dialect)]])
     const calls = fc.record({ web_search: fc.nat(9), web_fetch: fc.nat(9), mcp: fc.nat(9) }, { requiredKeys: [] })
     await fc.assert(
-      fc.asyncProperty(toolsOf(dialect), calls, fc.boolean(), async (tools, allowed, isTold) => {
+      fc.asyncProperty(toolsOf(dialect), calls, fc.boolean(), async (tools, allowed, isReported) => {
         const total = Object.values(allowed).reduce((sum, one) => sum + one, 0)
-        const told = isTold ? { asksHostedTools: true, hostedTools: { calls: allowed, total } } : {}
-        const job = await ask(false, { tools }, told)
+        const reported = isReported ? { asksHostedTools: true, hostedTools: { calls: allowed, total } } : {}
+        const job = await ask(false, { tools }, reported)
         expect(job.end).toBeDefined()
         const sent = opened[0]!.seen.at(-1)!.body as { tools?: Tool[]; max_tool_calls?: number }
         const left = sent.tools ?? []
@@ -89,7 +89,7 @@ test.each(['responses', 'messages'] as const)(
           const stays = isOwn(dialect, tool) || hosted.some(({ type }) => type === tool.type)
           expect(stays || named.has(`tools.${encodeURIComponent(tool.type!)}`)).toBe(true)
         }
-        if (!isTold) expect(hosted).toEqual([])
+        if (!isReported) expect(hosted).toEqual([])
         if (dialect === 'responses' && hosted.length > 0) expect(sent.max_tool_calls).toBe(total)
         if (dialect === 'messages') {
           const most = hosted.reduce((sum, { max_uses = Infinity }) => sum + max_uses, 0)
@@ -148,7 +148,7 @@ test('a larger container, or one of the client’s own, has another price and st
   expect(opened[0]!.seen.map(({ body }) => (body['tools'] as object[] | undefined)?.length ?? 0)).toEqual([1, 1, 0, 0])
 })
 
-const ANSWERS = { messages: MESSAGE, responses: RESPONSE }
+const RESPONSES = { messages: MESSAGE, responses: RESPONSE }
 const CALLED = [
   { type: 'web_search_call', id: 'w1', status: 'completed', action: { type: 'search', query: 'q' } },
   { type: 'web_search_call', id: 'w2', status: 'completed', action: { type: 'open_page', url: 'u' } },
@@ -210,8 +210,8 @@ test('searches of the Messages API are counted in a stream, also in one that bre
 })
 
 test.each([
-  ['messages', ANSWERS.messages],
-  ['responses', ANSWERS.responses],
+  ['messages', RESPONSES.messages],
+  ['responses', RESPONSES.responses],
 ] as const)(
   'a chat before a backend that speaks %s goes on without what the vendor would run, and is told',
   async (dialect, answer) => {
@@ -219,8 +219,12 @@ test.each([
     const settings = { dialect: dialect === 'messages' ? 'anthropic' : 'openai', dialects: [dialect] }
     const running = await router(poolOver([a.url], { backend: settings }))
     const own = { type: 'function', function: { name: 'look', parameters: {} } }
-    const wishes = { web_search_options: {}, plugins: [{ id: 'web' }], tools: [own, { type: 'openrouter:web_search' }] }
-    const job = await running.ask({}, { messages: [{ role: 'user', content: 'x' }], ...wishes })
+    const options = {
+      web_search_options: {},
+      plugins: [{ id: 'web' }],
+      tools: [own, { type: 'openrouter:web_search' }],
+    }
+    const job = await running.ask({}, { messages: [{ role: 'user', content: 'x' }], ...options })
     expect(job.end).toBeDefined()
     const escaped = job.head?.droppedParams?.map(decodeURIComponent)
     expect(escaped?.toSorted()).toEqual(['plugins', 'tools.openrouter:web_search', 'web_search_options'])

@@ -45,7 +45,7 @@ const response = (output: object[]) => ({
 })
 const TEXT = (at: number) => ({ type: 'text', text: `text ${at}` })
 
-const ANSWERS: Record<TargetDialect, Record<string, (n: number) => object>> = {
+const RESPONSES: Record<TargetDialect, Record<string, (n: number) => object>> = {
   chat: {
     parts: (n) => completion({ content: many(n, TEXT) }),
     calls: (n) => completion({ content: null, tool_calls: many(n, (at) => chatCall(at)) }),
@@ -220,7 +220,7 @@ const ways = targetDialects.flatMap((target) =>
 )
 
 const USER = [{ role: 'user', content: 'Hello' }]
-const ASKED: Record<ClientDialect, object> = {
+const REQUESTED: Record<ClientDialect, object> = {
   chat: { messages: USER },
   responses: { input: USER, top_logprobs: 1 },
   messages: { messages: USER, max_tokens: 9, thinking: { type: 'enabled', budget_tokens: 2_048 } },
@@ -228,7 +228,7 @@ const ASKED: Record<ClientDialect, object> = {
 
 /** What reading an answer needs of its request. */
 function echoOf(client: ClientDialect, dialect: (typeof ways)[number]['dialect']): unknown {
-  const body = Buffer.from(JSON.stringify(ASKED[client]))
+  const body = Buffer.from(JSON.stringify(REQUESTED[client]))
   return dialect.request({ kind: 'chat', body, model: 'm', stream: true, maxTokens: undefined, form: [] }).echo
 }
 
@@ -243,7 +243,7 @@ function orRefused(work: () => void): void {
 describe.each(ways)('$target to $client', ({ target, client, dialect }) => {
   const echo = echoOf(client, dialect)
 
-  test.each(Object.entries(ANSWERS[target]))('an answer of twice as many %s takes twice the time', (_, make) => {
+  test.each(Object.entries(RESPONSES[target]))('an answer of twice as many %s takes twice the time', (_, make) => {
     const growth = cpuGrowth(ITEMS, (count) => {
       const bytes = Buffer.from(JSON.stringify(make(count)))
       return () =>

@@ -13,7 +13,7 @@ import type { FakeJob } from './fake-job.ts'
 import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP, type Answer } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
-import { askOf, goodResponse, PNG, type Asking } from './well-behaved.ts'
+import { requestOf, goodResponse, PNG, type Requesting } from './well-behaved.ts'
 
 const page = faultPageSection('answers', [
   'The first backend answers …',
@@ -25,7 +25,7 @@ const page = faultPageSection('answers', [
 
 interface Row {
   answers: string
-  asking: Asking
+  asking: Requesting
   answer: Answer
   /** The settings of the first and second backend. */
   backends?: [object, object]
@@ -492,16 +492,16 @@ describe('odd answers', () => {
   test.for(rows)('$answers ($asking)', async (row) => {
     const { answers, asking, answer, backends, secondResponse, next, health, sees } = row
     const a = await backend(answer)
-    const b = await backend(secondResponse ?? ((response, request) => askOf(asking).good(response, request)))
+    const b = await backend(secondResponse ?? ((response, request) => requestOf(asking).good(response, request)))
     const under = await router(poolOver([a.url, b.url], { backends: backends ?? [{}, {}] }))
-    const header = { ...askOf(asking).header, ...row.header }
-    const body = row.body ?? askOf(asking).body
+    const header = { ...requestOf(asking).header, ...row.header }
+    const body = row.body ?? requestOf(asking).body
     const first = await under.ask(header, body)
     const jobs = [first]
     const seen = { next: b.seen.length > 0 ? 'asked' : 'not asked', sees: seenBy(first) }
     while (jobs.length < 4) jobs.push(await under.ask(header, body))
-    const wasAsked = jobs.filter((job) => attemptsOf(job).some(({ backend }) => backend === 'a')).length
-    expect({ ...seen, health: HEALTH_BY_REQUESTS[wasAsked] }).toEqual({ next, sees, health })
+    const wasRequested = jobs.filter((job) => attemptsOf(job).some(({ backend }) => backend === 'a')).length
+    expect({ ...seen, health: HEALTH_BY_REQUESTS[wasRequested] }).toEqual({ next, sees, health })
     page.row(answers, asking, next, health, sees)
   })
 })

@@ -30,7 +30,7 @@ import {
 import { backend, closing, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
-interface Answered {
+interface Responded {
   head: ResponseHead | null
   text(): string
   end: ResponseEnd | null
@@ -41,7 +41,7 @@ interface Answered {
   handle: JobHandle
 }
 
-function dispatch(bus: Bus, header: Partial<JobHeader>): Answered {
+function dispatch(bus: Bus, header: Partial<JobHeader>): Responded {
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const data: Buffer[] = []
@@ -52,7 +52,7 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Answered {
     header: Buffer.from(JSON.stringify(full)),
     body: Buffer.from('{"messages":[]}'),
   }
-  const answered: Answered = {
+  const answered: Responded = {
     head: null,
     text: () => Buffer.concat(data).toString(),
     end: null,

@@ -8,9 +8,9 @@ import type { FakeJob } from './fake-job.ts'
 import { openStream, ROLE, sendJson, type Answer } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver, type RouterUnderTest } from './router-under-test.ts'
-import { askOf, type Asking } from './well-behaved.ts'
+import { requestOf, type Requesting } from './well-behaved.ts'
 
-const ASKING: Asking[] = ['plain', 'stream', 'embeddings', 'images']
+const REQUESTING: Requesting[] = ['plain', 'stream', 'embeddings', 'images']
 
 const FAILURES: [string, Answer][] = [
   ['status 500', (response) => sendJson(response, 500, { error: { message: 'Internal Server Error' } })],
@@ -26,29 +26,30 @@ const FAILURES: [string, Answer][] = [
   ],
 ]
 
-function bodyOf(asking: Asking, text: string): object {
+function bodyOf(asking: Requesting, text: string): object {
   if (asking === 'embeddings') return { input: text }
   return asking === 'images' ? { prompt: text } : { messages: [{ role: 'user', content: text }] }
 }
 
 /** Serves all but what speaks of poison. */
-const survives = (asking: Asking, failure: Answer): Answer => {
+const survives = (asking: Requesting, failure: Answer): Answer => {
   return (response, request, socket) =>
-    request.text.includes('poison') ? failure(response, request, socket) : askOf(asking).good(response, request)
+    request.text.includes('poison') ? failure(response, request, socket) : requestOf(asking).good(response, request)
 }
 
 /** Two equal targets and an expensive reserve. */
-async function open(asking: Asking, answer: Answer, reserve: Answer = answer) {
+async function open(asking: Requesting, answer: Answer, reserve: Answer = answer) {
   const [a, b, c] = [await backend(answer), await backend(answer), await backend(reserve)]
   const targets = [{ priority: 1 }, { priority: 1 }, { priority: 2 }]
   const under = await router(poolOver([a.url, b.url, c.url], { targets }))
-  const ask = (account: string, text: string) => under.ask({ ...askOf(asking).header, account }, bodyOf(asking, text))
+  const ask = (account: string, text: string) =>
+    under.ask({ ...requestOf(asking).header, account }, bodyOf(asking, text))
   return { a, b, c, ask }
 }
 
 const backendOf = (job: FakeJob) => job.head?.backend ?? job.failure?.code
 
-describe.each(ASKING)('a request that no target survives (%s)', (asking) => {
+describe.each(REQUESTING)('a request that no target survives (%s)', (asking) => {
   test.for(FAILURES)('%s: repeats of it cost nobody a target, its sender neither', async ([, failure]) => {
     const { ask } = await open(asking, survives(asking, failure))
     for (let i = 0; i < 4; i++) expect(backendOf(await ask('mallory', 'poison'))).toBe('UPSTREAMS_EXHAUSTED')
@@ -59,7 +60,7 @@ describe.each(ASKING)('a request that no target survives (%s)', (asking) => {
 
   test.for(FAILURES)('%s: where the reserve survives it, others need no reserve', async ([, failure]) => {
     const { ask } = await open(asking, survives(asking, failure), (response, request) =>
-      askOf(asking).good(response, request),
+      requestOf(asking).good(response, request),
     )
     for (let i = 0; i < 4; i++) expect(backendOf(await ask('mallory', 'poison'))).toBe('c')
     for (let i = 0; i < 5; i++) expect(backendOf(await ask('alice', 'good'))).toMatch(/^[ab]$/)
@@ -69,7 +70,7 @@ describe.each(ASKING)('a request that no target survives (%s)', (asking) => {
     '%s: others keep their targets, however many different ones a client sends',
     async ([, failure]) => {
       const { ask } = await open(asking, survives(asking, failure), (response, request) =>
-        askOf(asking).good(response, request),
+        requestOf(asking).good(response, request),
       )
       for (let i = 0; i < 8; i++) await ask('mallory', `poison ${i}`)
       for (let i = 0; i < 5; i++) expect(backendOf(await ask('alice', 'good'))).toMatch(/^[ab]$/)
@@ -78,7 +79,7 @@ describe.each(ASKING)('a request that no target survives (%s)', (asking) => {
 
   test('sent by many accounts is one request, too', async () => {
     const { ask } = await open(asking, survives(asking, FAILURES[0]![1]), (response, request) =>
-      askOf(asking).good(response, request),
+      requestOf(asking).good(response, request),
     )
     for (let i = 0; i < 8; i++) await ask(`account ${i}`, 'poison')
     for (let i = 0; i < 5; i++) expect(backendOf(await ask('alice', 'good'))).toMatch(/^[ab]$/)
@@ -89,7 +90,7 @@ describe('a backend that fails whatever it is asked', () => {
   const dead = async (failure: Answer) => {
     const [a, b] = [
       await backend(failure),
-      await backend((response, request) => askOf('plain').good(response, request)),
+      await backend((response, request) => requestOf('plain').good(response, request)),
     ]
     return { a, under: await router(poolOver([a.url, b.url])) }
   }

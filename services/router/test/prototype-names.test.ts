@@ -37,7 +37,7 @@ const RESPONSE = {
   usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 },
 }
 
-const ANSWERS: Record<TargetDialect, object> = {
+const RESPONSES: Record<TargetDialect, object> = {
   chat: {
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -135,7 +135,7 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
   })
 
   test('a whole answer is read, or is the fault of the backend', () => {
-    const failures = [...withPrototypeNames(ANSWERS[target])].flatMap(({ place, name, changed }) =>
+    const failures = [...withPrototypeNames(RESPONSES[target])].flatMap(({ place, name, changed }) =>
       failuresOf(() => {
         const answer = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(changed)), identity, echo)
         dialect.textOf(answer.json)

@@ -19,7 +19,7 @@ import type { RouterContext } from '../src/router-context.ts'
 import { openShortageReports } from '../src/report-to-operator.ts'
 import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
 import { configOf } from './router-under-test.ts'
-import { SimulatedNetwork, type Wish } from './simulated-network.ts'
+import { SimulatedNetwork, type Options } from './simulated-network.ts'
 
 export const FIRST_BYTE_MS = 3_000
 export const LONG_MS = 600_000
@@ -109,7 +109,7 @@ export class World {
     }
   }
 
-  send(router: number, wish: Wish, sending: Sending): SentJob {
+  send(router: number, wish: Options, sending: Sending): SentJob {
     const { stream, dialect = 'chat', pool = 'all', account = 'a', remainingMs = LONG_MS } = sending
     const header = headerOf({ stream, dialect, includeUsage: dialect === 'messages', pool, account, remainingMs })
     const content = JSON.stringify({ number: this.#sent++, ...wish })

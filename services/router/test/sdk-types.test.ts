@@ -61,7 +61,7 @@ const ends = (reason: string, more: Json = {}) => ({ finish_reason: reason, ...m
 const said = (delta: Json, more: Json = {}) => ({ delta, finish_reason: null, ...more })
 
 /** By the first member of each: choices of the chunks, and of the whole answer. */
-const ANSWERS: [Json[], Json][] = [
+const RESPONSES: [Json[], Json][] = [
   [
     [said({ reasoning_content: 'Hm' }), said({ content: 'a' }, { logprobs }), ends('stop')],
     ends('stop', { message: { content: 'a', reasoning_content: 'Hm' }, logprobs }),
@@ -86,14 +86,14 @@ const ANSWERS: [Json[], Json][] = [
 const NAME = { id: 'chatcmpl-1', created: 1, model: 'm' }
 const identity = { ...NAME, id: 'resp_1' }
 const usage = { promptTokens: 9, completionTokens: 4, cachedTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1 }
-const told = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
+const reported = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
 
-function answersTo(client: ClientDialect, request: Json): { events: Json[]; wholes: Json[] } {
+function responsesTo(client: ClientDialect, request: Json): { events: Json[]; wholes: Json[] } {
   const { dialect } = dialectRoute(client, ['chat'])
   const body = Buffer.from(JSON.stringify(request))
   const asked = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   const { echo } = dialect.request(asked)
-  const events = ANSWERS.flatMap(([choices]) => {
+  const events = RESPONSES.flatMap(([choices]) => {
     const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
     const chunks = choices.map((choice) => ({ ...NAME, choices: [{ index: 0, delta: {}, ...choice }] }))
     const sent = createSseSplitter().push(
@@ -102,8 +102,8 @@ function answersTo(client: ClientDialect, request: Json): { events: Json[]; whol
     const written = sent.map((event) => reading.read(event))
     return eventsIn([...written, reading.usageChunk({ ...usage, estimated: false })])
   })
-  const wholes = ANSWERS.map(([, choice]) => {
-    const completion = { ...NAME, object: 'chat.completion', choices: [{ index: 0, ...choice }], usage: told }
+  const wholes = RESPONSES.map(([, choice]) => {
+    const completion = { ...NAME, object: 'chat.completion', choices: [{ index: 0, ...choice }], usage: reported }
     return dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(completion)), identity, echo).json
   })
   return { events, wholes }
@@ -119,7 +119,7 @@ function eventsIn(written: (Written | null)[]): Json[] {
 test.each(['responses', 'messages'] as const)("answers in %s are those of the vendor's own SDK", async (client) => {
   const [file, answer, event] = TYPES[client]
   const lines = REQUESTS[client].flatMap((request) => {
-    const { events, wholes } = answersTo(client, request)
+    const { events, wholes } = responsesTo(client, request)
     return [...events.map((value) => [event, value] as const), ...wholes.map((value) => [answer, value] as const)]
   })
   const source = [

@@ -8,8 +8,8 @@ import { devNull } from 'node:os'
 import type { Logger } from '@gateway/telemetry/logger'
 import { poolOver, startRouterUnderTest } from './router-under-test.ts'
 
-const told: string[] = []
-const tell = (_: object, message: string) => void told.push(message)
+const reported: string[] = []
+const tell = (_: object, message: string) => void reported.push(message)
 const logger = { debug() {}, info: tell, warn: tell, error: tell } as unknown as Logger
 await using router = await startRouterUnderTest(poolOver(process.argv.slice(2)), {}, { logger })
 
@@ -24,5 +24,10 @@ for (const file of held) closeSync(file)
 const after = await router.ask()
 
 console.log(
-  JSON.stringify({ without: without.failure?.attempts, code: without.failure?.code, after: after.end?.attempts, told }),
+  JSON.stringify({
+    without: without.failure?.attempts,
+    code: without.failure?.code,
+    after: after.end?.attempts,
+    reported,
+  }),
 )

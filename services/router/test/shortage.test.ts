@@ -18,15 +18,18 @@ test('a router without free files asks its backends again as soon as it has some
   const urls = [url, url.replace('127.0.0.1', 'localhost')]
   const line = `ulimit -n ${FILES}; exec "$0" "$@"`
   const { stdout } = await promisify(execFile)('bash', ['-c', line, process.execPath, CHILD, ...urls])
-  const { without, code, after, told } = JSON.parse(stdout) as Record<'without' | 'after', { outcome: string }[]> & {
+  const { without, code, after, reported } = JSON.parse(stdout) as Record<
+    'without' | 'after',
+    { outcome: string }[]
+  > & {
     code: string
-    told: string[]
+    reported: string[]
   }
   expect(code).toBe('UPSTREAMS_EXHAUSTED')
   expect(new Set(without.map(({ outcome }) => outcome))).toEqual(new Set(['shortage']))
   expect(without.length).toBeGreaterThan(1)
   expect(after).toMatchObject([{ backend: 'a', outcome: 'served' }])
-  expect(told).toEqual([
+  expect(reported).toEqual([
     expect.stringMatching(/^this router cannot open connections, .* raise its limit of open files/),
   ])
 })

@@ -36,7 +36,7 @@ export interface SimulatedBackend {
 }
 
 /** What a client asks of the backend, as the text of its message. */
-export interface Wish {
+export interface Options {
   lastsMs: number
   /** Tells requests apart: those with the same number are repeats of one. */
   number?: number
@@ -134,13 +134,13 @@ export class SimulatedNetwork {
 
   #dispatch(id: string, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const backend = this.#backend(id)
-    if (options.method === 'GET') return new Call(handler).play(probeAnswer(backend.mood))
+    if (options.method === 'GET') return new Call(handler).play(probeResponse(backend.mood))
     const body = JSON.parse((options.body as Buffer).toString()) as {
       stream?: boolean
       messages: { content: string | { text: string }[] }[]
     }
     const { content } = body.messages[0]!
-    const wish = JSON.parse(typeof content === 'string' ? content : content[0]!.text) as Wish
+    const wish = JSON.parse(typeof content === 'string' ? content : content[0]!.text) as Options
     const words = options.path.endsWith('/messages') ? MESSAGES : CHAT
     const requestId = (options.headers as Record<string, string>)['x-request-id']!
     const attempt = this.attempts.get(requestId) ?? { running: 0, ended: 0 }
@@ -156,7 +156,7 @@ export class SimulatedNetwork {
     backend.running++
     attempt.running++
     resets.add(reset)
-    call.play(answerOf(backend.mood, body.stream === true, wish, words))
+    call.play(responseOf(backend.mood, body.stream === true, wish, words))
   }
 }
 
@@ -176,14 +176,14 @@ function completeResponse(afterMs: number, status: number, text = '{}', headers:
   ]
 }
 
-function probeAnswer(mood: Mood): Step[] {
+function probeResponse(mood: Mood): Step[] {
   if (mood === 'refuses') return [{ afterMs: 0, say: 'error', code: 'ECONNREFUSED' }]
   if (mood === 'hangs') return []
   if (mood === 'fails') return completeResponse(1, 500)
   return completeResponse(1, mood === 'denies' || mood === 'hides' ? 403 : 200)
 }
 
-function answerOf(mood: Mood, stream: boolean, { lastsMs, poison }: Wish, words: Words): Step[] {
+function responseOf(mood: Mood, stream: boolean, { lastsMs, poison }: Options, words: Words): Step[] {
   const { plain, first, piece, last } = words
   if (poison !== undefined && (serves(mood) || mood === 'thinks' || mood === 'stalls')) return poisoned(poison, words)
   switch (mood) {

@@ -198,7 +198,7 @@ const PREFIXES: Record<ClientDialect, string> = { chat: 'chatcmpl-own', response
 const USAGE = { promptTokens: 9, completionTokens: 4, cachedTokens: 0, reasoningTokens: 0, estimated: false }
 
 /** A gateway of no network: the request is translated, and what the backend says back. */
-function gateway(client: ClientDialect, target: TargetDialect, told: Told): typeof fetch {
+function gateway(client: ClientDialect, target: TargetDialect, reported: Told): typeof fetch {
   const { dialect } = dialectRoute(client, [target])
   return (_url, init) => {
     const { model, stream = false, ...body } = JSON.parse(init!.body as string) as Json
@@ -206,12 +206,12 @@ function gateway(client: ClientDialect, target: TargetDialect, told: Told): type
     const { echo } = dialect.request({ ...question, stream: stream === true, maxTokens: undefined, form: [] })
     const identity = { id: PREFIXES[client], created: 1, model: 'm' }
     if (stream !== true) {
-      const answer = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(told.plain)), identity, echo)
+      const answer = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(reported.plain)), identity, echo)
       const headers = { 'content-type': 'application/json' }
       return Promise.resolve(new Response(new Uint8Array(answer.bytes), { headers }))
     }
     const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
-    const written = told.events.map((event) => {
+    const written = reported.events.map((event) => {
       const named = typeof event.type === 'string' ? `event: ${event.type}\n` : ''
       return `${named}data: ${JSON.stringify(event)}\n\n`
     })

@@ -35,8 +35,8 @@ describe("a refusal in the backend's words", () => {
         said = escaped ? escapeAll(json) : json
         const { failure } = await under.ask()
         expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
-        const told = failure!.backendBody ?? ''
-        for (const text of [told, ...stringsIn(JSON.parse(told || '{}'))])
+        const reported = failure!.backendBody ?? ''
+        for (const text of [reported, ...stringsIn(JSON.parse(reported || '{}'))])
           for (const secret of secrets) expect(text).not.toContain(secret)
       }),
       { numRuns: 300 },
@@ -60,10 +60,10 @@ describe("a refusal in the backend's words", () => {
     ['arn:aws:bedrock:us-east-1:123456789012:model/x is unknown', '[redacted] is unknown'],
     ['messages[3].role must be one of system, user', 'messages[3].role must be one of system, user'],
     ['Request req_011CcZCmicNryVqGrUyoPkXM: top_p 1.5 > 1.0', 'Request req_011CcZCmicNryVqGrUyoPkXM: top_p 1.5 > 1.0'],
-  ])('%s', async (message, told) => {
+  ])('%s', async (message, reported) => {
     const a = await backend((response) => sendJson(response, 400, { error: { message } }))
     const { failure } = await (await router(poolOver([a.url]))).ask()
-    expect(JSON.parse(failure!.backendBody!)).toEqual({ error: { message: told } })
+    expect(JSON.parse(failure!.backendBody!)).toEqual({ error: { message: reported } })
   })
 
   test('may repeat an address that the client itself wrote', async () => {

@@ -11,7 +11,7 @@ import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
 const PROMPT = 7
-const told = (completionTokens: number, promptTokens = PROMPT) => ({
+const reported = (completionTokens: number, promptTokens = PROMPT) => ({
   prompt_tokens: promptTokens,
   completion_tokens: completionTokens,
   total_tokens: promptTokens + completionTokens,
@@ -19,7 +19,7 @@ const told = (completionTokens: number, promptTokens = PROMPT) => ({
 const usageChunk = (usage: object, choices: object[] = []) =>
   event({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })
 
-async function askStream(events: string[], ending: 'whole' | 'broken') {
+async function requestStream(events: string[], ending: 'whole' | 'broken') {
   const a = await backend((response) => {
     openStream(response)
     response.end(events.join('') + (ending === 'whole' ? STOP + DONE : ''))
@@ -31,49 +31,52 @@ async function askStream(events: string[], ending: 'whole' | 'broken') {
 
 describe('a stream', () => {
   test('that goes on behind its usage is billed for what came behind it, too', async () => {
-    const { usage, usages } = await askStream(
-      [ROLE, chunk({ content: 'one' }), usageChunk(told(1)), chunk({ content: ' two three' })],
+    const { usage, usages } = await requestStream(
+      [ROLE, chunk({ content: 'one' }), usageChunk(reported(1)), chunk({ content: ' two three' })],
       'whole',
     )
     expect(usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 3, estimated: true })
-    expect(usages).toEqual([told(3)])
+    expect(usages).toEqual([reported(3)])
   })
 
   test('that goes on behind the most tokens that the ledger takes is billed for those', async () => {
-    const { usage } = await askStream(
-      [ROLE, chunk({ content: 'one' }), usageChunk(told(MOST_TOKENS)), chunk({ content: ' two' })],
+    const { usage } = await requestStream(
+      [ROLE, chunk({ content: 'one' }), usageChunk(reported(MOST_TOKENS)), chunk({ content: ' two' })],
       'whole',
     )
     expect(usage).toMatchObject({ completionTokens: MOST_TOKENS })
   })
 
   test('whose usage comes twice passes it on once', async () => {
-    const { usage, usages } = await askStream(
-      [ROLE, chunk({ content: 'one two' }), usageChunk(told(2)), usageChunk(told(2))],
+    const { usage, usages } = await requestStream(
+      [ROLE, chunk({ content: 'one two' }), usageChunk(reported(2)), usageChunk(reported(2))],
       'whole',
     )
     expect(usage).toMatchObject({ completionTokens: 2, estimated: false })
-    expect(usages).toEqual([told(2)])
+    expect(usages).toEqual([reported(2)])
   })
 
   test('is billed for each of its words, wherever its backend counts them and wherever it ends', async () => {
-    const step = fc.record({ words: fc.integer({ min: 1, max: 4 }), tells: fc.constantFrom('beside', 'behind', 'not') })
+    const step = fc.record({
+      words: fc.integer({ min: 1, max: 4 }),
+      reports: fc.constantFrom('beside', 'behind', 'not'),
+    })
     const steps = fc.array(step, { minLength: 1, maxLength: 5 })
     await fc.assert(
       fc.asyncProperty(steps, fc.constantFrom('whole' as const, 'broken' as const), async (given, ending) => {
         let words = 0
-        const events = given.flatMap(({ words: more, tells }) => {
+        const events = given.flatMap(({ words: more, reports }) => {
           words += more
           const delta = { content: ' one'.repeat(more) }
           const choices = [{ index: 0, delta, finish_reason: null }]
-          if (tells === 'beside') return [usageChunk(told(words), choices)]
-          return [chunk(delta), ...(tells === 'behind' ? [usageChunk(told(words))] : [])]
+          if (reports === 'beside') return [usageChunk(reported(words), choices)]
+          return [chunk(delta), ...(reports === 'behind' ? [usageChunk(reported(words))] : [])]
         })
-        const { usage, usages } = await askStream([ROLE, ...events], ending)
+        const { usage, usages } = await requestStream([ROLE, ...events], ending)
         expect(usage?.completionTokens).toBe(words)
         if (ending === 'whole')
           expect(usages).toEqual([
-            { ...told(words), prompt_tokens: usage!.promptTokens, total_tokens: usage!.promptTokens + words },
+            { ...reported(words), prompt_tokens: usage!.promptTokens, total_tokens: usage!.promptTokens + words },
           ])
       }),
       { numRuns: 25 },
@@ -84,16 +87,19 @@ describe('a stream', () => {
 /** A cached prompt, at some (ollama/ollama#5370, 2024-06-29). */
 describe('a prompt of which its backend counts nothing is billed as estimated', () => {
   test('in a stream', async () => {
-    const { usage, usages } = await askStream([ROLE, chunk({ content: 'one two' }), usageChunk(told(2, 0))], 'whole')
+    const { usage, usages } = await requestStream(
+      [ROLE, chunk({ content: 'one two' }), usageChunk(reported(2, 0))],
+      'whole',
+    )
     expect(usage).toMatchObject({ promptTokens: 11, completionTokens: 2, estimated: true })
-    expect(usages).toEqual([told(2, 11)])
+    expect(usages).toEqual([reported(2, 11)])
   })
 
   test('in a plain answer', async () => {
-    const a = await backend((response) => sendJson(response, 200, completion('one two', told(2, 0))))
+    const a = await backend((response) => sendJson(response, 200, completion('one two', reported(2, 0))))
     const answer = await (await router(poolOver([a.url]))).ask()
     expect(answer.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 2, estimated: true })
-    expect(JSON.parse(answer.text())).toMatchObject({ usage: told(2, 11) })
+    expect(JSON.parse(answer.text())).toMatchObject({ usage: reported(2, 11) })
   })
 })
 
@@ -104,23 +110,23 @@ describe('several choices of which the backend counts each by itself are billed 
   const choice = (index: number, content: string) => {
     return { index, message: { role: 'assistant', content }, finish_reason: 'stop' }
   }
-  const askPlain = async (answer: object) => {
+  const requestPlain = async (answer: object) => {
     const a = await backend((response) => sendJson(response, 200, answer))
     const job = await (await router(poolOver([a.url]))).ask({}, { messages: [], n: 2 })
-    return { usage: job.end?.usage, told: (JSON.parse(job.text()) as { usage: unknown }).usage }
+    return { usage: job.end?.usage, reported: (JSON.parse(job.text()) as { usage: unknown }).usage }
   }
-  const both = { ...completion('', told(3)), choices: [choice(0, FIRST), choice(1, SECOND)] }
+  const both = { ...completion('', reported(3)), choices: [choice(0, FIRST), choice(1, SECOND)] }
 
   test('in a plain answer, which tells those of the first', async () => {
-    const { usage, told: passedOn } = await askPlain({ ...both, ...timings(3) })
+    const { usage, reported: passedOn } = await requestPlain({ ...both, ...timings(3) })
     expect(usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 7, estimated: true })
-    expect(passedOn).toEqual(told(7))
+    expect(passedOn).toEqual(reported(7))
   })
 
   test('and those of a backend that counts all stay as they are', async () => {
-    const { usage, told: passedOn } = await askPlain({ ...both, usage: told(70) })
+    const { usage, reported: passedOn } = await requestPlain({ ...both, usage: reported(70) })
     expect(usage).toMatchObject({ completionTokens: 70, estimated: false })
-    expect(passedOn).toEqual(told(70))
+    expect(passedOn).toEqual(reported(70))
   })
 
   test.each(['n', 'n_cmpl'])('in a stream, which tells one after the other (%s)', async (name) => {
@@ -131,7 +137,7 @@ describe('several choices of which the backend counts each by itself are billed 
       return (
         delta({ content }, null) +
         delta({}, 'stop') +
-        event({ ...usageless, choices: [], usage: told(tokens), ...timings(tokens) })
+        event({ ...usageless, choices: [], usage: reported(tokens), ...timings(tokens) })
       )
     }
     const usageless = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' }
@@ -144,6 +150,6 @@ describe('several choices of which the backend counts each by itself are billed 
     ).ask({ stream: true, includeUsage: true }, { messages: [], [name]: 2 })
     expect(answer.end?.usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 7, estimated: false })
     const usages = [...answer.text().matchAll(/"usage":(\{[^}]*\})/g)].map(([, usage]) => JSON.parse(usage!) as object)
-    expect(usages).toEqual([told(7)])
+    expect(usages).toEqual([reported(7)])
   })
 })

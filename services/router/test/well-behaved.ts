@@ -6,7 +6,7 @@ import type { JobHeader } from '@gateway/contracts/job'
 import { completion, goodChat, sendJson, type SeenRequest } from './http-backend.ts'
 import type { ServerResponse } from 'node:http'
 
-export type Asking = 'stream' | 'plain' | 'embeddings' | 'images'
+export type Requesting = 'stream' | 'plain' | 'embeddings' | 'images'
 
 interface DialectRoute {
   header: Partial<JobHeader>
@@ -17,9 +17,9 @@ interface DialectRoute {
 export const PNG = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.from('pixels')])
 
 const CHAT = { messages: [{ role: 'user', content: 'Say hello' }] }
-const good = (asking: Asking) => (response: ServerResponse) => sendJson(response, 200, goodResponse(asking))
+const good = (asking: Requesting) => (response: ServerResponse) => sendJson(response, 200, goodResponse(asking))
 
-const WAYS: Record<Asking, DialectRoute> = {
+const WAYS: Record<Requesting, DialectRoute> = {
   stream: { header: { stream: true }, body: CHAT, good: (response, request) => goodChat(response, request, null!) },
   plain: { header: {}, body: CHAT, good: good('plain') },
   embeddings: {
@@ -30,12 +30,12 @@ const WAYS: Record<Asking, DialectRoute> = {
   images: { header: { kind: 'images', needs: ['images'] }, body: { prompt: 'a cat' }, good: good('images') },
 }
 
-export function askOf(asking: Asking): DialectRoute {
+export function requestOf(asking: Requesting): DialectRoute {
   return WAYS[asking]
 }
 
 /** A whole JSON answer. */
-export function goodResponse(asking: Asking): object {
+export function goodResponse(asking: Requesting): object {
   switch (asking) {
     case 'embeddings':
       return {

@@ -28,13 +28,13 @@ ${lanes ? `\nWho answers:\n\n${describeLanes(lanes)}\n` : ''}${guestModel ? tryI
 `)
 }
 
-/** `answering`: requests that are not answered whole. */
-export function announceStop(answering: number, drainMs: number): void {
-  if (answering === 0) return
-  const [are, their, them] = answering === 1 ? ['answer is', 'its', 'it'] : ['answers are', 'their', 'them']
+/** `responding`: requests that are not answered whole. */
+export function announceStop(responding: number, drainMs: number): void {
+  if (responding === 0) return
+  const [are, their, them] = responding === 1 ? ['answer is', 'its', 'it'] : ['answers are', 'their', 'them']
   const minutes = Math.ceil(drainMs / 60_000)
   process.stdout.write(
-    `\nStopping: ${answering} ${are} still on ${their} way, for up to ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. ` +
+    `\nStopping: ${responding} ${are} still on ${their} way, for up to ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. ` +
       `Ctrl-C once more ends ${them} now.\n`,
   )
 }

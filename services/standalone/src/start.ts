@@ -35,7 +35,7 @@ export interface Standalone extends AsyncDisposable {
   /** Whose sign-in tokens it takes. */
   readonly issuer: string
   /** Requests that are not answered whole. */
-  answering(): number
+  responding(): number
   /** One that answers guests; undefined where none does. */
   readonly guestModel: string | undefined
 }
@@ -109,7 +109,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
     url: edge.url,
     issuer: signIn.issuer,
     guestModel,
-    answering: edge.answering,
+    responding: edge.responding,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

@@ -13,7 +13,7 @@ import { startLocalServer } from '@gateway/servers/local-server'
 import { runProgram } from '@gateway/servers/program'
 import type { Server } from '@gateway/servers/start'
 import { UsageError } from '@gateway/service/report-fatal'
-import { askJetStream } from '@gateway/testing/ask-jetstream'
+import { requestJetStream } from '@gateway/testing/ask-jetstream'
 import { SERVER_HOSTS, type ServerHost } from '../../plan/places.ts'
 import type { Hosts } from '../hosts.ts'
 import type { Disks } from './host-disk.ts'
@@ -59,18 +59,18 @@ export async function openNats(hosts: Hosts, disks: Disks): Promise<Replicated> 
     SERVER_HOSTS.nats.map((host, index) => start(host, ports[index]!, routePorts[index]!)),
   )
   const url = servers.map((server) => server.url).join(',')
-  const askStream = () => askJetStream<StreamInfo>(url, `STREAM.INFO.${usageStream.name}`)
+  const requestStream = () => requestJetStream<StreamInfo>(url, `STREAM.INFO.${usageStream.name}`)
 
   const opened = opening.move()
   return {
     url,
-    primary: async () => (await askStream()).cluster.leader,
+    primary: async () => (await requestStream()).cluster.leader,
     // The others elect a leader among them.
     promote: async () => {},
     rejoin: async () => {},
     async caughtUp() {
       for (;;) {
-        const info = await askStream().catch(() => null)
+        const info = await requestStream().catch(() => null)
         const copies = info?.cluster.replicas ?? []
         if (copies.length === 2 && copies.every(({ current, offline }) => current && !offline)) return
         await sleep(LOOK_EVERY_MS)

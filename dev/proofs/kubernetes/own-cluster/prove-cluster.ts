@@ -38,7 +38,7 @@ try {
   const parts = { ...places, policyEngine, controlPlane, tools, loadImages: images.load }
   await step('node ready, with all images', async () => void nodes.use(await startNode({ ...parts, host })))
   await step('CoreDNS', () => startNames(tools))
-  await askClusterForNames()
+  await requestClusterForNames()
   await offerVolumes(tools, state, host.name)
   const machine = {
     address: host.address,
@@ -65,6 +65,6 @@ try {
 }
 
 /** Of this world alone, whose file it is. A Service's name may lack the cluster's, as in a pod. */
-async function askClusterForNames(): Promise<void> {
+async function requestClusterForNames(): Promise<void> {
   await writeFile('/etc/resolv.conf', `nameserver ${DNS_ADDRESS}\nsearch cluster.local\noptions ndots:3\n`)
 }

@@ -126,9 +126,13 @@ const applyTotal = step(
       maxLength: 3,
     }),
   ),
-  (told, included) => (admission, account) => admission.applyTotal({ ...told, account, included }),
+  (reported, included) => (admission, account) => admission.applyTotal({ ...reported, account, included }),
 )
-const warm = step('warm', fc.tuple(total), (told) => (admission, account) => admission.warm({ ...told, account }))
+const warm = step(
+  'warm',
+  fc.tuple(total),
+  (reported) => (admission, account) => admission.warm({ ...reported, account }),
+)
 /** After a recount both have given up what has lapsed; before, each does so when it happens to look. */
 const inspect = step('inspect', fc.tuple(), () => async (admission, account) => {
   await admission.recount(account)

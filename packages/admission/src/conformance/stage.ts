@@ -14,7 +14,7 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const KEY = 'a-key-hash'
 
-export type AskOptions = Partial<Omit<AdmitRequest, 'limits'>>
+export type RequestOptions = Partial<Omit<AdmitRequest, 'limits'>>
 
 export interface Stage extends AsyncDisposable {
   admission: Admission
@@ -23,9 +23,9 @@ export interface Stage extends AsyncDisposable {
   /** How many leases were reported as lapsed. */
   readonly lapsed: number
   /** Asks for one more request. */
-  admit(options?: AskOptions): Promise<AdmitDecision>
+  admit(options?: RequestOptions): Promise<AdmitDecision>
   /** The same as many times at once. */
-  admitAtOnce(count: number, options?: AskOptions): Promise<AdmitDecision[]>
+  admitAtOnce(count: number, options?: RequestOptions): Promise<AdmitDecision[]>
   finish(requestId: string, charge: number, tokens?: number): Promise<void>
   /** The account's use, as `authenticate` tells it; null while unknown. */
   used(): Promise<number | null>
@@ -53,7 +53,7 @@ export async function newAccount(open: OpenAdmission, limits: Partial<PlanLimits
   let lapsed = 0
   const admission = await open({ now: () => clock.nowMs, onLapsed: (count) => (lapsed += count) })
   const account = randomUUID().slice(0, 8)
-  const admit = (options: AskOptions = {}) =>
+  const admit = (options: RequestOptions = {}) =>
     admission.admit({
       requestId: randomUUID(),
       account,

@@ -51,7 +51,7 @@ onEachAdapter((open) => {
           if (requestId) await stage.finish(requestId, next.tokens, next.tokens)
         } else {
           const ask = { requestId: `request-${index}`, usualTokens: next.usualTokens, worstCharge: 0 }
-          const reason = await askUntilAdmitted(stage, ask)
+          const reason = await requestUntilAdmitted(stage, ask)
           if (reason) seen.add(reason)
           running.push(ask.requestId)
         }
@@ -64,7 +64,7 @@ onEachAdapter((open) => {
   test('a debt of more than a day is waited for until the bucket is full', async () => {
     await using stage = await knownAccount(open, { tokensPerMinute: 1 })
     await stage.admit({ usualTokens: DAY_MS / MINUTE_MS + 1, worstCharge: 0 })
-    expect(await askUntilAdmitted(stage, { usualTokens: 1, worstCharge: 0 })).toBe('tokens')
+    expect(await requestUntilAdmitted(stage, { usualTokens: 1, worstCharge: 0 })).toBe('tokens')
   })
 
   test('of several limits in the way, the one that stands longest is told', async () => {
@@ -87,23 +87,23 @@ onEachAdapter((open) => {
 })
 
 /** The reason of the first refusal, if there was one. */
-async function askUntilAdmitted(stage: Stage, ask: Parameters<Stage['admit']>[0]): Promise<string | null> {
-  const answer = await askKnown(stage, ask)
+async function requestUntilAdmitted(stage: Stage, ask: Parameters<Stage['admit']>[0]): Promise<string | null> {
+  const answer = await requestKnown(stage, ask)
   if (answer.kind === 'allow') return null
   const [reason, waitMs] = [verdict(answer), waitOf(answer)]
   if (waitMs > HONEST_TO_MS) {
     stage.clock.advance(waitMs - HONEST_TO_MS)
-    expect(verdict(await askKnown(stage, ask))).not.toBe('allow')
+    expect(verdict(await requestKnown(stage, ask))).not.toBe('allow')
     stage.clock.advance(HONEST_TO_MS)
   } else {
     stage.clock.advance(waitMs)
   }
-  expect(verdict(await askKnown(stage, ask))).toBe('allow')
+  expect(verdict(await requestKnown(stage, ask))).toBe('allow')
   return reason
 }
 
 /** A new month begins unknown: keys and metering say what they know of it, as they do for an edge. */
-async function askKnown(stage: Stage, ask: Parameters<Stage['admit']>[0]) {
+async function requestKnown(stage: Stage, ask: Parameters<Stage['admit']>[0]) {
   const answer = await stage.admit(ask)
   if (answer.kind !== 'miss' && answer.kind !== 'cold') return answer
   await stage.fill()

@@ -81,8 +81,12 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitRequest, nowMs
 function countRequest(use: Use, now: RatesNow, plan: PlanFacts, ask: AdmitRequest, nowMs: number): Admission {
   const retryAfterMs = waitForRoom(now.log, ask.limits.requestsPerMinute, nowMs)
   if (retryAfterMs > 0) {
-    const standingNow = quotaStatus(now, plan, ask, use.window, nowMs)
-    return { answer: { kind: 'deny', reason: 'requests', retryAfterMs, quotaStatus: standingNow }, use, record: null }
+    const quotaStatusNow = quotaStatus(now, plan, ask, use.window, nowMs)
+    return {
+      answer: { kind: 'deny', reason: 'requests', retryAfterMs, quotaStatus: quotaStatusNow },
+      use,
+      record: null,
+    }
   }
   const log = [...now.log, nowMs]
   return { answer: allow({ ...now, log }, plan, ask, use.window, nowMs), use: { ...use, log }, record: null }

@@ -24,7 +24,7 @@ interface Ask {
   waitMs: number
 }
 
-function askAll(asks: number[], max: number): Ask[] {
+function requestAll(asks: number[], max: number): Ask[] {
   let log: SlidingLog = []
   let nowMs = 0
   return asks.map((pauseMs) => {
@@ -39,7 +39,7 @@ function askAll(asks: number[], max: number): Ask[] {
 test('no 60 seconds ever hold more than the limit', () => {
   fc.assert(
     fc.property(pauses, limit, (asks, max) => {
-      const admitted = askAll(asks, max).filter((ask) => ask.waitMs === 0)
+      const admitted = requestAll(asks, max).filter((ask) => ask.waitMs === 0)
       for (const first of admitted) {
         const within = admitted.filter(({ atMs }) => atMs >= first.atMs && atMs < first.atMs + MINUTE_MS)
         expect(within.length).toBeLessThanOrEqual(max)
@@ -51,7 +51,7 @@ test('no 60 seconds ever hold more than the limit', () => {
 test('nothing is refused unless the limit was reached in the 60 seconds before', () => {
   fc.assert(
     fc.property(pauses, limit, (asks, max) => {
-      const asked = askAll(asks, max)
+      const asked = requestAll(asks, max)
       asked.forEach(({ atMs, waitMs }, index) => {
         const before = asked.slice(0, index).filter((ask) => ask.waitMs === 0 && ask.atMs > atMs - MINUTE_MS)
         expect(waitMs > 0).toBe(before.length >= max)

@@ -97,12 +97,12 @@ test('totals in any order leave the newest', () => {
     selector: ({ version }) => version,
   })
   fc.assert(
-    fc.property(totals, (told) => {
-      const use = told.reduce<Use>(
+    fc.property(totals, (reported) => {
+      const use = reported.reduce<Use>(
         (held, total) => withTotal(held, { ...total, window: '2026-11' }, false),
         unused(NOW_MS),
       )
-      const newest = told.reduce((a, b) => (a.version > b.version ? a : b))
+      const newest = reported.reduce((a, b) => (a.version > b.version ? a : b))
       expect({ version: use.version, settled: use.settled, known: use.known }).toEqual({ ...newest, known: false })
     }),
   )

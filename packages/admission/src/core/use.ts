@@ -51,14 +51,14 @@ export interface EndedRecord extends HeldInBucket {
  */
 interface OverRecord extends HeldInBucket {
   readonly state: 'over'
-  /** Of the total that brought its tokens; {@link NOT_TOLD} where the ledger has not told of it. */
+  /** Of the total that brought its tokens; {@link NOT_REPORTED} where the ledger has not told of it. */
   readonly version: number
   readonly forgottenAtMs: number
 }
 
 export type RequestRecord = RunningRecord | EndedRecord | OverRecord
 
-export const NOT_TOLD = -1
+export const NOT_REPORTED = -1
 /** The ledger is told of a request within seconds, and its two reporters within moments of each other. */
 const OVER_KEPT_MS = 10 * 60_000
 /** The report of a lapsed one may wait for a metering service that is away. */
@@ -122,13 +122,13 @@ export function ended(
   end: { charge: number; tokens: number },
   nowMs: number,
 ): Remains {
-  if (record.state === 'ended' || (record.state === 'over' && record.version !== NOT_TOLD)) return { use, record }
+  if (record.state === 'ended' || (record.state === 'over' && record.version !== NOT_REPORTED)) return { use, record }
   const corrected = withTokens(use, record, end.tokens, nowMs)
   const tokens = record.tokens === null ? null : end.tokens
   if (record.state === 'over') return { use: corrected, record: { ...record, tokens } }
   const released = withoutRecord(corrected, record)
   if (record.window !== use.window || end.charge <= 0) {
-    return { use: released, record: over(record, tokens, NOT_TOLD, nowMs) }
+    return { use: released, record: over(record, tokens, NOT_REPORTED, nowMs) }
   }
   const remains: EndedRecord = { state: 'ended', window: record.window, amount: end.charge, tokens }
   return { use: withRecord(released, remains), record: remains }
@@ -142,7 +142,7 @@ export function lapsed(use: Use, record: RunningRecord, nowMs: number): Remains 
   const forgottenAtMs = record.lapsesAtMs + LAPSED_KEPT_MS
   const { window, tokens } = record
   const isKept = tokens !== null && forgottenAtMs > nowMs
-  const remains: OverRecord = { state: 'over', window, tokens, version: NOT_TOLD, forgottenAtMs }
+  const remains: OverRecord = { state: 'over', window, tokens, version: NOT_REPORTED, forgottenAtMs }
   return { use: withoutRecord(use, record), record: isKept ? remains : null }
 }
 
@@ -150,11 +150,11 @@ export function lapsed(use: Use, record: RunningRecord, nowMs: number): Remains 
 export function included(
   use: Use,
   record: RequestRecord,
-  told: { tokens?: number | undefined; mayChange?: boolean | undefined; version: number },
+  reported: { tokens?: number | undefined; mayChange?: boolean | undefined; version: number },
   nowMs: number,
 ): Remains {
   const released = withoutRecord(use, record)
-  const { tokens, mayChange = false, version } = told
+  const { tokens, mayChange = false, version } = reported
   // A telling that was overtaken by a newer one knows less.
   if (mayChange && record.state === 'over' && record.version > version) return { use: released, record }
   const corrected = tokens === undefined ? released : withTokens(released, record, tokens, nowMs)
@@ -166,13 +166,13 @@ export function included(
 export function withTotal(
   use: Use,
   total: { window: string; settled: number; version: number },
-  askedFor: boolean,
+  requestedFor: boolean,
 ): Use {
   // A window that has a total before it begins does not begin with nothing.
   const latest = laterOf(use.latest, total.window)
   if (total.window !== use.window) return { ...use, latest }
   const { settled, version } = total.version > use.version ? total : use
-  return { ...use, latest, settled, version, known: use.known || askedFor }
+  return { ...use, latest, settled, version, known: use.known || requestedFor }
 }
 
 function laterOf(one: string, other: string): string {

@@ -145,8 +145,8 @@ test('records that a process of the former version wrote are read: what the buck
   await operator.hset(use, 'request:ended', 'ended 2026-11 30')
   await operator.hset(use, 'request:running', 'running 2026-11 100 500')
   expect(await left()).toEqual([30, 8_800])
-  const told = ['ended', 'running'].map((requestId) => ({ requestId, tokens: 1_000, mayChange: true }))
-  await stage.settle(40, 1, told)
+  const reported = ['ended', 'running'].map((requestId) => ({ requestId, tokens: 1_000, mayChange: true }))
+  await stage.settle(40, 1, reported)
   expect(await left()).toEqual([40, 8_300])
 })
 
@@ -183,7 +183,7 @@ test('months begin and end in Lua when they do everywhere else', async () => {
   for (let month = 0; month < 12 * 130; month++) {
     const begins = Date.UTC(1999, month, 1)
     for (const nowMs of [begins - 1, begins]) {
-      const told = await operator.eval(
+      const reported = await operator.eval(
         `${prelude}\nreturn { WINDOW, WINDOW_RESETS_MS }`,
         4,
         'a',
@@ -195,7 +195,7 @@ test('months begin and end in Lua when they do everywhere else', async () => {
       )
       const date = new Date(nowMs)
       const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
-      expect(told).toEqual([date.toISOString().slice(0, 7), next])
+      expect(reported).toEqual([date.toISOString().slice(0, 7), next])
     }
   }
 })

@@ -42,7 +42,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await world.server.restart()
     await Promise.all(answers.map((answer) => answer.over))
     answers.forEach((answer, i) => expectComplete(answer, i, 150))
-    expect(edge.counters.resumesAsked).toBeGreaterThan(0)
+    expect(edge.counters.resumesRequested).toBeGreaterThan(0)
     expect(edge.counters.jobsLost).toBe(0)
     expect(edge.counters.reconnects).toBe(1)
   })

@@ -85,8 +85,8 @@ describe('the sending side of a stream', () => {
       [10, 10],
     ])
     const quoted = sender.frames.filter(({ kind }) => kind === frameKind.quote)
-    const told = Buffer.concat(quoted.map(({ bytes }) => bytesAt(body, bytes)))
-    expect(told.equals(body.subarray(7, 102))).toBe(true)
+    const reported = Buffer.concat(quoted.map(({ bytes }) => bytesAt(body, bytes)))
+    expect(reported.equals(body.subarray(7, 102))).toBe(true)
     expect(hasRoom(sender)).toBe(false)
     expect(takeAll(sender)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     acknowledge(sender, 1)

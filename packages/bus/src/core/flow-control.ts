@@ -129,8 +129,8 @@ export interface Receiver {
   /** Consumed bytes of the frame at `head`. */
   partlyConsumed: number
   consumedSinceAck: number
-  askedFor: number
-  askedAtMs: number
+  requestedFor: number
+  requestedAtMs: number
 }
 
 export function createReceiver(ackEveryBytes: number, resumeRetryMs: number): Receiver {
@@ -143,15 +143,15 @@ export function createReceiver(ackEveryBytes: number, resumeRetryMs: number): Re
     head: 0,
     partlyConsumed: 0,
     consumedSinceAck: 0,
-    askedFor: 0,
-    askedAtMs: 0,
+    requestedFor: 0,
+    requestedAtMs: 0,
   }
 }
 
 /** Judges the frame `n`, which carries `dataBytes` for the reader. `resume`: drop it and ask from `expected` on. */
 export function receive(receiver: Receiver, n: number, dataBytes: number, nowMs: number): Verdict {
   if (n < receiver.expected) return 'drop'
-  if (n > receiver.expected) return shouldAsk(receiver, nowMs) ? 'resume' : 'drop'
+  if (n > receiver.expected) return shouldRequest(receiver, nowMs) ? 'resume' : 'drop'
   receiver.expected++
   if (dataBytes > 0) {
     receiver.numbers.push(n)
@@ -162,14 +162,15 @@ export function receive(receiver: Receiver, n: number, dataBytes: number, nowMs:
 
 /** The worker says that it has sent everything up to `n`: whether to ask for what is missing. */
 export function announced(receiver: Receiver, n: number, nowMs: number): boolean {
-  return n >= receiver.expected && shouldAsk(receiver, nowMs)
+  return n >= receiver.expected && shouldRequest(receiver, nowMs)
 }
 
 /** One question per gap is under way at a time; it is put again when it seems to be lost. */
-function shouldAsk(receiver: Receiver, nowMs: number): boolean {
-  if (receiver.askedFor === receiver.expected && nowMs - receiver.askedAtMs < receiver.resumeRetryMs) return false
-  receiver.askedFor = receiver.expected
-  receiver.askedAtMs = nowMs
+function shouldRequest(receiver: Receiver, nowMs: number): boolean {
+  if (receiver.requestedFor === receiver.expected && nowMs - receiver.requestedAtMs < receiver.resumeRetryMs)
+    return false
+  receiver.requestedFor = receiver.expected
+  receiver.requestedAtMs = nowMs
   return true
 }
 

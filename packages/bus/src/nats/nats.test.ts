@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import dns from 'node:dns'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { askJetStream, type Broker, connectBroker } from '@gateway/testing/ask-jetstream'
+import { requestJetStream, type Broker, connectBroker } from '@gateway/testing/ask-jetstream'
 import { type Server, startNats } from '@gateway/servers/start'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventStream } from '../conformance/adapters.ts'
@@ -172,7 +172,7 @@ describe('a bus on NATS', () => {
       return directory
     }
     it.each<[string, (server: Server, directory: string) => Promise<unknown>]>([
-      ['because somebody deleted it', (server) => askJetStream(server.url, 'STREAM.DELETE.EVENTS')],
+      ['because somebody deleted it', (server) => requestJetStream(server.url, 'STREAM.DELETE.EVENTS')],
       [
         'because the broker lost its files',
         async (server, directory) => {

@@ -108,7 +108,7 @@ describe('whatever happens to a stream', () => {
     await ensure(api)
     await publish(broker, 5)
     for (const consumer of CONSUMERS) await acknowledge(broker, consumer, 5)
-    const begunAnew = async () => {
+    const restarted = async () => {
       await broker.ask(`STREAM.DELETE.${stream.name}`)
       await ensure(api)
       await publish(broker, 3)
@@ -119,7 +119,7 @@ describe('whatever happens to a stream', () => {
       async ackFloor(name, consumer) {
         const floor = await api.ackFloor(name, consumer)
         // Both floors are known, and are of the stream that was.
-        if (++asked === CONSUMERS.length) await begunAnew()
+        if (++asked === CONSUMERS.length) await restarted()
         return floor
       },
     }

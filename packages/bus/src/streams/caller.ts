@@ -161,7 +161,7 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   #resume(peer: Peer): void {
-    this.#context.counters.resumesAsked++
+    this.#context.counters.resumesRequested++
     peer.send(frameKind.resume, this.#number, this.#receiver.expected)
   }
 

@@ -13,7 +13,7 @@ export interface ReportedUsage {
   total_tokens: number
 }
 
-interface AskedCall {
+interface RequestedCall {
   endpoint: Endpoint
   /** `x-request-id`. */
   requestId: string | null
@@ -29,7 +29,7 @@ interface AskedCall {
   startedAtMs: number
 }
 
-export interface BackendCall extends AskedCall {
+export interface BackendCall extends RequestedCall {
   /** Position in the log, from 1. */
   number: number
   status: number | null
@@ -48,7 +48,7 @@ export interface BackendCall extends AskedCall {
 export interface CallLog {
   readonly calls: BackendCall[]
   readonly running: number
-  begin(call: AskedCall): BackendCall
+  begin(call: RequestedCall): BackendCall
   end(call: BackendCall, outcome: 'completed' | 'aborted'): void
   clear(): void
 }

@@ -53,8 +53,8 @@ export interface ChatOptions {
 const FILLER = `${'0123456789abcdef'.repeat(1023)}0123456789abcde `
 const FILLER_TOKENS = countTokens(FILLER)
 
-export function answerChat(request: ChatRequest, options: ChatOptions): ChatResponse {
-  const choices = Array.from({ length: request.n }, (_, index) => answerChoice(request, index, options))
+export function respondChat(request: ChatRequest, options: ChatOptions): ChatResponse {
+  const choices = Array.from({ length: request.n }, (_, index) => buildChoice(request, index, options))
   const reasoningTokens = sum(choices, (choice) => choice.reasoning.length)
   const completionTokens =
     reasoningTokens + sum(choices, (choice) => contentTokens(choice) + sum(choice.toolCalls, callTokens))
@@ -71,7 +71,7 @@ export function answerChat(request: ChatRequest, options: ChatOptions): ChatResp
   }
 }
 
-function answerChoice(request: ChatRequest, index: number, options: ChatOptions): Choice {
+function buildChoice(request: ChatRequest, index: number, options: ChatOptions): Choice {
   if (options.sizeBytes !== undefined) {
     const content = Array.from({ length: Math.ceil(options.sizeBytes / FILLER.length) }, () => FILLER)
     return { reasoning: [], content, toolCalls: [], finishReason: 'stop' }
@@ -90,7 +90,7 @@ function answerChoice(request: ChatRequest, index: number, options: ChatOptions)
     })
     return { reasoning, content: [], toolCalls, finishReason: 'tool_calls' }
   }
-  const whole = options.text ?? answerText(request)
+  const whole = options.text ?? responseText(request)
   const text = cutAtStop(index === 0 ? whole : `${whole} (choice ${index + 1})`, request.stop)
   const content = splitResponse(text)
   const left = budget - reasoning.length
@@ -103,7 +103,7 @@ function answerChoice(request: ChatRequest, index: number, options: ChatOptions)
  * `Say: hello` is answered with `hello`, `… 300 words …` with as many words, a tool's result with a sentence about it,
  * and everything else with a sentence that says what this is and quotes the question.
  */
-function answerText(request: ChatRequest): string {
+function responseText(request: ChatRequest): string {
   const question = lastText(request)
   if (request.jsonSchema !== undefined) return JSON.stringify(sampleFromSchema(request.jsonSchema, question))
   const last = request.messages.at(-1)!

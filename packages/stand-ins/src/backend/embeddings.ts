@@ -19,7 +19,7 @@ export interface EmbeddingsUsage {
 
 type Input = string | number[]
 
-export function answerEmbeddings(
+export function respondEmbeddings(
   body: JsonObject,
   shape: { dimensions?: number | undefined; usage: boolean },
 ): { json: string; usage: EmbeddingsUsage } {

@@ -26,7 +26,7 @@ export interface ImagesShape {
   origin: string
 }
 
-export async function answerImages(
+export async function respondImages(
   body: JsonObject,
   shape: ImagesShape,
 ): Promise<{ json: string; usage: ImagesUsage }> {

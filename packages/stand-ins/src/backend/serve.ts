@@ -5,13 +5,13 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CallLog, ReportedUsage } from './calls.ts'
-import { answerChat } from './chat.ts'
+import { respondChat } from './chat.ts'
 import { readChatRequest } from './chat-request.ts'
 import { writeChatBody, writeChatEvents } from './chat-wire.ts'
 import { type Answer, deliver, deliverFailure, isFailure, type Speed } from './deliver.ts'
-import { answerEmbeddings } from './embeddings.ts'
+import { respondEmbeddings } from './embeddings.ts'
 import type { Endpoint, Fault, FaultScript } from './faults.ts'
-import { answerImages, imageAt } from './images.ts'
+import { respondImages, imageAt } from './images.ts'
 import { errorBody, isObject, type JsonObject, Refusal } from './refusal.ts'
 
 export interface Serving {
@@ -88,7 +88,7 @@ async function serveEndpoint(
     if (fault && isFailure(fault)) return await deliverFailure(res, call, fault)
     authenticate(req, serving)
     checkModel(model, serving)
-    const answer = await answerFor(endpoint, body, fault ?? {}, serving)
+    const answer = await responseFor(endpoint, body, fault ?? {}, serving)
     call.usage = fault?.noUsage ? null : (fault?.usage ?? answer.usage)
     call.responseId = answer.id ?? null
     await deliver(res, call, answer, fault, serving.speed)
@@ -103,7 +103,7 @@ interface BuiltResponse extends Answer {
   id?: string
 }
 
-async function answerFor(
+async function responseFor(
   endpoint: 'chat' | 'embeddings' | 'images',
   body: JsonObject,
   fault: Fault,
@@ -114,16 +114,16 @@ async function answerFor(
     case 'chat':
       return chatResponse(body, fault, serving)
     case 'embeddings':
-      return jsonResponse(answerEmbeddings(body, { dimensions: fault.dimensions, usage }))
+      return jsonResponse(respondEmbeddings(body, { dimensions: fault.dimensions, usage }))
     case 'images':
-      return jsonResponse(await answerImages(body, { usage, origin: serving.origin() }))
+      return jsonResponse(await respondImages(body, { usage, origin: serving.origin() }))
   }
 }
 
 function chatResponse(body: JsonObject, fault: Fault, serving: Serving): BuiltResponse {
   const request = readChatRequest(body)
   const reasons = REASONING_MODEL.test(request.model)
-  const made = answerChat(request, {
+  const made = respondChat(request, {
     reasons,
     text: fault.text,
     ignoresCap: fault.ignoresCap,

@@ -1,13 +1,13 @@
 import { ERROR_STATUS, GatewayError, rateLimitTypes, renderError, type ErrorCode } from '@gateway/contracts/errors'
 import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
-import { explainAnswer } from './explain-problem.ts'
+import { explainResponse } from './explain-problem.ts'
 
 const links = { docsUrl: 'https://docs.example', topupUrl: 'https://topup.example' }
 
 function explain(error: GatewayError, dialect: ClientDialect = 'chat') {
   const { status, body } = renderError(error, links, { dialect })
-  return explainAnswer(status, JSON.parse(body), 'request-1')
+  return explainResponse(status, JSON.parse(body), 'request-1')
 }
 
 describe.each(clientDialects)('every error of the contract is told in words, with what to do: %s', (dialect) => {
@@ -45,6 +45,6 @@ test('backends that failed are named once each', () => {
 })
 
 test('what is no error of the contract is a proxy’s, and told as that', () => {
-  expect(explainAnswer(502, null)).toMatchObject({ code: 'HTTP_502', mayPass: true })
-  expect(explainAnswer(403, { message: 'no' })).toMatchObject({ code: 'HTTP_403', mayPass: false })
+  expect(explainResponse(502, null)).toMatchObject({ code: 'HTTP_502', mayPass: true })
+  expect(explainResponse(403, { message: 'no' })).toMatchObject({ code: 'HTTP_403', mayPass: false })
 })

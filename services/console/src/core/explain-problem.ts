@@ -57,7 +57,7 @@ const errorBody = z.union([
 type ErrorBody = z.infer<typeof errorBody>
 
 /** `body` is the parsed JSON, or anything else where there was none. */
-export function explainAnswer(status: number, body: unknown, requestId?: string): Problem {
+export function explainResponse(status: number, body: unknown, requestId?: string): Problem {
   const parsed = errorBody.safeParse(body)
   const problem = parsed.success ? explainBody(parsed.data) : explainStatus(status)
   return requestId ? { ...problem, requestId } : problem

@@ -4,7 +4,7 @@
  */
 
 import type * as z from 'zod'
-import { explainAnswer, unreachable, unreadable, type Problem } from '../core/explain-problem.ts'
+import { explainResponse, unreachable, unreadable, type Problem } from '../core/explain-problem.ts'
 
 export class GatewayProblem extends Error {
   readonly problem: Problem
@@ -34,7 +34,7 @@ export interface Question {
   signal?: AbortSignal
 }
 
-const ANSWER_WITHIN_MS = 20_000
+const RESPONSE_WITHIN_MS = 20_000
 
 export async function ask<Schema extends z.ZodType>(
   caller: Caller,
@@ -42,7 +42,7 @@ export async function ask<Schema extends z.ZodType>(
   schema: Schema,
   { signal, ...question }: Question = {},
 ): Promise<z.infer<Schema>> {
-  const timeout = AbortSignal.timeout(ANSWER_WITHIN_MS)
+  const timeout = AbortSignal.timeout(RESPONSE_WITHIN_MS)
   const response = await send(caller, path, {
     ...question,
     signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
@@ -77,7 +77,7 @@ export async function send(caller: Caller, path: string, question: Question): Pr
     return response
   }
   const requestId = response.headers.get('x-request-id') ?? undefined
-  const problem = explainAnswer(response.status, await readJson(response).catch(() => null), requestId)
+  const problem = explainResponse(response.status, await readJson(response).catch(() => null), requestId)
   if (problem.code === 'INVALID_TOKEN' || problem.code === 'NO_AUTH') caller.onEnded()
   throw new GatewayProblem(problem)
 }

@@ -21,7 +21,7 @@ import type * as z from 'zod'
 import { ask, GatewayProblem, type Question } from './ask.ts'
 import { useCaller } from './use-caller.ts'
 
-const ASK_AGAIN_MS = 5_000
+const RETRY_MS = 5_000
 const LOOK_AGAIN_MS = 10_000
 const FRESH_FOR_MS = 15_000
 
@@ -41,7 +41,7 @@ export function createQueryClient(): QueryClient {
 
 /** Only what can pass is asked again by itself. */
 function nextTryMs(error: unknown): number | false {
-  return error instanceof GatewayProblem && error.problem.mayPass ? ASK_AGAIN_MS : false
+  return error instanceof GatewayProblem && error.problem.mayPass ? RETRY_MS : false
 }
 
 export type KeyList = z.infer<typeof developerKeyListResponse>

@@ -9,10 +9,10 @@ const caller = { gatewayUrl: 'http://gateway.example', token: 'token', onTaken()
 
 /** The text that the console shows when the gateway's answer comes in these pieces. */
 async function shownOf(pieces: Uint8Array[], dialect: ClientDialect = 'chat'): Promise<string[]> {
-  return (await answerOf(pieces, dialect)).shown
+  return (await responseOf(pieces, dialect)).shown
 }
 
-async function answerOf(
+async function responseOf(
   pieces: Uint8Array[],
   dialect: ClientDialect,
 ): Promise<{ shown: string[]; totals: ResponseTotals }> {
@@ -98,7 +98,7 @@ test.each([
   // Where the gateway has it from a chat: an estimate, and then the count.
   ['messages', messagesWith({ ...NO_PROMPT, input_tokens: 12 }, PROMPT)],
 ] as const)('a stream of %s is shown as a chat is, with the same totals (%#)', async (dialect, events) => {
-  const { shown, totals } = await answerOf(bytesOf([...events]), dialect)
+  const { shown, totals } = await responseOf(bytesOf([...events]), dialect)
   expect(shown).toEqual(['Hel', 'lo'])
   const tokens = { promptTokens: 9, completionTokens: 3, cachedTokens: 4, cacheWriteTokens: 2 }
   expect(totals).toEqual({ model: 'gpu', finishReason: 'stop', tokens })

@@ -7,7 +7,7 @@ import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { brokenOff, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
 import { GatewayProblem, send, type Caller } from './ask.ts'
 import type { ResponseTokens } from '../core/charge.ts'
-import { waysIn, type ChatQuestion, type Heard } from './ways-in.ts'
+import { waysIn, type ChatQuestion, type Received } from './ways-in.ts'
 
 /** What the answer's headers say. */
 export interface ResponseHead {
@@ -69,7 +69,7 @@ async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerato
   }
 }
 
-function read(dialect: ClientDialect, data: string): Heard {
+function read(dialect: ClientDialect, data: string): Received {
   const said = data === '[DONE]' ? data : parseJson(data)
   const parsed = waysIn[dialect].event.safeParse(said)
   if (parsed.success) return parsed.data
@@ -80,7 +80,7 @@ function read(dialect: ClientDialect, data: string): Heard {
 
 function take(
   totals: ResponseTotals,
-  { text, thought, model, finishReason, tokens }: Heard,
+  { text, thought, model, finishReason, tokens }: Received,
   listener: ResponseListener,
 ): void {
   totals.model = model ?? totals.model

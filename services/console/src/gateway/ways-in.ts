@@ -13,7 +13,7 @@ export interface ChatQuestion {
 }
 
 /** What one event brings. */
-export interface Heard {
+export interface Received {
   text?: string | null | undefined
   /** What the model thinks before it answers. */
   thought?: string | null | undefined
@@ -28,13 +28,13 @@ interface WayIn {
   path: string
   body(question: ChatQuestion): object
   /** Of an event's data. It refuses failures, which are for `explain-problem.ts`. */
-  event: z.ZodType<Heard>
+  event: z.ZodType<Received>
 }
 
 /** What is shown of a chunk, so that a backend that leaves out the rest is not held up. A chunk may have `error: null`. */
 const chunk = chatChunk.pick({ model: true, choices: true, usage: true }).partial({ model: true })
 
-const chatEvent = chunk.transform(({ model, choices: [choice], usage }): Heard => ({
+const chatEvent = chunk.transform(({ model, choices: [choice], usage }): Received => ({
   text: choice?.delta.content,
   thought: choice?.delta.reasoning_content,
   model,
@@ -71,11 +71,11 @@ const FAILURES = ['error', 'response.failed']
 const responseEvent = z.union([
   z
     .object({ type: z.literal('response.output_text.delta'), delta: z.string() })
-    .transform(({ delta }): Heard => ({ text: delta })),
-  z.object({ type: z.enum(THOUGHTS), delta: z.string() }).transform(({ delta }): Heard => ({ thought: delta })),
+    .transform(({ delta }): Received => ({ text: delta })),
+  z.object({ type: z.enum(THOUGHTS), delta: z.string() }).transform(({ delta }): Received => ({ thought: delta })),
   z
     .object({ type: z.enum(RESPONSE_ENDS), response: finishedResponse })
-    .transform(({ response: { model, incomplete_details, usage } }): Heard => ({
+    .transform(({ response: { model, incomplete_details, usage } }): Received => ({
       model,
       finishReason: incomplete_details?.reason ?? 'stop',
       tokens: {
@@ -86,7 +86,7 @@ const responseEvent = z.union([
       },
       isLast: true,
     })),
-  z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Heard => ({})),
+  z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Received => ({})),
 ])
 
 const promptUsage = { input_tokens: count, cache_read_input_tokens: count, cache_creation_input_tokens: count }
@@ -102,7 +102,7 @@ function promptIn(usage: z.infer<typeof startedMessage>['usage']): Partial<Respo
 const messageEvent = z.union([
   z
     .object({ type: z.literal('message_start'), message: startedMessage })
-    .transform(({ message: { model, usage } }): Heard => {
+    .transform(({ message: { model, usage } }): Received => {
       return { model, tokens: promptIn(usage) }
     }),
   z
@@ -110,19 +110,19 @@ const messageEvent = z.union([
       type: z.literal('content_block_delta'),
       delta: z.object({ text: z.string().optional(), thinking: z.string().optional() }),
     })
-    .transform(({ delta }): Heard => ({ text: delta.text, thought: delta.thinking })),
+    .transform(({ delta }): Received => ({ text: delta.text, thought: delta.thinking })),
   z
     .object({
       type: z.literal('message_delta'),
       delta: z.object({ stop_reason: z.string().nullish() }),
       usage: z.object({ ...promptUsage, output_tokens: count }),
     })
-    .transform(({ delta, usage }): Heard => ({
+    .transform(({ delta, usage }): Received => ({
       finishReason: delta.stop_reason,
       tokens: { ...promptIn(usage), completionTokens: usage.output_tokens },
     })),
-  z.object({ type: z.literal('message_stop') }).transform((): Heard => ({ isLast: true })),
-  z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Heard => ({})),
+  z.object({ type: z.literal('message_stop') }).transform((): Received => ({ isLast: true })),
+  z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Received => ({})),
 ])
 
 /** Messages must name a cap. */
@@ -133,7 +133,7 @@ export const waysIn: Record<ClientDialect, WayIn> = {
     label: 'Chat completions',
     path: '/v1/chat/completions',
     body: (question) => ({ ...question, stream: true, stream_options: { include_usage: true } }),
-    event: z.union([z.literal('[DONE]').transform((): Heard => ({ isLast: true })), chatEvent]),
+    event: z.union([z.literal('[DONE]').transform((): Received => ({ isLast: true })), chatEvent]),
   },
   responses: {
     label: 'Responses',

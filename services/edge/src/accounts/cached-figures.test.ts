@@ -74,7 +74,7 @@ test('different questions of one account wait for each other, and beyond so many
     await turn()
   }
   expect(await other).toBe(2)
-  const told = await Promise.all(answers)
-  expect(told.filter((answer) => typeof answer === 'number')).toHaveLength(66)
-  expect(told.at(-1)).toMatchObject({ retryAfterMs: KEPT_MS })
+  const reported = await Promise.all(answers)
+  expect(reported.filter((answer) => typeof answer === 'number')).toHaveLength(66)
+  expect(reported.at(-1)).toMatchObject({ retryAfterMs: KEPT_MS })
 })

@@ -55,7 +55,7 @@ export async function admit(
   let offer: Offer | null = null
   const { answer, waitedMs } = await decide(edge, caller, (planHint) => {
     offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
-    return toAsk(caller, requestId, planHint, offer)
+    return toRequest(caller, requestId, planHint, offer)
   })
   if (answer.kind === 'deny') throw denial(answer, config, model)
   const { plan, chosen } = (offer as Offer | null) ?? { plan: null, chosen: null }
@@ -66,16 +66,16 @@ export async function admit(
 
 type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
 
-/** Asks the store until it decides. `askOn` gets the plan that the account is believed to have; null: that is not known. */
+/** Asks the store until it decides. `requestOn` gets the plan that the account is believed to have; null: that is not known. */
 export async function decide(
   edge: EdgeContext,
   caller: Caller,
-  askOn: (planHint: string | null) => AdmitRequest,
+  requestOn: (planHint: string | null) => AdmitRequest,
 ): Promise<{ answer: Decision; waitedMs: number }> {
   let planHint = edge.plans.planOf(caller.account)
   let waitedMs = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { answer, tookMs } = await askStore(edge, askOn(planHint))
+    const { answer, tookMs } = await requestStore(edge, requestOn(planHint))
     waitedMs += tookMs
     switch (answer.kind) {
       case 'allow':
@@ -97,12 +97,12 @@ export async function decide(
 }
 
 /** Only this call is the store's; what it lacks is asked of others outside of it. */
-async function askStore(edge: EdgeContext, ask: AdmitRequest): Promise<{ answer: AdmitDecision; tookMs: number }> {
-  const askedAtMs = performance.now()
+async function requestStore(edge: EdgeContext, ask: AdmitRequest): Promise<{ answer: AdmitDecision; tookMs: number }> {
+  const requestedAtMs = performance.now()
   edge.shedder.enter()
   try {
     const answer = await orUnavailable(edge.admission.admit(ask))
-    const tookMs = performance.now() - askedAtMs
+    const tookMs = performance.now() - requestedAtMs
     // A look that passes is followed by the request's own call.
     if (ask.takes === undefined || answer.kind === 'deny') edge.metrics.admission(answer, tookMs)
     // A key that the store lacks is mostly made up.
@@ -127,7 +127,7 @@ export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelC
   return { plan, chosen: { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) } }
 }
 
-function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitRequest {
+function toRequest(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitRequest {
   const { plan, chosen } = offer ?? { plan: null, chosen: null }
   return {
     requestId,

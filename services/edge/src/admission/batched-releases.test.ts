@@ -49,17 +49,17 @@ const endOf = (requestId: string, charge = 4, tokens = 5) => ({ account: ACCOUNT
 
 describe('an end', () => {
   let store: Store
-  let told: string[]
+  let reported: string[]
   let isAway: boolean
   let edge: EdgeAdmission & AsyncDisposable
 
   beforeEach(async () => {
     store = await knownStore()
-    told = []
+    reported = []
     isAway = false
     const answer = <Answer>(what: string, give: () => Promise<Answer>): Promise<Answer> => {
       if (isAway) return Promise.reject(new AdmissionUnavailableError('away'))
-      told.push(what)
+      reported.push(what)
       return give()
     }
     const watched: EdgeAdmission = {
@@ -84,16 +84,16 @@ describe('an end', () => {
     await edge.finish(endOf('b'))
     await admit('c')
     await vi.advanceTimersByTimeAsync(10 * HOLD_MS)
-    expect(told).toEqual(['admit a', 'admit b', 'admit c with the end of a with the end of b'])
+    expect(reported).toEqual(['admit a', 'admit b', 'admit c with the end of a with the end of b'])
     expect(await store.inspect(ACCOUNT)).toMatchObject({ running: 10, ended: 8 })
   })
 
   test('is told by itself within 100 ms when the account asks for nothing more', async () => {
     await admit('a')
     await edge.finish(endOf('a'))
-    expect(told).toEqual(['admit a'])
+    expect(reported).toEqual(['admit a'])
     await vi.advanceTimersByTimeAsync(HOLD_MS)
-    expect(told).toEqual(['admit a', 'finish a'])
+    expect(reported).toEqual(['admit a', 'finish a'])
   })
 
   test('is told at once where the allowance is nearly held, and where the bucket is less than half full', async () => {
@@ -101,7 +101,7 @@ describe('an end', () => {
     await edge.finish(endOf('a'))
     await admit('b', TOKENS_PER_MINUTE / 2 + 1)
     await edge.finish(endOf('b'))
-    expect(told).toEqual(['admit a', 'finish a', 'admit b', 'finish b'])
+    expect(reported).toEqual(['admit a', 'finish a', 'admit b', 'finish b'])
   })
 
   test('is told at once when a later request of the account came near its limits or was refused', async () => {
@@ -109,14 +109,14 @@ describe('an end', () => {
     await admit('late', 10, ALLOWANCE - 10)
     await edge.finish(endOf('early'))
     await admit('refused')
-    expect(told).toEqual(['admit early', 'admit late', 'finish early', 'admit refused'])
+    expect(reported).toEqual(['admit early', 'admit late', 'finish early', 'admit refused'])
   })
 
   test('is told at once when nothing was heard of the account for five seconds', async () => {
     await admit('a')
     await vi.advanceTimersByTimeAsync(5_000)
     await edge.finish(endOf('a'))
-    expect(told).toEqual(['admit a', 'finish a'])
+    expect(reported).toEqual(['admit a', 'finish a'])
   })
 
   test('is told before anybody asks what the account has used', async () => {
@@ -132,7 +132,7 @@ describe('an end', () => {
     await expect(admit('b')).rejects.toThrow(AdmissionUnavailableError)
     isAway = false
     await vi.advanceTimersByTimeAsync(HOLD_MS)
-    expect(told).toEqual(['admit a', 'finish a'])
+    expect(reported).toEqual(['admit a', 'finish a'])
   })
 
   test('that the store does not hear is left to the ledger, and the edge goes on', async () => {
@@ -142,14 +142,14 @@ describe('an end', () => {
     await vi.advanceTimersByTimeAsync(HOLD_MS)
     isAway = false
     await admit('b')
-    expect(told).toEqual(['admit a', 'admit b'])
+    expect(reported).toEqual(['admit a', 'admit b'])
   })
 
   test('is told when the edge stops', async () => {
     await admit('a')
     await edge.finish(endOf('a'))
     await edge[Symbol.asyncDispose]()
-    expect(told).toEqual(['admit a', 'finish a'])
+    expect(reported).toEqual(['admit a', 'finish a'])
   })
 })
 

@@ -56,7 +56,7 @@ export function openLocalAdmissionFallback(parts: Parts): EdgeAdmission {
   /** The requests that are counted here, and since when. */
   const here = new Map<string, number>()
   /** The requests that the store was told to hold and has not answered, and since when. */
-  const unanswered = new Map<string, number>()
+  const outstanding = new Map<string, number>()
   /** The parts in which requests may run that are not counted here. */
   const mayRunUncounted = new Set<string>()
   let version = 0
@@ -66,7 +66,7 @@ export function openLocalAdmissionFallback(parts: Parts): EdgeAdmission {
   async function orWithout<Answer>(
     account: string,
     ask: () => Promise<Answer>,
-    without: (part: string, wasAsked: boolean) => Promise<Answer>,
+    without: (part: string, wasRequested: boolean) => Promise<Answer>,
   ): Promise<Answer> {
     if (aloneUntilMs.size > 0) {
       const part = store.partOf(account)
@@ -140,10 +140,10 @@ export function openLocalAdmissionFallback(parts: Parts): EdgeAdmission {
 
   /** Of some, the end is told by their router: their lease lapses here as it does in the store. */
   function forgetLapsed(): void {
-    if (here.size + unanswered.size === 0) return
+    if (here.size + outstanding.size === 0) return
     const ids = new Set(parts.running().map(({ requestId }) => requestId))
     const lapsedBeforeMs = performance.now() - LEASE_MS
-    for (const known of [here, unanswered]) {
+    for (const known of [here, outstanding]) {
       for (const [requestId, sinceMs] of known) {
         if (sinceMs < lapsedBeforeMs && !ids.has(requestId)) known.delete(requestId)
       }
@@ -151,10 +151,12 @@ export function openLocalAdmissionFallback(parts: Parts): EdgeAdmission {
   }
 
   async function renewInStore(leases: RunningLease[], leaseMs: number): Promise<string[]> {
-    const again = leases.filter(({ requestId, worstCharge }) => worstCharge !== undefined && !unanswered.has(requestId))
-    for (const { requestId } of again) unanswered.set(requestId, performance.now())
+    const again = leases.filter(
+      ({ requestId, worstCharge }) => worstCharge !== undefined && !outstanding.has(requestId),
+    )
+    for (const { requestId } of again) outstanding.set(requestId, performance.now())
     const lost = await store.renew(leases, leaseMs)
-    for (const { requestId } of again) unanswered.delete(requestId)
+    for (const { requestId } of again) outstanding.delete(requestId)
     return lost
   }
 
@@ -199,19 +201,19 @@ export function openLocalAdmissionFallback(parts: Parts): EdgeAdmission {
       orWithout(
         ask.account,
         () => admitInStore(ask),
-        async (part, wasAsked) => {
+        async (part, wasRequested) => {
           const answer = await admitHere(ask, part)
           if (!runs(ask)) return answer
           // The store may have admitted it all the same, or may yet.
-          if (wasAsked && answer.kind !== 'deny') unanswered.set(ask.requestId, performance.now())
-          if (wasAsked && answer.kind !== 'allow') giveBack(ask)
+          if (wasRequested && answer.kind !== 'deny') outstanding.set(ask.requestId, performance.now())
+          if (wasRequested && answer.kind !== 'allow') giveBack(ask)
           return answer
         },
       ),
 
     async finish(end) {
       const { account, requestId } = end
-      const toStore = unanswered.delete(requestId) ? { ...end, charge: 0 } : end
+      const toStore = outstanding.delete(requestId) ? { ...end, charge: 0 } : end
       if (!here.delete(requestId)) return store.finish(toStore)
       totals.ended(account, requestId)
       await local.finish(end)

@@ -24,7 +24,7 @@ export async function lookAtLimits(
   requestId: string,
   bytes: number,
 ): Promise<string> {
-  const { answer } = await decide(edge, caller, (plan) => askWith(edge, caller, requestId, plan, 'nothing'))
+  const { answer } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'nothing'))
   if (answer.kind === 'allow') return answer.quotaStatus.plan
   if (answer.reason !== 'tokens') throw denialBy(answer)
   // The wait for a text of this size: after the one for its first token, it would only be refused again.
@@ -40,11 +40,11 @@ export async function lookAtLimits(
 export async function countFault(edge: EdgeContext, caller: Caller, requestId: string, fault: unknown): Promise<void> {
   const isWrong = fault instanceof GatewayError && fault.details.retryAfterMs === undefined
   if (!isWrong) return void (await proveKey(edge, caller))
-  const { answer } = await decide(edge, caller, (plan) => askWith(edge, caller, requestId, plan, 'request'))
+  const { answer } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'request'))
   if (answer.kind === 'deny') throw denialBy(answer)
 }
 
-function askWith(
+function requestWith(
   edge: EdgeContext,
   caller: Caller,
   requestId: string,

@@ -96,13 +96,13 @@ describe('a forged or misplaced token', () => {
   })
 
   test('the log tells the operator why tokens of the issuer are refused, once a minute', async () => {
-    const told: unknown[] = []
-    const log = { ...logger, warn: (fields: unknown) => void told.push(fields) } as typeof logger
+    const reported: unknown[] = []
+    const log = { ...logger, warn: (fields: unknown) => void reported.push(fields) } as typeof logger
     const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger: log })
     const forOthers = await sign({ ...good(), aud: 'http://other.test' })
     const forged = forOthers.replace(/.{8}$/, 'AAAAAAAA')
     for (const token of [forged, forOthers, forOthers]) await expect(verify(token)).rejects.toThrow()
-    expect(told).toEqual([{ claim: 'aud', value: 'http://other.test', issuer: issuer.issuer, audience }])
+    expect(reported).toEqual([{ claim: 'aud', value: 'http://other.test', issuer: issuer.issuer, audience }])
   })
 
   test('a flood of unknown key ids asks the issuer once per cool-down', async () => {

@@ -22,7 +22,7 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const TYPES = new Set(['at+jwt', 'application/at+jwt', 'jwt', undefined])
 
 const CLOCK_TOLERANCE_S = 5
-const TELL_AGAIN_AFTER_MS = 60_000
+const REPORT_AGAIN_AFTER_MS = 60_000
 const MAX_TOKEN_LENGTH = 8_192
 /** `sub` is at most 255 characters (OpenID Connect Core, section 2). */
 const MAX_SUBJECT_LENGTH = 255
@@ -37,11 +37,11 @@ export function createVerifySignIn({
   logger: Logger
 }): VerifySignIn {
   const findKey = followIssuerKeys(issuer, logger)
-  let toldAtMs = -Infinity
+  let reportedAtMs = -Infinity
   const reportMisconfigured = (error: unknown) => {
     // Its signature was good: strangers cannot fill the log.
-    if (!(error instanceof errors.JWTClaimValidationFailed) || Date.now() - toldAtMs < TELL_AGAIN_AFTER_MS) return
-    toldAtMs = Date.now()
+    if (!(error instanceof errors.JWTClaimValidationFailed) || Date.now() - reportedAtMs < REPORT_AGAIN_AFTER_MS) return
+    reportedAtMs = Date.now()
     const { claim, payload } = error
     logger.warn({ claim, value: payload[claim], issuer, audience }, "a sign-in token of the issuer's was refused")
   }

@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import type { modelList, tierCatalog } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
 import { findModel, liveModels } from '@gateway/contracts/models'
-import { answerCacheable } from '../http/respond-cacheable.ts'
+import { respondCacheable } from '../http/respond-cacheable.ts'
 import { ANTHROPIC_VERSION } from '../core/read-path.ts'
 import { noticeHeaders } from '../core/response-headers.ts'
 import { pageOf, toModelInfo, toModelInfos } from '../core/anthropic-models.ts'
@@ -22,10 +22,10 @@ export function listModels(edge: EdgeContext): Handler<'none'> {
     response.vary(ANTHROPIC_VERSION)
     if (isOfAnthropic(request)) {
       const infos = models.flatMap((model) => toModelInfos(model, Date.now()))
-      return answerCacheable(response, pageOf(infos, request.query))
+      return respondCacheable(response, pageOf(infos, request.query))
     }
     const data = models.flatMap(toModelEntries)
-    answerCacheable(response, { object: 'list', data } satisfies z.infer<typeof modelList>)
+    respondCacheable(response, { object: 'list', data } satisfies z.infer<typeof modelList>)
   }
 }
 
@@ -36,7 +36,7 @@ export function showModel(edge: EdgeContext): Handler<'none'> {
     response.vary(ANTHROPIC_VERSION)
     if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${id} does not exist`)
     const entry = isOfAnthropic(request) ? toModelInfo(model, id, Date.now()) : toModelEntry(model, id)
-    answerCacheable(response, entry, noticeHeaders(model))
+    respondCacheable(response, entry, noticeHeaders(model))
   }
 }
 
@@ -50,6 +50,6 @@ export function showCatalog(edge: EdgeContext): Handler<'none'> {
   return (request, response) => {
     if (request.query['view'] !== 'tiers') throw new GatewayError('VALIDATION_ERROR', 'view: the only view is tiers')
     const data = tiersOf({ models: liveModels(edge.config.current.models, Date.now()) })
-    answerCacheable(response, { object: 'catalog', view: 'tiers', data } satisfies z.infer<typeof tierCatalog>)
+    respondCacheable(response, { object: 'catalog', view: 'tiers', data } satisfies z.infer<typeof tierCatalog>)
   }
 }

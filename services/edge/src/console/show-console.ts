@@ -14,7 +14,7 @@ import type { ConsoleSettings, EdgeSettings } from '../config.ts'
 import type { Handler } from '../http/route.ts'
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
-const ASK_ANEW = 'no-cache'
+const RETRY = 'no-cache'
 const PAGE = 'index.html'
 const NAMED_BY_CONTENT = 'assets/'
 
@@ -47,7 +47,7 @@ export function showConsoleConfig(settings: EdgeSettings, { url, clientId, scope
     signIn: signIn && { issuer: signIn.issuer, audience: signIn.audience, clientId, scope },
   }
   return (_request, response) => {
-    response.set('cache-control', ASK_ANEW).json(body)
+    response.set('cache-control', RETRY).json(body)
   }
 }
 
@@ -56,7 +56,7 @@ function sendFile(request: Request, response: Response, files: ConsoleFiles, pat
   const { body, etag } = files.get(path + (coding?.suffix ?? ''))!
   response.set({
     'content-type': typeOf(path)!,
-    'cache-control': path.startsWith(NAMED_BY_CONTENT) ? FOR_EVER : ASK_ANEW,
+    'cache-control': path.startsWith(NAMED_BY_CONTENT) ? FOR_EVER : RETRY,
     vary: 'accept-encoding',
     etag,
   })

@@ -44,8 +44,8 @@ export function chooseLane(
     { costPreference: costPreferenceOf(plan, lanes), own: ownLanes(model) },
   )
   if (model.shadow !== undefined) {
-    const answering = lanes.find(({ id }) => id === model.shadow) ?? lanes[0]
-    return answering ? { lane: answering, reason: SHADOW_REASON, wantedId } : null
+    const responding = lanes.find(({ id }) => id === model.shadow) ?? lanes[0]
+    return responding ? { lane: responding, reason: SHADOW_REASON, wantedId } : null
   }
   const lane = lanes.find((candidate) => candidate.id === wantedId)
   return lane ? { lane, ...why, wantedId } : null

@@ -45,8 +45,8 @@ const TAKEN_PER_TURN = 32
 /** Says at the end of its turn whether it takes the job, and when that is. */
 function lateRouter(turnMs: number) {
   const taken = new Map<number, number>()
-  return (askedAtMs: number): { isAccepted: boolean; atMs: number } => {
-    const turn = Math.ceil(askedAtMs / turnMs)
+  return (requestedAtMs: number): { isAccepted: boolean; atMs: number } => {
+    const turn = Math.ceil(requestedAtMs / turnMs)
     const count = taken.get(turn) ?? 0
     taken.set(turn, count + 1)
     return { isAccepted: count < TAKEN_PER_TURN, atMs: turn * turnMs }

@@ -61,13 +61,13 @@ describe('a reservation', () => {
   })
 
   test('in the bucket is the usual answer for each of the choices asked for, and never more than their cap', () => {
-    const answerOf = (body: object) => {
+    const responseOf = (body: object) => {
       const { usualTokens, usualPromptTokens } = estimateChat(chat(body), 8_192)
       return usualTokens - usualPromptTokens
     }
-    expect(answerOf({})).toBe(500)
-    expect(answerOf({ n: 4 })).toBe(2_000)
-    expect(answerOf({ n: 4, max_tokens: 20 })).toBe(80)
+    expect(responseOf({})).toBe(500)
+    expect(responseOf({ n: 4 })).toBe(2_000)
+    expect(responseOf({ n: 4, max_tokens: 20 })).toBe(80)
   })
 
   const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` } }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { renderError } from '@gateway/contracts/errors'
 import { responseFailure, type ResponseFailure } from '@gateway/contracts/job'
 import { clientDialects } from '@gateway/contracts/vendors'
-import { billOf, type Departure, failureToError, type Heard, type LastWord } from './last-word.ts'
+import { billOf, type Departure, failureToError, type Received, type LastWord } from './last-word.ts'
 
 const usage = { promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false }
 const attempts = [
@@ -18,8 +18,8 @@ const FAILURE_WITH_USAGE: LastWord = { kind: 'failure', failure: { ...FAILURE.fa
 /** The time for the headers that the client itself sets is over. */
 const TIMED_OUT: LastWord = { kind: 'failure', failure: { ...FAILURE.failure, usage, clientTimedOut: true } }
 const LOST: LastWord = { kind: 'lost' }
-const WAITING: Heard = { departure: null, head: null, events: 0, promptTokensEstimate: 11 }
-const GONE: Heard = { ...WAITING, departure: 'client_gone' }
+const WAITING: Received = { departure: null, head: null, events: 0, promptTokensEstimate: 11 }
+const GONE: Received = { ...WAITING, departure: 'client_gone' }
 
 const charged = (outcome: string, delivered = false) => ({
   kind: 'charge',

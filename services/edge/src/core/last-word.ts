@@ -21,7 +21,7 @@ export type LastWord =
 /** The ledger's outcome for a request that no client waits for any more. */
 export type Departure = 'client_gone' | 'cut' | 'router_lost' | 'edge_lost'
 
-export interface Heard {
+export interface Received {
   /** Null: the client still waits. */
   departure: Departure | null
   head: Served | null
@@ -48,7 +48,7 @@ export type Bill =
   /** Only the lost router knows. If it lives, it reports the cost. */
   | { kind: 'unknown' }
 
-export function billOf(word: LastWord, heard: Heard): Bill {
+export function billOf(word: LastWord, heard: Received): Bill {
   switch (word.kind) {
     case 'end':
       return billOfEnd(word.end, heard)
@@ -59,7 +59,7 @@ export function billOf(word: LastWord, heard: Heard): Bill {
   }
 }
 
-function billOfEnd({ usage, attempts }: ResponseEnd, { departure, head }: Heard): Bill {
+function billOfEnd({ usage, attempts }: ResponseEnd, { departure, head }: Received): Bill {
   const served = head ?? lastOf(attempts)
   if (!served) return NOTHING
   const delivered = departure === null && head !== null
@@ -67,7 +67,7 @@ function billOfEnd({ usage, attempts }: ResponseEnd, { departure, head }: Heard)
   return { kind: 'charge', charge: { served, outcome, delivered, usage, attempts } }
 }
 
-function billOfFailure({ usage, attempts, clientTimedOut }: ResponseFailure, heard: Heard): Bill {
+function billOfFailure({ usage, attempts, clientTimedOut }: ResponseFailure, heard: Received): Bill {
   const { head } = heard
   const departure = heard.departure ?? (clientTimedOut ? 'client_gone' : null)
   const isOwed = head !== null || (departure !== null && usage !== undefined)
@@ -78,7 +78,7 @@ function billOfFailure({ usage, attempts, clientTimedOut }: ResponseFailure, hea
 }
 
 /** The edge has no count of tokens, but the usual backend sends one token in each event. */
-function billOfLoss({ departure, head, events, promptTokensEstimate }: Heard): Bill {
+function billOfLoss({ departure, head, events, promptTokensEstimate }: Received): Bill {
   if (!head) return { kind: 'unknown' }
   const usage = { ...NO_TOKENS, promptTokens: promptTokensEstimate, completionTokens: events, estimated: true }
   const outcome = departure ?? 'router_lost'

@@ -3,19 +3,19 @@ import { ExactNumber } from '@gateway/contracts/json'
 import { expect, test } from 'vitest'
 import { writeBody } from './write-body.ts'
 
-const ASKED = ['tools', 'instructions']
+const REQUESTED = ['tools', 'instructions']
 
 const exact = fc.bigInt().map((digits) => new ExactNumber(`${digits}.0`))
 const value = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }), exact, fc.constant(undefined))
-const name = fc.oneof(fc.constantFrom(...ASKED, 'messages', '7', '__proto__'), fc.string({ unit: 'binary' }))
+const name = fc.oneof(fc.constantFrom(...REQUESTED, 'messages', '7', '__proto__'), fc.string({ unit: 'binary' }))
 
 test('a body is the bytes that JSON.stringify writes, and each place holds its member', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(name, value)), (members) => {
       const request = Object.fromEntries(members)
-      const { bytes, places } = writeBody(request, ASKED)
+      const { bytes, places } = writeBody(request, REQUESTED)
       expect(bytes.toString()).toBe(JSON.stringify(request))
-      for (const asked of ASKED) {
+      for (const asked of REQUESTED) {
         const { at, length } = places[asked] ?? { at: 0, length: 0 }
         expect(bytes.toString('utf8', at, at + length)).toBe(JSON.stringify(request[asked]) ?? '')
       }

@@ -28,7 +28,7 @@ const inThread = (kind: KindName, text: string, sender = 'a') =>
 const inPlace = (kind: KindName, text: string) => understand(config, KINDS[kind], parseJson(Buffer.from(text)))
 
 /** All that the rest of a request's way asks of it. */
-function told({ asked, model }: Understood): unknown {
+function reported({ asked, model }: Understood): unknown {
   const { estimate: _estimate, vectorsOf, conversationKey, messages: _messages, body, ...rest } = asked
   const offers = config.plans.map((plan) => makeOffer(config, plan.slug, model, asked))
   const vectors = vectorsOf?.(model)
@@ -71,7 +71,7 @@ describe.each(Object.keys(KINDS) as KindName[])('%s', (kind) => {
     await fc.assert(
       fc.asyncProperty(requests[kind], async (request) => {
         const text = JSON.stringify(request)
-        expect(told(await inThread(kind, text))).toEqual(told(inPlace(kind, text)))
+        expect(reported(await inThread(kind, text))).toEqual(reported(inPlace(kind, text)))
       }),
       { numRuns: 60 },
     )

@@ -98,17 +98,17 @@ test('a client that is just sending on an idle connection is answered, although 
 })
 
 test('an answer ends when its client leaves, also while bytes wait that the client does not take', async () => {
-  const answering = Promise.withResolvers<ServerResponse>()
+  const responding = Promise.withResolvers<ServerResponse>()
   const server = await listen(
     (_, response) => {
-      answering.resolve(response)
+      responding.resolve(response)
       for (let mebibytes = 0; mebibytes < MORE_THAN_BUFFERS_TAKE; mebibytes++) response.write(MEBIBYTE)
     },
     { host: '127.0.0.1', port: 0 },
   )
   const client = connect({ port: Number(new URL(server.url).port), allowHalfOpen: true })
   client.write('GET / HTTP/1.1\r\nhost: edge\r\n\r\n')
-  const response = await answering.promise
+  const response = await responding.promise
   const closed = once(response, 'close')
   client.end()
   await closed

@@ -238,7 +238,7 @@ export class MemoryReservation implements ResponseReservation {
   }
 
   /** The edge answers the request itself. */
-  answersItself(): Promise<void> {
+  respondsItself(): Promise<void> {
     this.#worked(REFUSAL_MS)
     return this.waitForShare()
   }

@@ -34,12 +34,12 @@ beforeAll(async () => {
     shedder,
     config: { current: loadDefaultConfig().config },
   } as unknown as EdgeContext
-  const claim: Step = (_asked, { locals }, next) => {
+  const claim: Step = (_requested, { locals }, next) => {
     locals['principal'] = { account: 'a', keyId: 'k', keyHash: 'h' }
     locals['measured'] = { requestId: 'r' }
     next()
   }
-  const reportHeld: Step = (_asked, response) => {
+  const reportHeld: Step = (_requested, response) => {
     const held = Object.values(bytes.budget.memoryBudgets).reduce((sum, { used }) => sum + used, 0)
     response.end(JSON.stringify(held))
   }
@@ -84,10 +84,10 @@ const deep = '['.repeat(MOST_LEVELS + 1) + ']'.repeat(MOST_LEVELS + 1)
 const invalid = { code: 'VALIDATION_ERROR', message: 'body: is not valid JSON' }
 
 test.each([false, true])('long integers keep their digits (packed: %s)', async (packed) => {
-  const told = '{"body":{"seed":1234567890123456789}}'
-  const body = packed ? gzipSync(told.slice(8, -1)) : told.slice(8, -1)
+  const reported = '{"body":{"seed":1234567890123456789}}'
+  const body = packed ? gzipSync(reported.slice(8, -1)) : reported.slice(8, -1)
   expect(await textTo({ body, headers: { ...lengthOf(body), ...(packed && { 'content-encoding': 'gzip' }) } })).toBe(
-    told,
+    reported,
   )
 })
 

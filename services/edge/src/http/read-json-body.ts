@@ -71,7 +71,7 @@ export async function proveAndMakeRoom(
     if (waitMs > 0) throw rateLimited('requests', waitMs)
     return proven
   })
-  await hold.answersItself()
+  await hold.respondsItself()
   return proven
 }
 
@@ -114,7 +114,7 @@ async function proveFirst<Proven extends { account: string; plan: string }>(
   } catch (error) {
     noteProven(edge, hold, caller, error)
     // They still come, and are dropped; a client that waits to be told sends none.
-    if (!waitsToBeTold(request)) hold.reads(Number(length ?? 0))
+    if (!waitsForContinue(request)) hold.reads(Number(length ?? 0))
     throw error
   }
 }
@@ -156,16 +156,16 @@ const readJsonUpTo = (limit: number, isLarge: IsLarge = () => false): Step => {
 
 /** Most senders read nothing before they have sent everything. One that waits to be told sends nothing. */
 function refuseUnread(request: IncomingMessage, refuse: () => void): void {
-  if (waitsToBeTold(request)) refuse()
+  if (waitsForContinue(request)) refuse()
   else request.on('end', refuse).resume()
 }
 
 function goAhead(request: IncomingMessage, response: ServerResponse): void {
-  if (waitsToBeTold(request)) response.writeContinue()
+  if (waitsForContinue(request)) response.writeContinue()
 }
 
 /** Some clients wait with a large body until they are told that it is wanted. HTTP/1.0 has no such answer. */
-function waitsToBeTold({ headers, httpVersion }: IncomingMessage): boolean {
+function waitsForContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion === '1.1'
 }
 

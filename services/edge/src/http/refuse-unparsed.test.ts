@@ -104,11 +104,11 @@ test('whatever bytes come, the answer is one whole response with a sentence and 
         const [head = '', body = ''] = written(error, shape).split('\r\n\r\n')
         expect(head).toMatch(/^HTTP\/1\.1 (?:400|408|431) [A-Z]/)
         expect(head).toContain(`content-length: ${Buffer.byteLength(body)}\r\n`)
-        const { error: told, code: flat } = JSON.parse(body) as {
+        const { error: reported, code: flat } = JSON.parse(body) as {
           error: string | { message: string; code: string }
           code?: string
         }
-        expect(typeof told === 'string' ? [told, flat] : [told.message, told.code]).toEqual([
+        expect(typeof reported === 'string' ? [reported, flat] : [reported.message, reported.code]).toEqual([
           expect.stringMatching(/./) as string,
           expect.stringMatching(/^(?:VALIDATION_ERROR|CLIENT_TIMEOUT)$/) as string,
         ])

@@ -22,7 +22,7 @@ const LINGER_MS = 1_000
 
 export function refuseUnparsed({ settings, config }: ErrorSettings): RefuseUnparsed {
   return (error, socket) => {
-    if (!socket.writable || isAnswering(socket)) return void socket.destroy(error)
+    if (!socket.writable || isResponding(socket)) return void socket.destroy(error)
     const bytes = error.code === HTTP_2 ? HTTP_1_1_REQUIRED : refusalOf(error, settings, config.current.errors)
     socket.end(bytes)
     setTimeout(() => socket.destroy(), LINGER_MS).unref()
@@ -30,7 +30,7 @@ export function refuseUnparsed({ settings, config }: ErrorSettings): RefuseUnpar
 }
 
 /** Node's own answer to such bytes asks the same (`socketOnError` in its `_http_server.js`). */
-function isAnswering(socket: Socket & { _httpMessage?: { headersSent: boolean } | null }): boolean {
+function isResponding(socket: Socket & { _httpMessage?: { headersSent: boolean } | null }): boolean {
   return socket._httpMessage?.headersSent ?? false
 }
 

@@ -9,7 +9,7 @@ import type { Request, Response } from 'express'
 /** A changed configuration is seen everywhere after this long. */
 const MAX_AGE_S = 30
 
-export function answerCacheable(response: Response, body: object, headers: Record<string, string> = {}): void {
+export function respondCacheable(response: Response, body: object, headers: Record<string, string> = {}): void {
   const text = JSON.stringify(body)
   const etag = etagOf(text)
   response

@@ -18,7 +18,7 @@ async function principalOf(answer: object): Promise<unknown> {
   }
   const edge = {
     plans: { isDeadKey: () => false, planOf: () => null },
-    bytes: { hold: () => ({ provenAs() {}, answersItself: async () => {} }) },
+    bytes: { hold: () => ({ provenAs() {}, respondsItself: async () => {} }) },
     admission: { authenticate: async () => answer },
   } as unknown as EdgeContext
   const request = { headers: { authorization: `Bearer ${key}` } } as StepRequest

@@ -118,7 +118,7 @@ function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
     const principal = await prove(edge, request)
     const account = typeof principal === 'string' ? principal : principal?.account
     if (account !== undefined) hold.provenAs(account, isGuest(edge, account))
-    await hold.answersItself()
+    await hold.respondsItself()
     return principal
   }
 }

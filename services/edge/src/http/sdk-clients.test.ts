@@ -4,7 +4,7 @@ import type { Bus } from '@gateway/bus/port'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { FindSessionReply } from '@gateway/contracts/developer-keys-api'
-import { asksOn, createKeysClient, createMeteringClient, endsKey } from './sdk-clients.ts'
+import { requestsOn, createKeysClient, createMeteringClient, endsKey } from './sdk-clients.ts'
 
 let opened: AsyncDisposableStack
 let edge: Bus
@@ -34,7 +34,7 @@ async function serve(subject: string, reply: object, failures = 0): Promise<{ ti
 
 describe('a question to another service', () => {
   test('waits while nobody answers, so that a restart is not noticed', async () => {
-    const asking = asksOn(edge)('keysMint')(OWNER)
+    const asking = requestsOn(edge)('keysMint')(OWNER)
     await new Promise((resolve) => setTimeout(resolve, 300))
     const asked = await serve(subjects.keysMint, MINTED)
     expect(await asking).toEqual(MINTED)
@@ -43,7 +43,7 @@ describe('a question to another service', () => {
 
   test('that may be answered twice is asked again where the service failed, for it may just be finding its store', async () => {
     const asked = await serve(subjects.keysFindAccount, NOBODY, 2)
-    expect(await asksOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
+    expect(await requestsOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
     expect(asked.times).toBe(3)
   })
 
@@ -53,30 +53,30 @@ describe('a question to another service', () => {
       const answer = async () => (asked++ === 0 ? new Promise<never>(() => {}) : encodeJson(NOBODY))
       opened.use(await service.serve(subjects.keysFindAccount, groups.keys, answer))
     }
-    expect(await asksOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
+    expect(await requestsOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
     expect(asked).toBe(2)
   })
 
   test('that changes something is asked once where the service failed', async () => {
     const asked = await serve(subjects.keysMint, MINTED, 1)
-    await expect(asksOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    await expect(requestsOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     expect(asked.times).toBe(1)
   })
 
   test('that goes on failing ends in a 503', async () => {
     await serve(subjects.keysFindAccount, NOBODY, Infinity)
-    const asking = asksOn(edge)('keysFindAccount')(OWNER)
+    const asking = requestsOn(edge)('keysFindAccount')(OWNER)
     await expect(asking).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', cause: { name: 'RemoteError' } })
   })
 
   test('that nobody answers ends in a 503', async () => {
-    const asking = asksOn(edge)('keysFindAccount')(OWNER)
+    const asking = requestsOn(edge)('keysFindAccount')(OWNER)
     await expect(asking).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
 
   test('whose answer has not the shape of the contract ends in a 503', async () => {
     await serve(subjects.keysMint, { kind: 'minted' })
-    await expect(asksOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    await expect(requestsOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
 })
 
@@ -136,7 +136,7 @@ test('a key that is dead, or a former keys service, needs no ticket', async () =
 })
 
 /** A service that answers this question, and the bus of an edge. */
-async function answering(subject: string, reply: () => object) {
+async function responding(subject: string, reply: () => object) {
   const answer = vi.fn<() => Promise<Uint8Array>>(async () => {
     await new Promise((resolve) => setTimeout(resolve, 5))
     return encodeJson(reply())
@@ -148,7 +148,7 @@ async function answering(subject: string, reply: () => object) {
 const many = <Answer>(ask: () => Promise<Answer>) => Promise.all(Array.from({ length: 1_000 }, ask))
 
 test('1,000 requests of an account that the store does not know have it filled once', async () => {
-  const { bus, answer } = await answering(subjects.keysFill, () => ({ kind: 'filled', plan: 'free' }))
+  const { bus, answer } = await responding(subjects.keysFill, () => ({ kind: 'filled', plan: 'free' }))
   const keys = createKeysClient(bus)
   const replies = await many(() => keys.fill({ account: 'Tag12345', keyHash: 'hash' }))
   expect(replies).toHaveLength(1_000)
@@ -158,7 +158,7 @@ test('1,000 requests of an account that the store does not know have it filled o
 })
 
 test('another key of the account, and another account, are asked for by themselves', async () => {
-  const { bus, answer } = await answering(subjects.keysFill, () => ({ kind: 'filled', plan: 'free' }))
+  const { bus, answer } = await responding(subjects.keysFill, () => ({ kind: 'filled', plan: 'free' }))
   const keys = createKeysClient(bus)
   await Promise.all([
     keys.fill({ account: 'Tag12345', keyHash: 'hash' }),
@@ -169,7 +169,7 @@ test('another key of the account, and another account, are asked for by themselv
 })
 
 test('1,000 requests of an account whose total the store does not know have it warmed once', async () => {
-  const { bus, answer } = await answering(subjects.meteringWarm, () => ({ kind: 'warmed' }))
+  const { bus, answer } = await responding(subjects.meteringWarm, () => ({ kind: 'warmed' }))
   const metering = createMeteringClient(bus)
   await many(() => metering.warm('Tag12345'))
   expect(answer).toHaveBeenCalledTimes(1)
@@ -177,7 +177,7 @@ test('1,000 requests of an account whose total the store does not know have it w
 
 test('a call that failed is not remembered', async () => {
   let isBroken = true
-  const { bus, answer } = await answering(subjects.meteringWarm, () => {
+  const { bus, answer } = await responding(subjects.meteringWarm, () => {
     if (isBroken) throw new Error('broken')
     return { kind: 'warmed' }
   })
@@ -192,7 +192,7 @@ test('a call that failed is not remembered', async () => {
 
 test('callers that joined a call have a time of their own when that call fails', async () => {
   let isBroken = true
-  const { bus } = await answering(subjects.meteringWarm, () => {
+  const { bus } = await responding(subjects.meteringWarm, () => {
     if (isBroken) throw new Error('broken')
     return { kind: 'warmed' }
   })
@@ -204,7 +204,7 @@ test('callers that joined a call have a time of their own when that call fails',
 })
 
 test('whether a key is alive while the store is away is asked anew by each request: a revoke holds at once', async () => {
-  const { bus, answer } = await answering(subjects.keysLookUp, () => ({ kind: 'dead' }))
+  const { bus, answer } = await responding(subjects.keysLookUp, () => ({ kind: 'dead' }))
   const keys = createKeysClient(bus)
   await Promise.all([1, 2, 3].map(() => keys.lookUp({ account: 'Tag12345', keyHash: 'hash' })))
   expect(answer).toHaveBeenCalledTimes(3)

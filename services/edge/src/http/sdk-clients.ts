@@ -15,7 +15,7 @@ import { keepFigures } from '../accounts/cached-figures.ts'
 export type KeysClient = ReturnType<typeof createKeysClient>
 
 export function createKeysClient(bus: Bus) {
-  const asks = asksOn(bus)
+  const asks = requestsOn(bus)
   const fill = asks('keysFill')
   const findSession = asks('keysFindSession')
   return {
@@ -30,7 +30,7 @@ export function createKeysClient(bus: Bus) {
     rotate: endsKey(findSession, asks('keysRotate')),
     revoke: endsKey(findSession, asks('keysRevoke')),
     list: asks('keysList'),
-    answerSecrets: asks('keysAnswerSecrets'),
+    responseSecrets: asks('keysAnswerSecrets'),
   }
 }
 
@@ -67,7 +67,7 @@ export function endsKey<Reply extends { kind: string; isLate?: boolean | undefin
 export type MeteringClient = ReturnType<typeof createMeteringClient>
 
 export function createMeteringClient(bus: Bus) {
-  const asks = asksOn(bus)
+  const asks = requestsOn(bus)
   const warm = asks('meteringWarm')
   return {
     /** Writes the account's window total into the admission store, once for all requests that find it cold at once. */
@@ -107,7 +107,7 @@ export function openLedgerFigures(metering: Pick<MeteringClient, 'quota' | 'usag
   }
 }
 
-const ASK_TIMEOUT_MS = 5_000
+const REQUEST_TIMEOUT_MS = 5_000
 const FAILURE_PASSES_WITHIN_MS = 2_000
 /** Longer than a busy service takes. */
 const SILENT_FOR_MS = 1_000
@@ -115,7 +115,7 @@ const SILENT_FOR_MS = 1_000
 type Ask<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
 
 /** Makes the function that asks one of the table's questions. */
-export function asksOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Ask<Name> {
+export function requestsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Ask<Name> {
   const edge = rpcClient('edge', bus)
   return (name) => async (question) => {
     const timeoutPolicy = procedures[name].isRepeatable
@@ -123,8 +123,8 @@ export function asksOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name)
       : {}
     try {
       return await edge.ask(name, question, {
-        timeoutMs: ASK_TIMEOUT_MS,
-        absentForMs: ASK_TIMEOUT_MS,
+        timeoutMs: REQUEST_TIMEOUT_MS,
+        absentForMs: REQUEST_TIMEOUT_MS,
         ...timeoutPolicy,
       })
     } catch (cause) {

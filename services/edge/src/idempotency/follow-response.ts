@@ -36,9 +36,9 @@ export function followResponse(
       hold: bytes.reserveResponse(request.account),
       onNoRoom: () => reader.cut(noRoom()),
     })
-    const over = (isAnswered: boolean): void => {
+    const over = (isResponded: boolean): void => {
       responseWindow.close()
-      resolve(isAnswered)
+      resolve(isResponded)
     }
     const job = bus.dispatch(
       {
@@ -86,8 +86,8 @@ export function joinResponse(answer: SharedResponse, reader: HttpClient): Promis
   return new Promise((resolve) => {
     const joined = { ...reader, fail: (error: GatewayError) => resolve(failJoined(reader, error)) }
     if (!answer.join(joined)) return resolve(false)
-    const isAnswered = () => resolve(true)
-    reader.answered.then(isAnswered, isAnswered)
+    const isResponded = () => resolve(true)
+    reader.answered.then(isResponded, isResponded)
   })
 }
 

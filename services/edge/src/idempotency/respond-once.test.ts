@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
+import type { ResponseSecretsReply } from '@gateway/contracts/idempotency'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import { type IdempotencyStore, IdempotencyUnavailableError } from '@gateway/idempotency/port'
@@ -28,7 +28,7 @@ import { edgeMetrics } from '../metrics.ts'
 import { renderErrors } from '../http/render-errors.ts'
 import type { RunningRequest } from '../inference/running-requests.ts'
 import { cacheResponseKeys } from './response-keys.ts'
-import { answerOnce } from './respond-once.ts'
+import { respondOnce } from './respond-once.ts'
 import { MAX_KEPT_BYTES } from './shared-response.ts'
 import { CLAIM_LEASE_MS, trackRunningResponses } from './running-responses.ts'
 
@@ -36,7 +36,7 @@ import { CLAIM_LEASE_MS, trackRunningResponses } from './running-responses.ts'
 const TUNING = { heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
 const HEADERS = { 'x-svc-upstream': 'nova', 'x-svc-quota-used': '1' }
 const PLAN = { slug: 'free', unit: 'tokens', limit: 1_000 }
-const secret = (): AnswerSecretsReply => ({
+const secret = (): ResponseSecretsReply => ({
   secrets: [{ masterKeyId: randomBytes(6).toString('hex'), secret: randomBytes(32).toString('base64url') }],
 })
 
@@ -54,7 +54,7 @@ let opened: AsyncDisposableStack
 let hub: MemoryHub
 let store: IdempotencyStore
 let clock: { nowMs: number }
-let secrets: AnswerSecretsReply
+let secrets: ResponseSecretsReply
 let runs: Run[]
 let reports: UsageEvent[]
 let edges: Awaited<ReturnType<typeof openEdge>>[]
@@ -117,7 +117,7 @@ async function openEdge(index: number) {
     },
     idempotency: {
       store: ownStore,
-      keys: cacheResponseKeys({ answerSecrets: async () => secrets }),
+      keys: cacheResponseKeys({ responseSecrets: async () => secrets }),
       running: opened.use(await trackRunningResponses(bus, ownStore, logger)),
     },
   } as unknown as EdgeContext
@@ -133,7 +133,7 @@ async function openEdge(index: number) {
     const asked = { ...ofChat, stream, body } as unknown as InferenceRequest
     const caller = { account: 'acc', keyId: 'key', keyHash: 'hash' }
     const run = (client: Client) => runAt(index, client, stream, requestId)
-    return answerOnce(edge, { key: 'the-key', caller, requestId, asked, deadlineMs: 20_000 }, response, run)
+    return respondOnce(edge, { key: 'the-key', caller, requestId, asked, deadlineMs: 20_000 }, response, run)
   })
   app.use(renderErrors(edge))
   const server = createServer(app).listen(0, '127.0.0.1')

@@ -49,7 +49,7 @@ interface Attempt {
 type Found = Exclude<ClaimResult, { kind: 'claimed' }>
 
 /** Resolves when the client has been answered or has left; rejects with what to answer while nothing has been sent. */
-export async function answerOnce(
+export async function respondOnce(
   edge: EdgeContext,
   request: OnceRequest,
   response: StepResponse,
@@ -163,10 +163,10 @@ async function readFound(edge: EdgeContext, attempt: Attempt, found: Found, call
     return replayResponse(edge, { account: claim.account, name: claim.name, requestId }, found, caller, reader)
   }
   reader.replays(requestId)
-  const isAnswered = await readRunning(edge, attempt, found)
-  if (isAnswered) edge.metrics.idempotent('joined')
+  const isResponded = await readRunning(edge, attempt, found)
+  if (isResponded) edge.metrics.idempotent('joined')
   else reader.replays(null)
-  return isAnswered
+  return isResponded
 }
 
 async function readRunning(

@@ -17,7 +17,7 @@ const NEW = secretOf('ba9876543210')
 test('keys is asked once, by however many at the same time', async () => {
   let asked = 0
   const source = cacheResponseKeys({
-    async answerSecrets() {
+    async responseSecrets() {
       asked++
       return { secrets: [OLD] }
     },
@@ -29,7 +29,7 @@ test('keys is asked once, by however many at the same time', async () => {
 
 test('a failure is not remembered, and one to refresh leaves what was known', async () => {
   let answer = async () => ({ secrets: [OLD] })
-  const source = cacheResponseKeys({ answerSecrets: () => answer() })
+  const source = cacheResponseKeys({ responseSecrets: () => answer() })
   const away = async (): Promise<never> => {
     throw new Error('keys is away')
   }

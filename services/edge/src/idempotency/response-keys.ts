@@ -5,7 +5,7 @@
  */
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
-import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
+import type { ResponseSecretsReply } from '@gateway/contracts/idempotency'
 import type { SealingKeys } from '@gateway/service/sealing'
 import { type KeysClient, shareCalls } from '../http/sdk-clients.ts'
 
@@ -15,11 +15,11 @@ export interface ResponseKeySource {
   refreshed(): Promise<ResponseKeys>
 }
 
-export function cacheResponseKeys(keys: Pick<KeysClient, 'answerSecrets'>): ResponseKeySource {
+export function cacheResponseKeys(keys: Pick<KeysClient, 'responseSecrets'>): ResponseKeySource {
   let known: ResponseKeys | null = null
   const ask = shareCalls(
     () => '',
-    async () => (known = deriveResponseKeys(await keys.answerSecrets({}))),
+    async () => (known = deriveResponseKeys(await keys.responseSecrets({}))),
   )
 
   return { current: async () => known ?? ask({}), refreshed: () => ask({}) }
@@ -36,7 +36,7 @@ interface ResponseKeys extends SealingKeys {
   byId: ReadonlyMap<string, ResponseKey>
 }
 
-export function deriveResponseKeys({ secrets }: AnswerSecretsReply): ResponseKeys {
+export function deriveResponseKeys({ secrets }: ResponseSecretsReply): ResponseKeys {
   const keys = secrets.map(({ masterKeyId, secret }): ResponseKey => {
     const derive = (purpose: string) =>
       new Uint8Array(hkdfSync('sha256', Buffer.from(secret, 'base64url'), '', purpose, 32))

@@ -105,7 +105,7 @@ function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }
   /** Where the last event begins in the whole events that came last. */
   let lastAt = 0
   /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
-  let toldAhead = 0
+  let reportedAhead = 0
   let heldBytes = 0
 
   /** Small ones are spared, as those are that wait for a slow client. */
@@ -137,7 +137,7 @@ function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }
       const ready = holdEnding(take(bytes))
       const held = bytes.length - ready.length
       if (held > 0) {
-        toldAhead += held
+        reportedAhead += held
         consumed(held)
       }
       if (ready.length > 0) reader.write(ready)
@@ -147,9 +147,9 @@ function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }
     close: () => holdMore(-heldBytes),
     rest: () => Buffer.concat([...ending, whole.end()]),
     taken(bytes) {
-      const untold = Math.max(0, bytes - toldAhead)
-      toldAhead -= bytes - untold
-      consumed(untold)
+      const unreported = Math.max(0, bytes - reportedAhead)
+      reportedAhead -= bytes - unreported
+      consumed(unreported)
     },
     get events() {
       return events

@@ -52,10 +52,10 @@ function open(dialect: ClientDialect | null) {
   let consumed = 0
   const onSilence = () => ({ 'x-committed': 'on silence' })
   const count = (bytes: number): void => void (consumed += bytes)
-  const answering = response as unknown as Response
+  const responding = response as unknown as Response
   const writer = dialect
-    ? streamResponse(answering, { dialect, requestId: 'req-1' }, count, onSilence)
-    : jsonResponse(answering, count)
+    ? streamResponse(responding, { dialect, requestId: 'req-1' }, count, onSilence)
+    : jsonResponse(responding, count)
   return { response, writer, consumed: () => consumed }
 }
 
@@ -186,8 +186,8 @@ describe('a JSON answer', () => {
       owe: (bytes: number) => (counted += bytes) > 0,
       paid: (bytes: number) => void (counted -= bytes),
     }
-    const answering = Object.assign(response, { locals: { hold } })
-    const writer = jsonResponse(answering as unknown as Response, () => {})
+    const responding = Object.assign(response, { locals: { hold } })
+    const writer = jsonResponse(responding as unknown as Response, () => {})
     writer.write(Buffer.alloc(100_000))
     expect(counted).toBe(100_000)
     writer.restart()

@@ -19,7 +19,7 @@ import type { Caller } from '../auth/authenticate.ts'
 import { reservationOf, noteProven, type MemoryReservation } from '../http/memory-budget.ts'
 import { adviceHeader, noticeHeaders } from '../core/response-headers.ts'
 import type { EdgeContext } from '../edge-context.ts'
-import { answerOnce } from '../idempotency/respond-once.ts'
+import { respondOnce } from '../idempotency/respond-once.ts'
 import type { InferenceRequest, InferenceKind } from './requests/inference-kinds.ts'
 import { LargeJson } from '../http/parse-json.ts'
 import { understand, type Understood } from './requests/understand.ts'
@@ -76,7 +76,7 @@ export function infer(edge: EdgeContext, parse: InferenceKind): Answer {
     if (key === undefined) await run(httpClient(response, { stream: asked.stream, dialect: asked.dialect, requestId }))
     else {
       const runForAll = (client: Client, claim: string) => hold.whileRunning(() => run(client, claim))
-      await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, runForAll)
+      await respondOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, runForAll)
     }
   }
 }

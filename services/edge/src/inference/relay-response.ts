@@ -86,11 +86,11 @@ class RelayedResponse implements ResponseEvents, Source {
     })
   }
 
-  onOffered(isAnswered: boolean): void {
+  onOffered(isResponded: boolean): void {
     const { shedder } = this.#edge
     shedder.leave()
     // A client that leaves early has not waited for us.
-    if (isAnswered) shedder.arrived(this.#enteredAtMs)
+    if (isResponded) shedder.arrived(this.#enteredAtMs)
   }
 
   onHead(head: ResponseHead): void {

@@ -56,10 +56,10 @@ interface Told {
 function run(deadlineMs = 10_000, canRestart = () => true, fields: Partial<JobHeader> = {}): Told {
   const over = Promise.withResolvers<void>()
   const last = () => {
-    told.ends++
+    reported.ends++
     over.resolve()
   }
-  const told: Told = {
+  const reported: Told = {
     text: '',
     end: null,
     failure: null,
@@ -69,36 +69,36 @@ function run(deadlineMs = 10_000, canRestart = () => true, fields: Partial<JobHe
     over: over.promise,
     run: runJob(edge, plannedJob(fields), Buffer.from('{}'), deadlineMs, {
       onHead() {},
-      onData: (bytes) => void (told.text += Buffer.from(bytes).toString()),
+      onData: (bytes) => void (reported.text += Buffer.from(bytes).toString()),
       async onEnd(end) {
-        told.end = end
+        reported.end = end
         last()
       },
       async onFailure(failure) {
-        told.failure = failure
+        reported.failure = failure
         last()
       },
       onInterrupted() {
-        told.isInterrupted = true
+        reported.isInterrupted = true
         last()
       },
       onRouterLost(loss) {
-        told.losses.push(loss)
-        if (canRestart()) told.text = ''
+        reported.losses.push(loss)
+        if (canRestart()) reported.text = ''
         return canRestart()
       },
-      onOverdue: () => told.run.stop(),
+      onOverdue: () => reported.run.stop(),
     }),
   }
-  return told
+  return reported
 }
 
 test('a job that nobody is there to take waits for a router', async () => {
-  const told = run()
+  const reported = run()
   await sleep(100)
   await startRouter(answer)
-  await told.over
-  expect(told).toMatchObject({ text: 'hello', end: { usage: USAGE }, ends: 1 })
+  await reported.over
+  expect(reported).toMatchObject({ text: 'hello', end: { usage: USAGE }, ends: 1 })
 })
 
 test('a job that a frozen router got goes to another, with the time that is left', async () => {
@@ -108,9 +108,9 @@ test('a job that a frozen router got goes to another, with the time that is left
     if (headers.length === 3) answer(job)
   }
   await startRouter(keyedMutex)
-  const told = run()
-  await told.over
-  expect(told).toMatchObject({ text: 'hello', ends: 1 })
+  const reported = run()
+  await reported.over
+  expect(reported).toMatchObject({ text: 'hello', ends: 1 })
   expect(headers.map(({ attempt }) => attempt)).toEqual([1, 2, 3])
   expect(headers[2]!.remainingMs).toBeLessThanOrEqual(headers[0]!.remainingMs - 2 * TUNING.acceptTimeoutMs + 20)
   expect(new Set(headers.map(({ requestId }) => requestId)).size).toBe(1)
@@ -147,17 +147,17 @@ test('an end that the edge cannot read is the end of a lost router: the answer b
     job.head(encode(HEAD))
     job.end(encode({ attempts: 'of a later version' }))
   })
-  const told = run()
-  await told.over
-  expect(told).toMatchObject({ text: 'hello', ends: 1, losses: [{ losses: 1, isLast: false }] })
+  const reported = run()
+  await reported.over
+  expect(reported).toMatchObject({ text: 'hello', ends: 1, losses: [{ losses: 1, isLast: false }] })
 })
 
 test('a job that a stopping router gives back goes to another', async () => {
   let asked = 0
   await startRouter((job) => (++asked < 3 ? job.reject('draining') : answer(job)))
-  const told = run()
-  await told.over
-  expect(told).toMatchObject({ text: 'hello', ends: 1 })
+  const reported = run()
+  await reported.over
+  expect(reported).toMatchObject({ text: 'hello', ends: 1 })
 })
 
 test('a router that is lost before the answer began is not noticed', async () => {
@@ -165,11 +165,11 @@ test('a router that is lost before the answer began is not noticed', async () =>
     job.accept()
     hub.cut(bus.processId)
   })
-  const told = run()
+  const reported = run()
   await sleep(40)
   await startRouter(answer)
-  await told.over
-  expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
+  await reported.over
+  expect(reported).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
 })
 
 test('a router that is lost after its head is not noticed while nothing was given to the client', async () => {
@@ -179,11 +179,11 @@ test('a router that is lost after its head is not noticed while nothing was give
     void job.data(Buffer.from('hel')).catch(() => {})
     setTimeout(() => hub.cut(bus.processId), 40)
   })
-  const told = run()
-  await expect.poll(() => told.text).toBe('hel')
+  const reported = run()
+  await expect.poll(() => reported.text).toBe('hel')
   await startRouter(answer)
-  await told.over
-  expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
+  await reported.over
+  expect(reported).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
 })
 
 test('a job that loses router after router is given up at the third, and each is told of', async () => {
@@ -195,11 +195,11 @@ test('a job that loses router after router is given up at the third, and each is
       setTimeout(() => hub.cut(bus.processId), 20)
     })
   }
-  const told = run()
-  await told.over
-  expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
+  const reported = run()
+  await reported.over
+  expect(reported).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
   expect(taken).toHaveLength(3)
-  expect(told.losses).toEqual(taken.map((router, index) => ({ router, losses: index + 1, isLast: index === 2 })))
+  expect(reported.losses).toEqual(taken.map((router, index) => ({ router, losses: index + 1, isLast: index === 2 })))
 })
 
 test('a router that is lost after the answer began is told of, and nothing is repeated', async () => {
@@ -211,11 +211,11 @@ test('a router that is lost after the answer began is told of, and nothing is re
     void job.data(Buffer.from('hel'))
     setTimeout(() => hub.cut(bus.processId), 40)
   })
-  const told = run(10_000, () => false)
-  await expect.poll(() => told.text).toBe('hel')
+  const reported = run(10_000, () => false)
+  await expect.poll(() => reported.text).toBe('hel')
   await startRouter(() => taken++)
-  await told.over
-  expect(told).toMatchObject({ isInterrupted: true, end: null, failure: null, ends: 1 })
+  await reported.over
+  expect(reported).toMatchObject({ isInterrupted: true, end: null, failure: null, ends: 1 })
   await sleep(150)
   expect(taken).toBe(1)
 })
@@ -228,16 +228,16 @@ test("a router's verdict is final", async () => {
     job.accept()
     job.failure(encode(failure))
   })
-  const told = run()
-  await told.over
-  expect(told).toMatchObject({ failure, ends: 1 })
+  const reported = run()
+  await reported.over
+  expect(reported).toMatchObject({ failure, ends: 1 })
   expect(taken).toBe(1)
 })
 
 test('a job whose time is up before anybody took it is given up', async () => {
-  const told = run(300)
-  await told.over
-  expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
+  const reported = run(300)
+  await reported.over
+  expect(reported).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
 })
 
 test('a job that is stopped gets its router’s last word, and that one stops', async () => {
@@ -252,12 +252,12 @@ test('a job that is stopped gets its router’s last word, and that one stops', 
       job.failure(encode(verdict))
     })
   })
-  const told = run()
-  await expect.poll(() => told.text).toBe('hel')
-  told.run.stop()
+  const reported = run()
+  await expect.poll(() => reported.text).toBe('hel')
+  reported.run.stop()
   expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
-  await told.over
-  expect(told).toMatchObject({ failure: { usage: USAGE }, ends: 1 })
+  await reported.over
+  expect(reported).toMatchObject({ failure: { usage: USAGE }, ends: 1 })
 })
 
 test('a job that is stopped and loses its router goes to no other', async () => {
@@ -266,25 +266,25 @@ test('a job that is stopped and loses its router goes to no other', async () => 
     taken++
     job.accept()
   })
-  const told = run()
+  const reported = run()
   await expect.poll(() => taken).toBe(1)
   // The edge hears that it was accepted.
   await sleep(20)
   hub.cut(bus.processId)
-  told.run.stop()
+  reported.run.stop()
   await startRouter(() => taken++)
-  await told.over
-  expect(told).toMatchObject({ isInterrupted: true, ends: 1 })
+  await reported.over
+  expect(reported).toMatchObject({ isInterrupted: true, ends: 1 })
   expect(taken).toBe(1)
 })
 
 test('a job that is stopped while it waits for a router is never dispatched', async () => {
-  const told = run()
-  told.run.stop()
+  const reported = run()
+  reported.run.stop()
   let taken = 0
   await startRouter(() => taken++)
   await sleep(150)
-  expect({ taken, ends: told.ends }).toEqual({ taken: 0, ends: 1 })
+  expect({ taken, ends: reported.ends }).toEqual({ taken: 0, ends: 1 })
 })
 
 describe('a client that waits only so long for the headers', () => {
@@ -306,9 +306,9 @@ describe('a client that waits only so long for the headers', () => {
       job.head(encode(HEAD))
       setTimeout(() => job.end(END), 2_600)
     })
-    const told = run(60_000, () => true, { headWithinMs: 100 })
-    await told.over
-    expect(told).toMatchObject({ end: { usage: USAGE }, isInterrupted: false, ends: 1 })
+    const reported = run(60_000, () => true, { headWithinMs: 100 })
+    await reported.over
+    expect(reported).toMatchObject({ end: { usage: USAGE }, isInterrupted: false, ends: 1 })
   })
 
   test('a router that does not keep to it is given up, and stopped', async () => {
@@ -320,17 +320,17 @@ describe('a client that waits only so long for the headers', () => {
         job.failure(encode({ code: 'SERVICE_UNAVAILABLE', message: 'left', attempted: [], attempts: [] }))
       })
     })
-    const told = run(60_000, () => true, { headWithinMs: 100 })
-    await told.over
-    expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    const reported = run(60_000, () => true, { headWithinMs: 100 })
+    await reported.over
+    expect(reported.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     await stopped.promise
   })
 
   test('no router in that time is a failure in that time', async () => {
     const startedAt = performance.now()
-    const told = run(60_000, () => true, { headWithinMs: 300 })
-    await told.over
-    expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    const reported = run(60_000, () => true, { headWithinMs: 300 })
+    await reported.over
+    expect(reported.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     expect(performance.now() - startedAt).toBeLessThan(30_000)
   })
 })
@@ -345,13 +345,13 @@ test('where every router is late, the client is told within seconds, and when to
     job.reject('busy')
   })
   const startedAtMs = performance.now()
-  const told = run(60_000)
-  await told.over
-  expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterMs: expect.any(Number) })
+  const reported = run(60_000)
+  await reported.over
+  expect(reported.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterMs: expect.any(Number) })
   expect(offers).toBeGreaterThan(1)
   expect(offers).toBeLessThanOrEqual(MOST_BUSY_OFFERS)
   expect(performance.now() - startedAtMs).toBeLessThan(30_000)
-  expect(told.ends).toBe(1)
+  expect(reported.ends).toBe(1)
 })
 
 test('where one router is late, another serves', async () => {
@@ -361,10 +361,10 @@ test('where one router is late, another serves', async () => {
     if (refusals++ === 0) job.reject('busy')
     else answer(job)
   })
-  const told = run()
-  await told.over
-  expect(told.failure).toBeNull()
-  expect(told.text).toBe('hello')
+  const reported = run()
+  await reported.over
+  expect(reported.failure).toBeNull()
+  expect(reported.text).toBe('hello')
 })
 
 test.each<[string, (job: IncomingJob) => void]>([

@@ -63,7 +63,7 @@ test('a report is stored when its message is, not before, and fails with it alon
   const { reporter, published } = reporterOnBus()
   const isStored = { inTime: false, stored: false }
   const first = reporter.report(usageEvent())
-  const told = (['inTime', 'stored'] as const).map((when) => first[when].then(() => (isStored[when] = true)))
+  const reported = (['inTime', 'stored'] as const).map((when) => first[when].then(() => (isStored[when] = true)))
   await nextTurn()
   const second = reporter.report(usageEvent())
   await nextTurn()
@@ -71,7 +71,7 @@ test('a report is stored when its message is, not before, and fails with it alon
   await expect(second.inTime).rejects.toThrow('not stored')
   expect(isStored).toEqual({ inTime: false, stored: false })
   published[0]!.stored.resolve()
-  await Promise.all(told)
+  await Promise.all(reported)
   expect(isStored).toEqual({ inTime: true, stored: true })
 })
 

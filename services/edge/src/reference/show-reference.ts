@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { answerCacheable } from '../http/respond-cacheable.ts'
+import { respondCacheable } from '../http/respond-cacheable.ts'
 import type { EdgeSettings } from '../config.ts'
 import type { Operation } from './api-reference.ts'
 import { openApiDocument } from './openapi.ts'
@@ -26,7 +26,7 @@ const PAGE_HEADERS = {
 
 export function showOpenApi({ publicBaseUrl }: EdgeSettings, operations: Operation[]): Handler<'none'> {
   const document = openApiDocument(publicBaseUrl, operations)
-  return (_request, response) => answerCacheable(response, document)
+  return (_request, response) => respondCacheable(response, document)
 }
 
 export function showReference({ publicBaseUrl, console }: EdgeSettings, operations: Operation[]): Handler<'none'> {

@@ -6,13 +6,13 @@
  */
 
 import { hkdfSync } from 'node:crypto'
-import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
+import type { ResponseSecretsReply } from '@gateway/contracts/idempotency'
 
 interface MasterKey {
   id: string
   sealingKey: Uint8Array
   /** Given to edges, which seal the answers that they keep with keys derived from it. */
-  answerSecret: Uint8Array
+  responseSecret: Uint8Array
 }
 
 export interface MasterKeys {
@@ -39,11 +39,11 @@ export function splitMasterSecret(masterSecret: string): string[] {
  * The secrets for kept answers, the current one first. They are one-way derivations of the master secret, so they open no
  * key, and edges need no secret of their own.
  */
-export function answerSecretsOf({ current, byId }: MasterKeys): AnswerSecretsReply {
+export function responseSecretsOf({ current, byId }: MasterKeys): ResponseSecretsReply {
   const former = [...byId.values()].filter(({ id }) => id !== current.id)
   return {
-    secrets: [current, ...former].map(({ id, answerSecret }) => {
-      return { masterKeyId: id, secret: Buffer.from(answerSecret).toString('base64url') }
+    secrets: [current, ...former].map(({ id, responseSecret }) => {
+      return { masterKeyId: id, secret: Buffer.from(responseSecret).toString('base64url') }
     }),
   }
 }
@@ -52,7 +52,7 @@ function deriveMasterKey(secret: string): MasterKey {
   return {
     id: Buffer.from(derive(secret, 'name', 6)).toString('hex'),
     sealingKey: derive(secret, 'seal', 32),
-    answerSecret: derive(secret, 'answers', 32),
+    responseSecret: derive(secret, 'answers', 32),
   }
 }
 

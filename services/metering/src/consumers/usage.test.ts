@@ -57,9 +57,9 @@ function columnsOf(fields: object): object {
 }
 
 /** The row of an event. A trace is not kept. */
-function rowOf({ reporter, traceparent: _trace, usage, startedAtMs, endedAtMs, ...told }: UsageEvent): object {
+function rowOf({ reporter, traceparent: _trace, usage, startedAtMs, endedAtMs, ...reported }: UsageEvent): object {
   return {
-    ...columnsOf(told),
+    ...columnsOf(reported),
     ...columnsOf(usage),
     rank: reporter === 'edge' ? 2 : 1,
     charge: CHARGE,
@@ -136,26 +136,26 @@ test('of routers that report the same request, the one that charges most stands,
 test('the store is told the tokens of the report that stands, whichever it is told of', async () => {
   const { requestId } = usageEvent()
   const by = (reporter: 'edge' | 'router', tokens: number) => ({ ...usageEvent({ reporter, tokens }), requestId })
-  const told = () => ledger.admission.told.at(-1)!.included
+  const reported = () => ledger.admission.reported.at(-1)!.included
   await consumeUsage(ledger, [messageOf(by('router', 40))])
-  expect(told()).toEqual([{ requestId, tokens: 40, mayChange: true }])
+  expect(reported()).toEqual([{ requestId, tokens: 40, mayChange: true }])
   await consumeUsage(ledger, [messageOf(by('router', 30), usageEvent())])
-  expect(told()).toContainEqual({ requestId, tokens: 40, mayChange: true })
+  expect(reported()).toContainEqual({ requestId, tokens: 40, mayChange: true })
   await consumeUsage(ledger, [messageOf(by('edge', 35))])
   await consumeUsage(ledger, [messageOf(by('router', 90))])
-  expect(told()).toEqual([{ requestId, tokens: 35, mayChange: false }])
+  expect(reported()).toEqual([{ requestId, tokens: 35, mayChange: false }])
 })
 
 test("a row of another account says nothing of this account's request", async () => {
   const event = usageEvent()
   await consumeUsage(ledger, [messageOf(event)])
   await consumeUsage(ledger, [messageOf({ ...event, account: 'somebody' })])
-  expect(ledger.admission.told.at(-1)).toMatchObject({
+  expect(ledger.admission.reported.at(-1)).toMatchObject({
     account: 'somebody',
     settled: 0,
     included: [{ requestId: event.requestId }],
   })
-  expect(ledger.admission.told.at(-1)!.included).toEqual([{ requestId: event.requestId }])
+  expect(ledger.admission.reported.at(-1)!.included).toEqual([{ requestId: event.requestId }])
 })
 
 test("a router's report never replaces an edge's, before it, after it or beside it", async () => {
@@ -248,11 +248,11 @@ test('a crash after the commit and before the store was told loses and doubles n
   const event = usageEvent()
   const killed = { ...ledger, settlement: { ...ledger.settlement, settle: () => Promise.reject(new Error('killed')) } }
   await expect(consumeUsage(killed, [messageOf(event)])).rejects.toThrow('killed')
-  expect(ledger.admission.told).toEqual([])
+  expect(ledger.admission.reported).toEqual([])
 
   await consumeUsage(ledger, [messageOf(event)])
   expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 1, sum: CHARGE, total: CHARGE, version: 1 })
-  expect(ledger.admission.told).toEqual([
+  expect(ledger.admission.reported).toEqual([
     {
       ...{ account: ACCOUNT, window: '2025-01', settled: CHARGE, version: 1 },
       included: [{ requestId: event.requestId, tokens: 100, mayChange: false }],
@@ -278,12 +278,12 @@ test('the ledger goes on while the admission store is away, and the store learns
   const events = Array.from({ length: 5 }, () => usageEvent())
   for (const event of events) await consumeUsage(ledger, [messageOf(event)])
   expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 5, total: 5 * CHARGE })
-  expect(ledger.admission.told).toEqual([])
+  expect(ledger.admission.reported).toEqual([])
 
   ledger.admission.away = false
   await expect.poll(() => ledger.admission.released.size).toBe(5)
   expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 5 * CHARGE, version: 5 })
-  const included = ledger.admission.told.flatMap((total) => total.included)
+  const included = ledger.admission.reported.flatMap((total) => total.included)
   expect(included).toHaveLength(5)
   for (const request of included) expect(request).toMatchObject({ tokens: 100, mayChange: false })
   // Metering strikes a debt off once the store has answered.

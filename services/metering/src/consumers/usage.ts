@@ -117,10 +117,10 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
     failpoint('metering.reports-recorded')
     context.quotaStatus.moved(moved)
     const groups = groupByWindow(reports)
-    const isTold = isComplete && voided.length === 0
+    const isReported = isComplete && voided.length === 0
     const others = voided.map((window) => ({ ...window, included: [] }))
     await context.settlement.settle(
-      isTold
+      isReported
         ? withRequests(moved, groups)
         : await readCurrentTotals(context.database, [...groups.map(withIds), ...others]),
     )

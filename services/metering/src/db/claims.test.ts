@@ -124,8 +124,8 @@ test('a run of the month before moves the total of its month, and the store is t
     { window: '2024-12', milli_tokens: 0 },
     { window: WINDOW, milli_tokens: 150_000 },
   ])
-  const told = ledger.admission.told.filter((total) => total.account === account)
-  expect(told.at(-1)).toMatchObject({ window: '2024-12', settled: 0, included: [] })
+  const reported = ledger.admission.reported.filter((total) => total.account === account)
+  expect(reported.at(-1)).toMatchObject({ window: '2024-12', settled: 0, included: [] })
 })
 
 test('a store that was away while a run became void learns of it from the repetition', async () => {

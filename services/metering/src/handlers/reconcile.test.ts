@@ -66,7 +66,7 @@ test('a total that outran a restored ledger is put right, and later totals are t
   expect(await kinds(true)).toEqual([['total', true]])
   expect(await totalOfStore()).toMatchObject({ settled: 0 })
   await record(usageEvent())
-  await store.applyTotal(ledger.admission.told.at(-1)!)
+  await store.applyTotal(ledger.admission.reported.at(-1)!)
   expect(await totalOfStore()).toMatchObject({ settled: CHARGE })
   expect(await kinds(false)).toEqual([])
 })
@@ -76,7 +76,7 @@ test('an ended request that the ledger has is counted once again', async () => {
   await admit(event.requestId)
   await store.finish({ account, requestId: event.requestId, charge: CHARGE, tokens: 100 })
   await record(event)
-  await store.applyTotal({ ...ledger.admission.told.at(-1)!, included: [] })
+  await store.applyTotal({ ...ledger.admission.reported.at(-1)!, included: [] })
   expect(await kinds(true)).toEqual([['pending', true]])
   expect(await store.inspect(account)).toMatchObject({ total: { settled: CHARGE }, ended: 0, requests: [] })
 })
@@ -102,7 +102,7 @@ test('what never came to the ledger stays pending, and is told', async () => {
 test("a total in another unit than the account's plan is found, put right, and then agrees", async () => {
   const price = { kind: 'base', nanoUsdPerKiloToken: 4_500_000 } as const
   await record(usageEvent({ planVersion: 1 }), usageEvent({ unit: 'usd', plan: 'payg', price, planVersion: 9 }))
-  await store.applyTotal(ledger.admission.told.at(-1)!)
+  await store.applyTotal(ledger.admission.reported.at(-1)!)
   expect(await totalOfStore()).toMatchObject({ settled: 450_000 })
   const inTokens = [{ account, unit: 'tokens' as const, planVersion: 5 }]
   const ask = async (repair: boolean) => {
@@ -122,6 +122,6 @@ test('a total that is on its way is not told', async () => {
   await record(usageEvent())
   const looking = reconcile(context, { accounts: [account], plans: [], repair: false }, 300)
   await new Promise((resolve) => setTimeout(resolve, 100))
-  await store.applyTotal(ledger.admission.told.at(-1)!)
+  await store.applyTotal(ledger.admission.reported.at(-1)!)
   expect((await looking).drifts).toEqual([])
 })

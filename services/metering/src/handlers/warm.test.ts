@@ -75,5 +75,5 @@ test('the store hears of totals of later months, by which it knows that such a m
   await storeTotals(['early'], WINDOW, 2)
   await storeTotals(['early'], '2025-02', 4)
   await warm('early')
-  expect(admission.told).toEqual([{ account: 'early', window: '2025-02', settled: 70, version: 4, included: [] }])
+  expect(admission.reported).toEqual([{ account: 'early', window: '2025-02', settled: 70, version: 4, included: [] }])
 })

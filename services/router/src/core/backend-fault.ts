@@ -81,11 +81,11 @@ export function understood(fault: BackendFault, { asked, secrets }: Circumstance
   if (body === undefined || fault.isUnsent) return fault
   const isRefusal = blamesRequestAnyway(status, body)
   const account = isRefusal ? null : accountIn(status, body, asked)
-  const told = redactBody(body, secrets, asked)
+  const reported = redactBody(body, secrets, asked)
   return new BackendFault(kind, message, {
     cause,
     ...(status === undefined ? {} : { status: isRefusal ? REFUSED : status }),
-    ...(told === null ? {} : { body: told }),
+    ...(reported === null ? {} : { body: reported }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(account === null ? {} : { account }),
   })

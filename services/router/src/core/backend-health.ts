@@ -127,7 +127,7 @@ export function afterStart(health: Health, attempt: Attempt): Health {
 
 /** The first content of an attempt proves that the target is back. */
 export function afterContent(health: Health, attempt: Attempt, nowMs: number): Health {
-  if (!health.halfOpen || isOldNews(health, attempt)) return health
+  if (!health.halfOpen || isStaleEvent(health, attempt)) return health
   return {
     ...health,
     softFaults: [],
@@ -146,7 +146,7 @@ export function afterContent(health: Health, attempt: Attempt, nowMs: number): H
 /** An attempt has ended well. */
 export function afterSuccess(health: Health, attempt: Attempt, nowMs: number): Health {
   if (!health.halfOpen && health.faultsInARow === 0 && !hasEjections(health)) return health
-  if (isOldNews(health, attempt)) return health
+  if (isStaleEvent(health, attempt)) return health
   const back = afterContent(health, attempt, nowMs)
   const forgiven = nowMs - back.recoveredAtMs > FORGIVEN_AFTER_MS
   if (back.faultsInARow === 0 && !(forgiven && hasEjections(back))) return back
@@ -219,7 +219,7 @@ export function isDoubted(health: Health, sinceMs: number): boolean {
  * its probe fails, so at the longest interval a request decides. Attempts since the probe began outweigh it.
  */
 export function afterProbe(health: Health, probe: Started, found: Probed, nowMs: number, jitter: number): Health {
-  if (found === 'alive' || found === 'unasked' || health.halfOpenAttempt !== null || isOldNews(health, probe))
+  if (found === 'alive' || found === 'unasked' || health.halfOpenAttempt !== null || isStaleEvent(health, probe))
     return health
   if (!health.halfOpen && !isDoubted(health, -Infinity)) return health
   if (found === 'failing' && intervalMs(health.ejections - 1) >= LONGEST_EJECTION_MS) return health
@@ -267,7 +267,7 @@ function intervalMs(ejections: number): number {
   return Math.min(FIRST_EJECTION_MS * 2 ** ejections, LONGEST_EJECTION_MS)
 }
 
-function isOldNews(health: Health, attempt: Started): boolean {
+function isStaleEvent(health: Health, attempt: Started): boolean {
   return attempt.startedAtMs < health.turnedAtMs
 }
 

@@ -39,8 +39,8 @@ describe('a vendor’s usage tells what it bills beside the tokens', () => {
     ],
     ['figures that cannot be', { cost: -1, server_tool_use: { web_search_requests: 1.5 }, num_sources_used: '3' }, {}],
     ['a cost beyond all reason', { cost: 1e300 }, {}],
-  ])('%s', (_, usage, told) => {
-    expect(billedBeside(usage as Record<string, unknown>)).toEqual(told)
+  ])('%s', (_, usage, reported) => {
+    expect(billedBeside(usage as Record<string, unknown>)).toEqual(reported)
   })
 
   test('whatever a backend writes there, the usage fits the contract', () => {

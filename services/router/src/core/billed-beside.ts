@@ -44,13 +44,15 @@ export function callsMember(calls: ToolCalls): Pick<TokenUsage, 'toolCalls'> {
 
 function callsIn(usage: JsonObject): ToolCalls {
   const { server_tool_use: requests, server_side_tool_usage_details: ofXai } = usage
-  const told = [
+  const reported = [
     ...namesOf(requests, '_requests'),
     ...namesOf(ofXai, '_calls'),
     ['search_sources', usage.num_sources_used] as const,
     ['web_search', usage.num_search_queries] as const,
   ]
-  return Object.fromEntries(told.flatMap(([name, value]) => (callCount(value) > 0 ? [[name, callCount(value)]] : [])))
+  return Object.fromEntries(
+    reported.flatMap(([name, value]) => (callCount(value) > 0 ? [[name, callCount(value)]] : [])),
+  )
 }
 
 function namesOf(counts: unknown, ending: string): (readonly [string, unknown])[] {

@@ -52,7 +52,7 @@ export function isFinished(choice: Record<string, unknown>): boolean {
 /**
  * How many choices a streamed request asks for. Nearly none names `n`, so the body is parsed only when it might.
  */
-export function choicesAsked(body: Buffer): number {
+export function choicesRequested(body: Buffer): number {
   if (!body.includes('"n"') && !body.includes('"n_cmpl"')) return 1
   const { n, n_cmpl: ofLlamaCpp } = JSON.parse(body.toString('utf8')) as { n?: unknown; n_cmpl?: unknown }
   return Math.max(1, ...[n, ofLlamaCpp].filter((count) => typeof count === 'number'))
@@ -160,12 +160,12 @@ export function readUsage(value: unknown, rules: UsageRules = {}): TokenUsage | 
   if (!isObject(value)) return null
   const promptTokens = count(value.prompt_tokens) ?? count(value.input_tokens)
   if (promptTokens === null) return null
-  const told = count(value.completion_tokens) ?? count(value.output_tokens)
-  if (promptTokens > MOST_TOKENS || (told ?? 0) > MOST_TOKENS) return null
-  const isSumTrusted = told === null || rules.countsReasoningInTotalAlone === true
-  const completionTokens = Math.max(told ?? 0, isSumTrusted ? sumOf(value) - promptTokens : 0)
+  const reported = count(value.completion_tokens) ?? count(value.output_tokens)
+  if (promptTokens > MOST_TOKENS || (reported ?? 0) > MOST_TOKENS) return null
+  const isSumTrusted = reported === null || rules.countsReasoningInTotalAlone === true
+  const completionTokens = Math.max(reported ?? 0, isSumTrusted ? sumOf(value) - promptTokens : 0)
   if (promptTokens + completionTokens === 0) return null
-  const untold = told === null ? 0 : completionTokens - told
+  const unreported = reported === null ? 0 : completionTokens - reported
   const cachedTokens = Math.min(promptTokens, cachedTokensOf(value))
   const cacheWriteTokens = Math.min(promptTokens - cachedTokens, count(promptDetailsOf(value).cache_write_tokens) ?? 0)
   return {
@@ -174,7 +174,7 @@ export function readUsage(value: unknown, rules: UsageRules = {}): TokenUsage | 
     cachedTokens,
     ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
     ...billedBeside(value),
-    reasoningTokens: Math.min(completionTokens, Math.max(reasoningTokensOf(value), untold)),
+    reasoningTokens: Math.min(completionTokens, Math.max(reasoningTokensOf(value), unreported)),
     estimated: false,
   }
 }
@@ -218,7 +218,7 @@ export function writeUsage(usage: TokenUsage, kind: 'chat' | 'embeddings' | 'ima
   }
 }
 
-function count(told: unknown): number | null {
-  const value = plainNumber(told)
+function count(reported: unknown): number | null {
+  const value = plainNumber(reported)
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }

@@ -136,20 +136,20 @@ function messageGap(message: unknown, responseId: string, choice: number): JsonO
 }
 
 /** Strict clients know OpenAI's words alone. Some servers end an answer that calls tools by `stop`. */
-function endGap({ finish_reason: told }: JsonObject, reason: unknown, hasCalled: boolean): JsonObject {
+function endGap({ finish_reason: reported }: JsonObject, reason: unknown, hasCalled: boolean): JsonObject {
   const known = reason === 'function_call' ? reason : endingOf(reason)
   const ending = known === 'stop' && hasCalled ? 'tool_calls' : known
-  return ending === told ? {} : { finish_reason: ending }
+  return ending === reported ? {} : { finish_reason: ending }
 }
 
 function hasCalls(message: unknown): boolean {
   return isObject(message) && Array.isArray(message.tool_calls) && message.tool_calls.length > 0
 }
 
-function indexGap({ index: told }: JsonObject, position: number): JsonObject {
-  const index = plainNumber(told)
+function indexGap({ index: reported }: JsonObject, position: number): JsonObject {
+  const index = plainNumber(reported)
   if (!Number.isInteger(index)) return { index: position }
-  return index === told ? {} : { index }
+  return index === reported ? {} : { index }
 }
 
 function isName(value: unknown): boolean {
@@ -164,9 +164,9 @@ const MILLISECONDS = 100_000_000_000
  * 2025-06-18): strict clients refuse both. Azure writes 0 into a chunk that holds nothing but its filters' results.
  */
 function secondsOf(created: unknown, now: number): number {
-  const told = plainNumber(created)
-  if (typeof told !== 'number' || told <= 0) return now
-  return Math.floor(told < MILLISECONDS ? told : told / 1_000)
+  const reported = plainNumber(created)
+  if (typeof reported !== 'number' || reported <= 0) return now
+  return Math.floor(reported < MILLISECONDS ? reported : reported / 1_000)
 }
 
 /** Null where there are no gaps. A record without gaps is not copied, so that its own bytes can travel on. */
@@ -265,8 +265,8 @@ export class StreamedToolCalls {
     return gaps
   }
 
-  #pieceGaps(choice: unknown, told: JsonObject): JsonObject {
-    const piece: JsonObject = { ...told, index: plainNumber(told.index) }
+  #pieceGaps(choice: unknown, reported: JsonObject): JsonObject {
+    const piece: JsonObject = { ...reported, index: plainNumber(reported.index) }
     const calls = this.#callsOf(choice)
     const known = find(calls, piece)
     const call = known ?? { id: piece.id, index: calls.last ? calls.last.index + 1 : 0 }
@@ -277,7 +277,7 @@ export class StreamedToolCalls {
     if (piece.index !== undefined) calls.byIndex.set(piece.index, call)
     const began = known ? null : callGaps(piece, ownIdOf(this.#answerId, choice, call.index))
     const gaps = { ...began, ...argumentsGap(piece) }
-    return told.index === call.index ? gaps : { ...gaps, index: call.index }
+    return reported.index === call.index ? gaps : { ...gaps, index: call.index }
   }
 
   hasCalls(choice: unknown): boolean {

@@ -43,7 +43,7 @@ function tokensOf(input: unknown): number[][] | null {
 const OF_MANY_LENGTHS = /text-embedding-3|gemini-embedding|embed-v-?4/i
 
 /** The length to ask the target for: none where the client wants the model's only one. */
-export function dimensionsToAsk(
+export function dimensionsToRequest(
   model: string,
   { dimensions, isShortened = false }: Pick<JobHeader, 'dimensions' | 'isShortened'>,
 ): number | undefined {

@@ -25,7 +25,7 @@ export interface HostedToolRequest {
   /** Of client and target. */
   dialect: ClientDialect
   /** Undefined: nobody has looked yet. */
-  isAsked: boolean | undefined
+  isRequested: boolean | undefined
   allowed: HostedCalls
 }
 
@@ -42,9 +42,9 @@ export function allowedAt(
 export function withPricedTools(
   body: Buffer,
   model: string,
-  { dialect, isAsked, allowed }: HostedToolRequest,
+  { dialect, isRequested, allowed }: HostedToolRequest,
 ): { body: Buffer; dropped: string[] } {
-  if (isAsked === false || (isAsked === undefined && !mayAsk(body, dialect))) return { body, dropped: [] }
+  if (isRequested === false || (isRequested === undefined && !mayRequest(body, dialect))) return { body, dropped: [] }
   const request = parseExactly(body.toString('utf8')) as JsonObject
   if (!asksHostedTools(dialect, request)) return { body, dropped: [] }
   if (isTemplate(dialect, request)) throw refused('prompt', 'must be left out: send its text as instructions')
@@ -56,7 +56,7 @@ export function withPricedTools(
 }
 
 /** The edge writes no space between a member's name and its value. */
-function mayAsk(body: Buffer, dialect: ClientDialect): boolean {
+function mayRequest(body: Buffer, dialect: ClientDialect): boolean {
   return [...HOSTED_MEMBERS[dialect], 'tools', 'prompt'].some((name) => body.includes(`"${name}":`))
 }
 

@@ -10,8 +10,12 @@ describe('a sum of more than its parts', () => {
   test.each(['gemini', 'vertex', 'xai'] as const)('is reasoning at %s, and charged as output', (vendor) => {
     fc.assert(
       fc.property(counts, ({ prompt, completion, more }) => {
-        const told = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion + more }
-        expect(readUsage(told, VENDOR_PROFILES[vendor].usage)).toMatchObject({
+        const reported = {
+          prompt_tokens: prompt,
+          completion_tokens: completion,
+          total_tokens: prompt + completion + more,
+        }
+        expect(readUsage(reported, VENDOR_PROFILES[vendor].usage)).toMatchObject({
           promptTokens: prompt,
           completionTokens: completion + more,
           reasoningTokens: more,
@@ -23,8 +27,12 @@ describe('a sum of more than its parts', () => {
   test.each(['openai', 'anthropic', 'openrouter', 'vllm'] as const)('charges nothing at %j', (vendor) => {
     fc.assert(
       fc.property(counts, ({ prompt, completion, more }) => {
-        const told = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion + more }
-        expect(readUsage(told, VENDOR_PROFILES[vendor].usage)).toMatchObject({
+        const reported = {
+          prompt_tokens: prompt,
+          completion_tokens: completion,
+          total_tokens: prompt + completion + more,
+        }
+        expect(readUsage(reported, VENDOR_PROFILES[vendor].usage)).toMatchObject({
           promptTokens: prompt,
           completionTokens: completion,
           reasoningTokens: 0,
@@ -53,20 +61,20 @@ test('a sum beside the prompt alone tells the completion, at any server', () => 
 })
 
 test('a count that no request has is a fault of the server: nothing of its usage is believed', () => {
-  const told = { prompt_tokens: 9, completion_tokens: 3 }
+  const reported = { prompt_tokens: 9, completion_tokens: 3 }
   for (const absurd of [1e10, Number.MAX_SAFE_INTEGER]) {
-    expect(readUsage({ ...told, prompt_tokens: absurd })).toBeNull()
-    expect(readUsage({ ...told, completion_tokens: absurd })).toBeNull()
+    expect(readUsage({ ...reported, prompt_tokens: absurd })).toBeNull()
+    expect(readUsage({ ...reported, completion_tokens: absurd })).toBeNull()
     expect(readUsage({ input_tokens: absurd, output_tokens: 3 })).toBeNull()
-    expect(readUsage({ ...told, total_tokens: absurd }, VENDOR_PROFILES.gemini.usage)).toMatchObject({
+    expect(readUsage({ ...reported, total_tokens: absurd }, VENDOR_PROFILES.gemini.usage)).toMatchObject({
       completionTokens: 3,
     })
   }
 })
 
 test('a sum of less than its parts changes nothing', () => {
-  const told = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 5 }
-  expect(readUsage(told, VENDOR_PROFILES.gemini.usage)).toMatchObject({
+  const reported = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 5 }
+  expect(readUsage(reported, VENDOR_PROFILES.gemini.usage)).toMatchObject({
     promptTokens: 9,
     completionTokens: 3,
     reasoningTokens: 0,

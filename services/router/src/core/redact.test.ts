@@ -43,9 +43,9 @@ test('the text for a client holds no secret of a backend, for all settings and a
           key: { [text]: [text] },
           number: [text],
         }
-        const told =
+        const reported =
           redactBody(JSON.stringify(body[place]), secretsOf({ ...settings, url }, held), Buffer.from(text)) ?? ''
-        for (const inside of own) expect(told).not.toContain(inside)
+        for (const inside of own) expect(reported).not.toContain(inside)
       },
     ),
     { numRuns: 2_000 },

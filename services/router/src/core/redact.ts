@@ -44,9 +44,9 @@ export function redactBody(body: string, secrets: Secrets, asked: Buffer): strin
   if (said === null) return null
   const words = wordsOfClient(asked)
   const read = body.length <= LONGEST_BODY_READ ? said : sentenceOf(said)
-  const told = redact(read, (text) => redactText(text, secrets, words), DEEPEST)
-  const json = JSON.stringify(told)
-  const short = json.length <= LONGEST_BODY ? json : JSON.stringify(sentenceOf(told))
+  const reported = redact(read, (text) => redactText(text, secrets, words), DEEPEST)
+  const json = JSON.stringify(reported)
+  const short = json.length <= LONGEST_BODY ? json : JSON.stringify(sentenceOf(reported))
   return holdsSecret(short, secrets) ? null : short
 }
 
@@ -59,9 +59,9 @@ function redact(value: unknown, text: (value: string) => string, depth: number):
 }
 
 /** The sentence of a body that is too long. */
-function sentenceOf(told: unknown): object {
-  if (!isObject(told)) return {}
-  const { error, message } = told
+function sentenceOf(reported: unknown): object {
+  if (!isObject(reported)) return {}
+  const { error, message } = reported
   if (typeof error === 'string') return { error }
   return isObject(error) ? { error: { message: error.message } } : { message }
 }
@@ -80,14 +80,14 @@ function wordsOfClient(asked: Buffer): WordsOfClient {
 }
 
 function redactText(text: string, secrets: Secrets, isClients: WordsOfClient): string {
-  let told = text
-  for (const secret of secrets) told = replaceAll(told, secret)
-  told = told.slice(0, 2 * LONGEST_TEXT)
-  for (const shape of CREDENTIALS) told = told.replace(shape, MARK)
-  for (const shape of NAMES_OF_ORGANISATIONS) told = told.replace(shape, `$1${MARK}`)
-  for (const shape of ADDRESSES) told = told.replace(shape, (address) => (isClients(address) ? address : MARK))
-  told = told.length <= LONGEST_TEXT ? told : `${told.slice(0, LONGEST_TEXT)}…`
-  return holdsSecret(told, secrets) ? '' : told
+  let reported = text
+  for (const secret of secrets) reported = replaceAll(reported, secret)
+  reported = reported.slice(0, 2 * LONGEST_TEXT)
+  for (const shape of CREDENTIALS) reported = reported.replace(shape, MARK)
+  for (const shape of NAMES_OF_ORGANISATIONS) reported = reported.replace(shape, `$1${MARK}`)
+  for (const shape of ADDRESSES) reported = reported.replace(shape, (address) => (isClients(address) ? address : MARK))
+  reported = reported.length <= LONGEST_TEXT ? reported : `${reported.slice(0, LONGEST_TEXT)}…`
+  return holdsSecret(reported, secrets) ? '' : reported
 }
 
 /** Hosts are the same in capital letters, so nothing is taken to differ by them. */
@@ -96,13 +96,13 @@ function replaceAll(text: string, secret: string): string {
   const sought = secret.toLowerCase()
   // Some letters have a lower case of another length.
   if (lower.length !== text.length) return text.replaceAll(secret, MARK)
-  let told = ''
+  let reported = ''
   let from = 0
   for (let at = lower.indexOf(sought); at >= 0; at = lower.indexOf(sought, from)) {
-    told += text.slice(from, at) + MARK
+    reported += text.slice(from, at) + MARK
     from = at + sought.length
   }
-  return told + text.slice(from)
+  return reported + text.slice(from)
 }
 
 const CREDENTIALS = [

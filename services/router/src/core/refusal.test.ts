@@ -61,9 +61,9 @@ test('a refusal reads the same in one dialect as in another, but for the phrases
   fc.assert(
     fc.property(fc.record({ message: fc.string({ minLength: 1 }), code: said, type: said, param: said }), (error) => {
       const { message: _, ...chat } = refusalOf('chat', bodyOf(error))
-      const { message: told, ...messages } = refusalOf('messages', bodyOf(error))
+      const { message: reported, ...messages } = refusalOf('messages', bodyOf(error))
       expect(messages).toEqual(chat)
-      expect(told).toContain(error.message)
+      expect(reported).toContain(error.message)
     }),
     { seed: 22, numRuns: 1_000 },
   )

@@ -78,12 +78,12 @@ function numbersIn(sentence: string, { n_prompt_tokens: asked, n_ctx: most }: Re
     const found = patterns.map((pattern) => pattern.exec(sentence)?.[1]).find((digits) => digits !== undefined)
     return found === undefined ? null : Number(found)
   }
-  const prompt = of(ASKED)
+  const prompt = of(REQUESTED)
   const window = of(MOST)
   return prompt === null || window === null ? null : { asked: prompt, most: window }
 }
 
-const ASKED = [
+const REQUESTED = [
   /(?:resulted in|requested(?: about)?|You passed) (\d+) (?:input )?tokens/,
   /(?:input|request) \((\d+) tokens\)/,
   /input token count \((\d+)\)/,

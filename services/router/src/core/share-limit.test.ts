@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { shareAmong, shareOfLimit, COMPLETE, type Heard } from './share-limit.ts'
+import { shareAmong, shareOfLimit, COMPLETE, type Received } from './share-limit.ts'
 
 const counts = fc.record({
   limit: fc.integer({ min: 1, max: 100 }),
@@ -30,7 +30,7 @@ test('the places of small backends are spread over the routers', () => {
 })
 
 test('every router comes to a place of its own among the live ones, and leaves what leaving ones still have', () => {
-  const heard = new Map<string, Heard>([
+  const heard = new Map<string, Received>([
     ['a', { atMs: 100 }],
     ['b', { atMs: 100 }],
     ['c', { atMs: 100 }],

@@ -17,7 +17,7 @@ export interface Share {
 }
 
 /** What a router was last heard to say. */
-export interface Heard {
+export interface Received {
   atMs: number
   /** Set while it leaves: what it still has, by backend. */
   leaving?: Readonly<Record<string, number>> | undefined
@@ -32,7 +32,7 @@ export function shareOfLimit(limit: number, backend: string, { index, of, held }
 }
 
 /** The share of `self` among the routers heard of since `aliveSinceMs`. Every router comes to the same order. */
-export function shareAmong(self: string, heard: ReadonlyMap<string, Heard>, aliveSinceMs: number): Share {
+export function shareAmong(self: string, heard: ReadonlyMap<string, Received>, aliveSinceMs: number): Share {
   let index = 0
   let of = 1
   const held: Record<string, number> = {}

@@ -91,8 +91,12 @@ describe('streamed calls', () => {
           texts.map((text, at) => write({ number, name }, at, text)),
         )
         const seen = assembled(pieces.map((piece) => [piece]))
-        const told = (call: Call | undefined) => ({ name: call?.name, arguments: call?.arguments, type: call?.type })
-        expect(seen.map(told).toSorted(byText)).toEqual(
+        const reported = (call: Call | undefined) => ({
+          name: call?.name,
+          arguments: call?.arguments,
+          type: call?.type,
+        })
+        expect(seen.map(reported).toSorted(byText)).toEqual(
           asked.map(({ name, texts }) => ({ name, arguments: texts.join(''), type: 'function' })).toSorted(byText),
         )
         const ids = seen.map((call) => call?.id)

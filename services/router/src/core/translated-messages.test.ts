@@ -48,9 +48,9 @@ test('no template finds two turns of one role, or a system message behind the fi
         expect(role).not.toBe(turns[at - 1]?.role)
         if (at > 0) expect(role).not.toBe('system')
       })
-      const told = JSON.stringify(turns)
+      const reported = JSON.stringify(turns)
       for (const { content } of messages) {
-        expect(told).toContain(typeof content === 'string' ? content : (content as { text: string }[])[0]!.text)
+        expect(reported).toContain(typeof content === 'string' ? content : (content as { text: string }[])[0]!.text)
       }
     }),
   )

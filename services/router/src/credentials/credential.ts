@@ -44,7 +44,7 @@ export interface Token {
 /** No call takes longer to begin, and no two clocks differ by more. */
 const RENEW_AHEAD_MS = 300_000
 /** A question that nobody answers must not keep all later calls waiting. */
-const ASK_MS = 30_000
+const REQUEST_MS = 30_000
 
 /**
  * Bearer tokens that expire: each is used until shortly before its end, and callers that need a new one wait for the
@@ -59,7 +59,7 @@ export function bearerTokens(ask: () => Promise<Token>): Credential {
 
   async function renew(): Promise<Token> {
     const late = Promise.withResolvers<never>()
-    const timer = setTimeout(() => late.reject(new Error(`no token within ${ASK_MS / 1_000} s`)), ASK_MS)
+    const timer = setTimeout(() => late.reject(new Error(`no token within ${REQUEST_MS / 1_000} s`)), REQUEST_MS)
     try {
       const renewed = await Promise.race([ask(), late.promise])
       former = token?.value ?? former

@@ -51,8 +51,8 @@ test.each([
   ['stop', true, 'tool_calls'],
   ['length', true, 'length'],
   ['stop', false, 'stop'],
-])('an end by %s, beside calls: %s, is told as %s', (reason, hasCalls, told) => {
-  expect([plain(reason, hasCalls), streamed(reason, hasCalls)]).toEqual([told, told])
+])('an end by %s, beside calls: %s, is told as %s', (reason, hasCalls, reported) => {
+  expect([plain(reason, hasCalls), streamed(reason, hasCalls)]).toEqual([reported, reported])
 })
 
 test('every end is one of OpenAI’s words, and a stream tells what a plain answer does', () => {
@@ -73,10 +73,10 @@ test('every end is one of OpenAI’s words, and a stream tells what a plain answ
   })
   fc.assert(
     fc.property(reason, fc.boolean(), (given, hasCalls) => {
-      const told = plain(given, hasCalls)
-      expect(words).toContain(told)
-      expect(streamed(given, hasCalls)).toBe(told)
-      if (hasCalls) expect(told).not.toBe('stop')
+      const reported = plain(given, hasCalls)
+      expect(words).toContain(reported)
+      expect(streamed(given, hasCalls)).toBe(reported)
+      if (hasCalls) expect(reported).not.toBe('stop')
     }),
   )
 })

@@ -242,19 +242,19 @@ class OpenAiStream implements ChatReading {
     return completeChunk({ choices }, this.#last)!
   }
 
-  #withFormerChoices(told: Record<string, unknown>): Record<string, unknown> {
-    const usage = readUsage(told, this.#usageRules)
-    if (usage === null) return told
+  #withFormerChoices(reported: Record<string, unknown>): Record<string, unknown> {
+    const usage = readUsage(reported, this.#usageRules)
+    if (usage === null) return reported
     this.#countedApart += usage.completionTokens
     const { completion_tokens, total_tokens } = writeUsage({ ...usage, completionTokens: this.#countedApart }, 'chat')
-    return { ...told, completion_tokens, total_tokens }
+    return { ...reported, completion_tokens, total_tokens }
   }
 
-  #readUsage(told: Record<string, unknown>): void {
-    const usage = readUsage(told, this.#usageRules)
+  #readUsage(reported: Record<string, unknown>): void {
+    const usage = readUsage(reported, this.#usageRules)
     if (usage === null) return
     noteUsage(this.progress, usage)
-    this.#told = completeUsage(told, 'chat', this.#usageRules) ?? told
+    this.#told = completeUsage(reported, 'chat', this.#usageRules) ?? reported
     this.#usageEvent = null
   }
 
@@ -273,8 +273,8 @@ class OpenAiStream implements ChatReading {
 
   /** The backend's own, where it is that of the whole answer. */
   usageChunk(usage: TokenUsage): Buffer {
-    const isTold = this.#told !== null && !usage.estimated
-    if (isTold && this.#usageEvent !== null) return this.#usageEvent
+    const isReported = this.#told !== null && !usage.estimated
+    if (isReported && this.#usageEvent !== null) return this.#usageEvent
     const { id, created, model } = this.#last
     const chunk = {
       id,
@@ -282,7 +282,7 @@ class OpenAiStream implements ChatReading {
       created,
       model,
       choices: [],
-      usage: isTold ? this.#told : writeUsage(usage, 'chat'),
+      usage: isReported ? this.#told : writeUsage(usage, 'chat'),
     }
     return writeChunk(chunk)
   }

@@ -29,7 +29,7 @@ function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number
   return JSON.parse(body.toString()) as Record<string, unknown>
 }
 
-function answerTo(message: object) {
+function responseTo(message: object) {
   const { bytes, usage } = anthropic.readBackendResponse('chat', Buffer.from(JSON.stringify(message)), IDENTITY)
   return { json: JSON.parse(bytes.toString()) as OpenAiJson, usage }
 }
@@ -192,7 +192,7 @@ describe('a plain answer', () => {
   }
 
   test('becomes a chat completion whose prompt includes what the cache held', () => {
-    const { json, usage } = answerTo(message)
+    const { json, usage } = responseTo(message)
     expect(json).toEqual({
       id: 'chatcmpl-013Zva2CMHLNnXjNJJKqJ2EF',
       object: 'chat.completion',
@@ -218,7 +218,7 @@ describe('a plain answer', () => {
   })
 
   test('with thinking and a tool call keeps both', () => {
-    const { json } = answerTo({
+    const { json } = responseTo({
       ...message,
       content: [
         { type: 'thinking', thinking: 'The user wants weather.', signature: 'EqQB' },
@@ -249,7 +249,7 @@ describe('a plain answer', () => {
     ['refusal', 'content_filter'],
     ['a_reason_yet_to_come', 'stop'],
   ])('that stopped for %s has finish reason %s', (stop_reason, finishReason) => {
-    expect(answerTo({ ...message, stop_reason }).json.choices[0]?.finish_reason).toBe(finishReason)
+    expect(responseTo({ ...message, stop_reason }).json.choices[0]?.finish_reason).toBe(finishReason)
   })
 
   test.each([
@@ -286,7 +286,7 @@ describe('an answer by our own tool', () => {
   const usage = { input_tokens: 9, output_tokens: 12, output_tokens_details: { thinking_tokens: 5 } }
 
   test('is the text of a plain answer, and its thoughts are counted', () => {
-    const { json, usage: counted } = answerTo({
+    const { json, usage: counted } = responseTo({
       ...start.message,
       content: [{ type: 'tool_use', id: 't1', name, input: { city: 'Paris' } }],
       stop_reason: 'tool_use',
@@ -324,7 +324,7 @@ test.each([
   ['its words', { type: 'refusal', category: 'cyber', explanation: 'This could harm.' }, 'This could harm.'],
   ['no words', { type: 'refusal', category: null, explanation: null }, 'The model refused to answer'],
 ])('a refusal with %s is told as one, plain and streamed', (_, stop_details, refusal) => {
-  const { json } = answerTo({ ...start.message, content: [], stop_reason: 'refusal', stop_details, usage: {} })
+  const { json } = responseTo({ ...start.message, content: [], stop_reason: 'refusal', stop_details, usage: {} })
   expect(json.choices[0]).toMatchObject({ message: { content: '', refusal }, finish_reason: 'content_filter' })
   const end = { type: 'message_delta', delta: { stop_reason: 'refusal', stop_details }, usage: { output_tokens: 1 } }
   const { chunks } = readStream([start, end, { type: 'message_stop' }])

@@ -12,7 +12,7 @@ import { chatToResponses } from './chat-to-responses.ts'
 
 type Json = Record<string, unknown>
 
-const ASKED = { messages: [{ role: 'user', content: 'Hi' }] }
+const REQUESTED = { messages: [{ role: 'user', content: 'Hi' }] }
 const identity = { id: 'chatcmpl-1', created: 5, model: 'asked' }
 
 function written(chat: Json, form: ParameterSupport = []): { sent: Json; dropped: string[] } {
@@ -29,7 +29,13 @@ const look = { type: 'function', function: { name: 'look', parameters: { type: '
 describe('a request', () => {
   test('stores nothing at the backend, and keeps all that both APIs know', () => {
     const same = { temperature: 1.5, top_p: 0.5, user: 'u', metadata: { a: 'b' }, prompt_cache_key: 'k' }
-    const { sent, dropped } = written({ ...ASKED, ...same, max_tokens: 99, reasoning_effort: 'low', verbosity: 'high' })
+    const { sent, dropped } = written({
+      ...REQUESTED,
+      ...same,
+      max_tokens: 99,
+      reasoning_effort: 'low',
+      verbosity: 'high',
+    })
     expect(sent).toEqual({
       ...same,
       model: 'm',
@@ -92,7 +98,7 @@ describe('a request', () => {
     const strict = { ...look, function: { ...look.function, strict: true } }
     const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } }
     const { sent } = written({
-      ...ASKED,
+      ...REQUESTED,
       tools: [look, strict, { type: 'custom', custom: { name: 'patch', format: grammar } }],
     })
     expect(sent['tools']).toEqual([
@@ -119,13 +125,13 @@ describe('a request', () => {
       { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'look' }] },
     ],
   ])('the choice %j among tools stays', (choice, sent) => {
-    expect(written({ ...ASKED, tools: [look], tool_choice: choice }).sent['tool_choice']).toEqual(sent)
+    expect(written({ ...REQUESTED, tools: [look], tool_choice: choice }).sent['tool_choice']).toEqual(sent)
   })
 
   test('an answer in JSON and the probabilities of its tokens are asked for in the words of the API', () => {
     const json_schema = { name: 'a', schema: { type: 'object' }, strict: true }
     const { sent } = written({
-      ...ASKED,
+      ...REQUESTED,
       response_format: { type: 'json_schema', json_schema },
       logprobs: true,
       top_logprobs: 2,
@@ -135,13 +141,13 @@ describe('a request', () => {
   })
 
   test('what the API has no word for is left out and named', () => {
-    const { sent, dropped } = written({ ...ASKED, seed: 1, logit_bias: { 5: 1 }, store: true, presence_penalty: 1 })
+    const { sent, dropped } = written({ ...REQUESTED, seed: 1, logit_bias: { 5: 1 }, store: true, presence_penalty: 1 })
     expect(Object.keys(sent).toSorted()).toEqual(['input', 'model', 'store'])
     expect(dropped).toEqual(['logit_bias', 'presence_penalty', 'seed', 'store'])
   })
 
   test('a parameter that the target has rejected is left out and named', () => {
-    const { sent, dropped } = written({ ...ASKED, temperature: 1 }, [{ parameter: 'temperature' }])
+    const { sent, dropped } = written({ ...REQUESTED, temperature: 1 }, [{ parameter: 'temperature' }])
     expect([sent['temperature'], dropped]).toEqual([undefined, ['temperature']])
   })
 
@@ -155,7 +161,7 @@ describe('a request', () => {
   ])('is refused with the name of the field %s where its loss would change the meaning', (field, more) => {
     let thrown: unknown
     try {
-      written({ ...ASKED, ...more })
+      written({ ...REQUESTED, ...more })
     } catch (error) {
       thrown = error
     }

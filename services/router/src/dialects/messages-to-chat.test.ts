@@ -261,8 +261,8 @@ describe('a request', () => {
       },
       ['fallback', 'mcp_tool_listing', 'mcp_tool_result', 'mcp_tool_use', 'messages.prefill'],
     ],
-  ])('tells that it leaves out %s', (_, request, told) => {
-    expect(chatOf(request).dropped).toEqual(told)
+  ])('tells that it leaves out %s', (_, request, reported) => {
+    expect(chatOf(request).dropped).toEqual(reported)
   })
 
   const refusedBlock = { type: 'container_upload', file_id: 'f' }

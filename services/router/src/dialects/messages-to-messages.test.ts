@@ -53,12 +53,12 @@ describe('a request', () => {
   test.each([
     [{ type: 'enabled', budget_tokens: 2_000 }, undefined, ['thinking']],
     [{ type: 'adaptive' }, { type: 'adaptive' }, []],
-  ])('has no thoughts of a model that signs none (%j)', (thinking, left, told) => {
+  ])('has no thoughts of a model that signs none (%j)', (thinking, left, reported) => {
     const own = { thinking, messages: turns({ type: 'thinking', thinking: 'Hm', signature: UNSIGNED }) }
     const { body, dropped } = requestOf(JSON.stringify(own))
     const sent = JSON.parse(body.toString()) as JsonObject & { messages: { content: unknown }[] }
     expect(sent.messages[1]!.content).toEqual([{ type: 'tool_use', id: 't', name: 'a', input: {} }])
-    expect([sent.thinking, dropped]).toEqual([left, told])
+    expect([sent.thinking, dropped]).toEqual([left, reported])
   })
 
   test('has no other model than its own', () => {
@@ -224,13 +224,13 @@ describe('a stream', () => {
 
   test.each([[{}], [{ usage: {} }], [{ usage: { output_tokens: null } }]])(
     'whose end tells no output is counted, whatever its start told: %j',
-    (told) => {
+    (reported) => {
       const usage = { input_tokens: 9, cache_read_input_tokens: 5, output_tokens: 1 }
       const all = [
         { type: 'message_start', message: { id: 'm', model: 'c', usage } },
         { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
         { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'A long answer' } },
-        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, ...told },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, ...reported },
         { type: 'message_stop' },
       ]
       const { reading, out } = passed(textOf(all))

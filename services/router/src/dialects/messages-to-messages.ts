@@ -69,9 +69,9 @@ function completeMessage(message: JsonObject, { id, model }: Identity): JsonObje
 }
 
 /** Other servers of the API than Anthropic's have ids of their own kind. */
-function idGap(told: unknown, own: string): JsonObject | null {
-  if (isResponseId('messages', told)) return null
-  return { id: responseId('messages', typeof told === 'string' && told !== '' ? told : own) }
+function idGap(reported: unknown, own: string): JsonObject | null {
+  if (isResponseId('messages', reported)) return null
+  return { id: responseId('messages', typeof reported === 'string' && reported !== '' ? reported : own) }
 }
 
 class MessagesPassing implements StreamReading {

@@ -15,7 +15,7 @@ const PREFIXES: Record<ClientDialect, string> = { chat: 'chatcmpl-', responses: 
 const PAIRS = clientDialects.flatMap((client) => targetDialects.map((target) => [client, target] as const))
 const USAGE = { promptTokens: 1, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
 
-function answerBy(target: TargetDialect, id: unknown): { plain: Json; events: Json[] } {
+function responseBy(target: TargetDialect, id: unknown): { plain: Json; events: Json[] } {
   switch (target) {
     case 'chat': {
       const choice = { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }
@@ -104,7 +104,7 @@ describe.each(PAIRS)('for a client of %s at a backend of %s', (client, target) =
     fc.assert(
       fc.property(id, (given) => {
         const { dialect, identity, echo } = opened(client, target)
-        const bytes = Buffer.from(JSON.stringify(answerBy(target, given).plain))
+        const bytes = Buffer.from(JSON.stringify(responseBy(target, given).plain))
         const answer = JSON.parse(dialect.readBackendResponse('chat', bytes, identity, echo).bytes.toString()) as Json
         expect(answer.id).toMatch(new RegExp(`^${PREFIXES[client]}.`))
       }),
@@ -114,7 +114,7 @@ describe.each(PAIRS)('for a client of %s at a backend of %s', (client, target) =
   test('a stream has one id of the dialect', () => {
     fc.assert(
       fc.property(id, (given) => {
-        const ids = idsOfStream(client, target, answerBy(target, given).events)
+        const ids = idsOfStream(client, target, responseBy(target, given).events)
         expect(ids[0]).toMatch(new RegExp(`^${PREFIXES[client]}.`))
         expect(new Set(ids).size).toBe(1)
       }),
@@ -123,7 +123,7 @@ describe.each(PAIRS)('for a client of %s at a backend of %s', (client, target) =
 
   test('an id that is of the dialect already stays', () => {
     const given = `${PREFIXES[client]}17`
-    const ids = idsOfStream(client, target, answerBy(target, given).events)
+    const ids = idsOfStream(client, target, responseBy(target, given).events)
     // Where one of both is a response, the gateway names the answer.
     if ((client === 'responses') === (target === 'responses')) expect(ids[0]).toBe(given)
   })

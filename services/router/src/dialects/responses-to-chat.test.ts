@@ -542,8 +542,8 @@ describe('a stream', () => {
     await fc.assert(
       fc.asyncProperty(answer, fc.array(fc.nat({ max: 100_000 }), { maxLength: 12 }), async (generated, cuts) => {
         const bytes = relayed(generated)
-        const told = eventsIn(bytes).at(-1) as unknown as { response: Response }
-        expect(withoutParsed(await accumulated(bytes, cuts))).toEqual(withoutParsed(told.response))
+        const reported = eventsIn(bytes).at(-1) as unknown as { response: Response }
+        expect(withoutParsed(await accumulated(bytes, cuts))).toEqual(withoutParsed(reported.response))
       }),
       { numRuns: 60 },
     )
@@ -757,9 +757,9 @@ describe('a plain answer', () => {
     expect(read.usage).toBeNull()
     expect(overOpenAi.textOf(read.json)).toBe('Hi there')
     const counted = { promptTokens: 4, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
-    const told = (usage: TokenUsage) => JSON.parse(overOpenAi.withUsage(read, usage, 'chat').toString()) as Json
-    expect(told(counted).usage).toMatchObject({ input_tokens: 4, output_tokens: 2, total_tokens: 6 })
+    const reported = (usage: TokenUsage) => JSON.parse(overOpenAi.withUsage(read, usage, 'chat').toString()) as Json
+    expect(reported(counted).usage).toMatchObject({ input_tokens: 4, output_tokens: 2, total_tokens: 6 })
     const details = { cached_tokens: 0, cache_write_tokens: 3 }
-    expect(told({ ...counted, cacheWriteTokens: 3 }).usage).toMatchObject({ input_tokens_details: details })
+    expect(reported({ ...counted, cacheWriteTokens: 3 }).usage).toMatchObject({ input_tokens_details: details })
   })
 })

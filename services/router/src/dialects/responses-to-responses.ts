@@ -86,8 +86,8 @@ export function parseResponse(bytes: Buffer): JsonObject {
 }
 
 /** Other servers of the API than OpenAI's have ids of their own kind. */
-function ownId(told: unknown, { id }: Identity): string {
-  return responseId('responses', typeof told === 'string' && told !== '' ? told : id)
+function ownId(reported: unknown, { id }: Identity): string {
+  return responseId('responses', typeof reported === 'string' && reported !== '' ? reported : id)
 }
 
 /** The types of `openai` 7.55 (2026) name no others that a request can be blamed for. */

@@ -31,7 +31,7 @@ type WithMember = (member: Request) => Request
 type Owners = Record<string, [WithMember, string[]?]>
 
 const TEXT = { type: 'input_text', text: 'x' }
-const ASKED = { role: 'user', content: 'x' }
+const REQUESTED = { role: 'user', content: 'x' }
 const SCHEMA = { type: 'object', properties: {} }
 const CALL = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
 const RESULT = { type: 'function_call_output', call_id: 'c', output: 'y' }
@@ -70,20 +70,20 @@ const OF_RESPONSES: Owners = {
   ResponseOutputMessage: [
     (member) => ({
       input: [
-        ASKED,
+        REQUESTED,
         { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }], ...member },
-        ASKED,
+        REQUESTED,
       ],
     }),
     ['id', 'status', 'phase', 'role'],
   ],
   'ResponseInputItem.AdditionalTools': [
-    (member) => ({ input: [ASKED, { type: 'additional_tools', role: 'developer', tools: [], ...member }] }),
+    (member) => ({ input: [REQUESTED, { type: 'additional_tools', role: 'developer', tools: [], ...member }] }),
     ['id', 'role'],
   ],
   ResponseOutputRefusal: [
     (member) => ({
-      input: [ASKED, { role: 'assistant', content: [{ type: 'refusal', refusal: 'no', ...member }] }, ASKED],
+      input: [REQUESTED, { role: 'assistant', content: [{ type: 'refusal', refusal: 'no', ...member }] }, REQUESTED],
     }),
   ],
   ToolChoiceAllowed: [
@@ -96,12 +96,12 @@ const OF_RESPONSES: Owners = {
   ToolChoiceCustom: [(member) => ({ tools: TWO_TOOLS, tool_choice: { type: 'custom', name: 'f', ...member } })],
   'ResponseReasoningItem.Summary': [
     (member) => ({
-      input: [ASKED, { type: 'reasoning', summary: [{ type: 'summary_text', ...member }] }, CALL, RESULT],
+      input: [REQUESTED, { type: 'reasoning', summary: [{ type: 'summary_text', ...member }] }, CALL, RESULT],
     }),
   ],
   'ResponseReasoningItem.Content': [
     (member) => ({
-      input: [ASKED, { type: 'reasoning', content: [{ type: 'reasoning_text', ...member }] }, CALL, RESULT],
+      input: [REQUESTED, { type: 'reasoning', content: [{ type: 'reasoning_text', ...member }] }, CALL, RESULT],
     }),
   ],
   ResponseFormatText: [() => ({})],
@@ -116,7 +116,7 @@ const OF_RESPONSES: Owners = {
   ],
   CustomTool: [(member) => ({ tools: [{ type: 'custom', name: 'f', ...member }] })],
   NamespaceTool: [(member) => ({ tools: [{ type: 'namespace', name: 'n', tools: [], ...member }] }), ['name']],
-  EasyInputMessage: [(member) => ({ input: [{ ...ASKED, ...member }] }), ['phase']],
+  EasyInputMessage: [(member) => ({ input: [{ ...REQUESTED, ...member }] }), ['phase']],
   ResponseInputText: [(member) => ({ input: [{ role: 'user', content: [{ ...TEXT, ...member }] }] })],
   ResponseInputImage: [
     (member) => ({ input: [{ role: 'user', content: [TEXT, { type: 'input_image', image_url: 'u', ...member }] }] }),
@@ -132,20 +132,20 @@ const OF_RESPONSES: Owners = {
   ],
   ResponseOutputText: [
     (member) => ({
-      input: [ASKED, { role: 'assistant', content: [{ type: 'output_text', text: 'x', ...member }] }, ASKED],
+      input: [REQUESTED, { role: 'assistant', content: [{ type: 'output_text', text: 'x', ...member }] }, REQUESTED],
     }),
     ['annotations', 'logprobs'],
   ],
   ResponseFunctionToolCall: [
-    (member) => ({ input: [ASKED, { ...CALL, ...member }, RESULT] }),
+    (member) => ({ input: [REQUESTED, { ...CALL, ...member }, RESULT] }),
     ['id', 'status', 'async', 'caller', 'call_id'],
   ],
   ResponseCustomToolCall: [
-    (member) => ({ input: [ASKED, { ...CUSTOM, ...member }, { ...RESULT, type: 'custom_tool_call_output' }] }),
+    (member) => ({ input: [REQUESTED, { ...CUSTOM, ...member }, { ...RESULT, type: 'custom_tool_call_output' }] }),
     ['id', 'async', 'caller', 'call_id'],
   ],
   ResponseReasoningItem: [
-    (member) => ({ input: [ASKED, { type: 'reasoning', summary: [], ...member }, CALL, RESULT] }),
+    (member) => ({ input: [REQUESTED, { type: 'reasoning', summary: [], ...member }, CALL, RESULT] }),
     ['id', 'status', 'content', 'summary'],
   ],
 }
@@ -160,7 +160,7 @@ const block = (given: Request): Request => ({
 })
 const inLoop = (use: Request, result: Request): Request => ({
   messages: [
-    ASKED,
+    REQUESTED,
     { role: 'assistant', content: [{ ...USE, ...use }] },
     { role: 'user', content: [{ ...USED, ...result }] },
   ],
@@ -176,12 +176,12 @@ const OF_MESSAGES: Owners = {
   ToolReferenceBlockParam: [
     (member) => inLoop({}, { content: [{ type: 'tool_reference', tool_name: 'x', ...member }] }),
   ],
-  UserMessageParam: [(member) => ({ messages: [{ ...ASKED, ...member }] }), ['role']],
+  UserMessageParam: [(member) => ({ messages: [{ ...REQUESTED, ...member }] }), ['role']],
   AssistantMessageParam: [
-    (member) => ({ messages: [ASKED, { role: 'assistant', content: 'a', ...member }, ASKED] }),
+    (member) => ({ messages: [REQUESTED, { role: 'assistant', content: 'a', ...member }, REQUESTED] }),
     ['role'],
   ],
-  SystemMessageParam: [(member) => ({ messages: [{ role: 'system', content: 's', ...member }, ASKED] }), ['role']],
+  SystemMessageParam: [(member) => ({ messages: [{ role: 'system', content: 's', ...member }, REQUESTED] }), ['role']],
   Metadata: [(member) => ({ metadata: member })],
   JSONOutputFormat: [(member) => ({ output_config: { format: { type: 'json_schema', schema: SCHEMA, ...member } } })],
   'Tool.InputSchema': [(member) => ({ tools: [{ name: 'f', input_schema: { ...SCHEMA, ...member } }] })],
@@ -219,7 +219,7 @@ const part = (given: Request): Request => ({
 })
 const called = (call: Request, result: Request = {}): Request => ({
   messages: [
-    ASKED,
+    REQUESTED,
     { role: 'assistant', content: null, tool_calls: [{ ...CALLING, ...call }] },
     { role: 'tool', tool_call_id: 'c', content: 'y', ...result },
   ],
@@ -241,16 +241,16 @@ const CUSTOM_OF_CHAT = { type: 'custom', custom: { name: 'f' } }
 const OF_CHAT: Owners = {
   ChatCompletionCreateParamsBase: [(member) => member, ['model', 'stream', 'messages', 'stream_options']],
   ChatCompletionSystemMessageParam: [
-    (member) => ({ messages: [{ role: 'system', content: 's', ...member }, ASKED] }),
+    (member) => ({ messages: [{ role: 'system', content: 's', ...member }, REQUESTED] }),
     ['role'],
   ],
   ChatCompletionDeveloperMessageParam: [
-    (member) => ({ messages: [{ role: 'developer', content: 's', ...member }, ASKED] }),
+    (member) => ({ messages: [{ role: 'developer', content: 's', ...member }, REQUESTED] }),
     ['role'],
   ],
-  ChatCompletionUserMessageParam: [(member) => ({ messages: [{ ...ASKED, ...member }] }), ['role']],
+  ChatCompletionUserMessageParam: [(member) => ({ messages: [{ ...REQUESTED, ...member }] }), ['role']],
   ChatCompletionAssistantMessageParam: [
-    (member) => ({ messages: [ASKED, { role: 'assistant', content: 'a', ...member }, ASKED] }),
+    (member) => ({ messages: [REQUESTED, { role: 'assistant', content: 'a', ...member }, REQUESTED] }),
     ['role'],
   ],
   ChatCompletionToolMessageParam: [(member) => called({}, member), ['role', 'tool_call_id']],
@@ -266,7 +266,7 @@ const OF_CHAT: Owners = {
   'ChatCompletionContentPart.File.File': [(member) => part({ type: 'file', file: { file_data: PDF_URL, ...member } })],
   ChatCompletionContentPartRefusal: [
     (member) => ({
-      messages: [ASKED, { role: 'assistant', content: [{ type: 'refusal', refusal: 'no', ...member }] }, ASKED],
+      messages: [REQUESTED, { role: 'assistant', content: [{ type: 'refusal', refusal: 'no', ...member }] }, REQUESTED],
     }),
   ],
   ChatCompletionMessageFunctionToolCall: [(member) => called(member), ['id']],
@@ -421,8 +421,8 @@ const OF_CHAT_VALUES: Record<string, unknown> = {
 
 /** What stands in a list beside a kind that is tried in it. */
 const IN_LISTS: Record<string, unknown[]> = {
-  input: [ASKED],
-  messages: [ASKED],
+  input: [REQUESTED],
+  messages: [REQUESTED],
   system: [{ type: 'text', text: 'x' }],
 }
 
@@ -442,13 +442,13 @@ interface Case {
   owners: Owners
   base: Request
 }
-const messagesBase = { max_tokens: 9, messages: [ASKED] }
+const messagesBase = { max_tokens: 9, messages: [REQUESTED] }
 const ofResponses = { client: 'responses', sdk: OPENAI, root: 'ResponseCreateParamsBase', owners: OF_RESPONSES }
 const ofMessages = { client: 'messages', sdk: ANTHROPIC, root: 'MessageCreateParamsBase', owners: OF_MESSAGES }
 const ofChat = { client: 'chat', sdk: OPENAI, root: 'ChatCompletionCreateParamsBase', owners: OF_CHAT }
 const CASES: Case[] = [
-  { ...ofChat, target: 'messages', dialect: anthropic, base: { messages: [ASKED] } },
-  { ...ofChat, target: 'responses', dialect: chatToResponses, base: { messages: [ASKED] } },
+  { ...ofChat, target: 'messages', dialect: anthropic, base: { messages: [REQUESTED] } },
+  { ...ofChat, target: 'responses', dialect: chatToResponses, base: { messages: [REQUESTED] } },
   { ...ofResponses, target: 'chat', dialect: viaChat(responsesAdapter, openai), base: { input: 'x' } },
   { ...ofResponses, target: 'messages', dialect: viaChat(responsesAdapter, anthropic), base: { input: 'x' } },
   { ...ofMessages, target: 'chat', dialect: viaChat(messagesAdapter, openai), base: messagesBase },

@@ -269,7 +269,7 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
         fc.array(cut, { minLength: 1 }),
         asks,
         (given, cuts, asked) => {
-          const blocks = asked === 'json_schema' && client !== 'messages' ? given.map(asAnswer) : given
+          const blocks = asked === 'json_schema' && client !== 'messages' ? given.map(asResponse) : given
           const events = streamed(client, eventsOf(blocks, cuts), asked)
           const whole = plain(client, blocks, asked)
           expect(collected(client, events)).toEqual(whole)
@@ -282,6 +282,6 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 })
 
 /** Where the model must answer by our tool, it calls no other. */
-function asAnswer(block: Block): Block {
+function asResponse(block: Block): Block {
   return block.type === 'tool_use' ? { ...block, name: RESPONSE_TOOL } : block
 }

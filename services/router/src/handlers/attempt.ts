@@ -20,7 +20,7 @@ import {
   understood,
   type Circumstances,
 } from '../core/backend-fault.ts'
-import { dimensionsToAsk } from '../core/embeddings-question.ts'
+import { dimensionsToRequest } from '../core/embeddings-question.ts'
 import { allowedAt, type HostedToolRequest } from '../core/hosted-tools.ts'
 import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -115,7 +115,7 @@ function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft
     model: target.model,
     stream,
     maxTokens: maxTokensFor(run, target),
-    dimensions: kind === 'embeddings' ? dimensionsToAsk(target.model, run.header) : undefined,
+    dimensions: kind === 'embeddings' ? dimensionsToRequest(target.model, run.header) : undefined,
     form,
     profile: target.backend.profile,
     policy: target.policies[kind === 'chat' ? asked : kind],
@@ -139,7 +139,7 @@ function hostedToolRequest(header: JobHeader, target: Target): HostedToolRequest
   const dialect = clientDialect(header)
   if (header.kind !== 'chat' || (dialect !== 'chat' && !isNative(target, header))) return undefined
   const allowed = allowedAt(dialect, target.backend.profile, header.hostedTools)
-  return { dialect, isAsked: header.asksHostedTools, allowed }
+  return { dialect, isRequested: header.asksHostedTools, allowed }
 }
 
 /** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */
@@ -253,30 +253,30 @@ function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, w
  */
 function judgeSilence({ capable, router }: FailoverState, slot: Slot, silentSinceMs: number): void {
   const nowMs = performance.now()
-  const haveOthersAnswered = capable.some(
+  const haveOthersResponded = capable.some(
     (other) =>
       other.backend !== slot.target.backend &&
-      other.backend.answeredFromMs >= silentSinceMs &&
+      other.backend.respondedFromMs >= silentSinceMs &&
       isUsable(other, nowMs, slot.account),
   )
-  if (haveOthersAnswered) attribution(slot, new BackendFault('idle_timeout', 'silent'), router)
+  if (haveOthersResponded) attribution(slot, new BackendFault('idle_timeout', 'silent'), router)
 }
 
 /** A later attempt has content: the request was not wrong, and those that had been given longer than it took were slow. */
-function judgePendingFailures(failoverState: FailoverState, answering: Slot): void {
+function judgePendingFailures(failoverState: FailoverState, responding: Slot): void {
   for (const pendingFailure of failoverState.pendingFailures.splice(0)) {
     const { slot, fault } = pendingFailure
-    if (!isLeftWaiting(fault) || isTooSlow(pendingFailure, answering, failoverState))
+    if (!isLeftWaiting(fault) || isTooSlow(pendingFailure, responding, failoverState))
       attribution(slot, fault, failoverState.router)
   }
 }
 
 /** The last usable target stays, however slow: there is nobody to go to instead. */
-function isTooSlow({ slot, afterMs }: PendingFailure, answering: Slot, { capable }: FailoverState): boolean {
+function isTooSlow({ slot, afterMs }: PendingFailure, responding: Slot, { capable }: FailoverState): boolean {
   const { account } = slot
   const { backend } = slot.target
   const nowMs = performance.now()
-  if (backend === answering.target.backend || !wasFaster(nowMs - answering.startedAtMs, afterMs)) return false
+  if (backend === responding.target.backend || !wasFaster(nowMs - responding.startedAtMs, afterMs)) return false
   return capable.some((other) => other.backend !== backend && isUsable(other, nowMs, account))
 }
 

@@ -1,21 +1,21 @@
 import fc from 'fast-check'
 import { validateHeaderValue } from 'node:http'
 import { expect, test } from 'vitest'
-import { toldNames } from './job-context.ts'
+import { reportedNames } from './job-context.ts'
 
 test('the parameters that clients know stay as they are', () => {
-  expect(toldNames(['chat_template_kwargs', 'top_p'])).toEqual(['chat_template_kwargs', 'top_p'])
+  expect(reportedNames(['chat_template_kwargs', 'top_p'])).toEqual(['chat_template_kwargs', 'top_p'])
 })
 
 test('whatever names a client invents, a header can hold them, and clients can read it', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 2_000 }), { maxLength: 200 }), (names) => {
-      const header = toldNames(names).join(', ')
+      const header = reportedNames(names).join(', ')
       validateHeaderValue('x-svc-dropped-params', header)
       expect(header.length).toBeLessThan(4_000)
     }),
   )
-  expect(toldNames(['\r\nset-cookie: a', 'ключ', '\ud800'])).toEqual([
+  expect(reportedNames(['\r\nset-cookie: a', 'ключ', '\ud800'])).toEqual([
     '%0D%0Aset-cookie%3A%20a',
     '%D0%BA%D0%BB%D1%8E%D1%87',
     '%EF%BF%BD',
@@ -24,6 +24,6 @@ test('whatever names a client invents, a header can hold them, and clients can r
 
 test('what a long list has no room for is counted', () => {
   const names = Array.from({ length: 100_000 }, (_, at) => `parameter_${at}`)
-  const told = toldNames(names)
-  expect(told.at(-1)).toBe(`and ${names.length - (told.length - 1)} more`)
+  const reported = reportedNames(names)
+  expect(reported.at(-1)).toBe(`and ${names.length - (reported.length - 1)} more`)
 })

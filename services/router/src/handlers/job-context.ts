@@ -77,7 +77,7 @@ export interface DeliveredResponse {
  * Holds the figures alone. A function that closes over the attempt would keep the attempt as long as the run, and small
  * collections would then leave one job after another.
  */
-export function telling(usage: TokenUsage): DeliveredResponse['usage'] {
+export function reporting(usage: TokenUsage): DeliveredResponse['usage'] {
   return () => Promise.resolve(usage)
 }
 
@@ -91,7 +91,7 @@ export function show(run: JobContext, call: Call, contentType: string, usage: De
     backendModel: target.model,
     backendMs: Math.round(run.backendMs * 100) / 100,
   }
-  if (dropped.length > 0) head.droppedParams = toldNames(dropped)
+  if (dropped.length > 0) head.droppedParams = reportedNames(dropped)
   run.shown = { target, usage }
   if (run.header.stream) span.event('first content')
   run.job.head(encodeJson(head))
@@ -105,16 +105,16 @@ const LONGEST_LIST = 1_000
  * Names of parameters as a header can hold them: a client may have invented them, in any letters and of any length. They
  * are escaped as in an address, where letters need that. The last entry counts the names that the list has no room for.
  */
-export function toldNames(names: readonly string[]): string[] {
-  const told: string[] = []
+export function reportedNames(names: readonly string[]): string[] {
+  const reported: string[] = []
   let left = LONGEST_LIST
   for (const name of names) {
     const escaped = encodeURIComponent(name.slice(0, LONGEST_NAME).toWellFormed())
     left -= escaped.length
-    if (left < 0) return [...told, `and ${names.length - told.length} more`]
-    told.push(escaped)
+    if (left < 0) return [...reported, `and ${names.length - reported.length} more`]
+    reported.push(escaped)
   }
-  return told
+  return reported
 }
 
 /**
@@ -129,7 +129,7 @@ export function abandon(run: JobContext, reason: unknown): void {
 
 /** The work of a backend that has the request. */
 export function workOf(run: JobContext, { target, usage }: Call): DeliveredResponse {
-  return { target, usage: usage ?? telling(withSound(estimatedUsage(run, null, 0), run)) }
+  return { target, usage: usage ?? reporting(withSound(estimatedUsage(run, null, 0), run)) }
 }
 
 /** The answer that the client pays for if the job ends now. Null: it pays nothing. */
@@ -138,9 +138,13 @@ export function owed(run: JobContext): DeliveredResponse | null {
 }
 
 /** Where the backend did not count all: its own figures as far as they go, the edge's of the prompt, ours of the answer. */
-export function estimatedUsage({ header }: JobContext, told: TokenUsage | null, completionTokens: number): TokenUsage {
-  const promptTokens = told?.promptTokens || header.promptTokensEstimate
-  return { ...NO_TOKENS, ...told, promptTokens, completionTokens, estimated: true }
+export function estimatedUsage(
+  { header }: JobContext,
+  reported: TokenUsage | null,
+  completionTokens: number,
+): TokenUsage {
+  const promptTokens = reported?.promptTokens || header.promptTokensEstimate
+  return { ...NO_TOKENS, ...reported, promptTokens, completionTokens, estimated: true }
 }
 
 /** Some vendors count sound among other tokens and bill it apart. Then all that the request's text does not explain is sound. */

@@ -19,7 +19,7 @@ import {
   identityOf,
   remainingMs,
   show,
-  telling,
+  reporting,
   withCalls,
   withSound,
   type BoundJob,
@@ -44,17 +44,17 @@ export async function relayPlain(
   endWaiting(run, call)
   const { dialect } = routeOf(target, run.header)
   const read = dialect.readBackendResponse(run.header.kind, received, identityOf(run, target), call.echo)
-  const known = usageTold(run, read, dialect)
-  if (known) call.usage = telling(withSound(known, run))
+  const known = usageReported(run, read, dialect)
+  if (known) call.usage = reporting(withSound(known, run))
   const answer = await fulfil(run, target, read, hold)
-  const told = usageTold(run, answer, dialect)
-  const usage = told
-    ? await ofAllChoices(told, answer, tokens)
+  const reported = usageReported(run, answer, dialect)
+  const usage = reported
+    ? await ofAllChoices(reported, answer, tokens)
     : withCalls(estimatedUsage(run, answer.usage, await completionTokens(run, answer, dialect, tokens)), answer)
   const bytes = usage.estimated ? dialect.withUsage(answer, usage, run.header.kind) : answer.bytes
   onContent()
   const billed = withSound(usage, run)
-  show(run, call, 'application/json', telling(billed))
+  show(run, call, 'application/json', reporting(billed))
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
   return billed
 }
@@ -91,7 +91,7 @@ function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, en
 }
 
 /** The backend's own figures; those that count nothing of a prompt, a text or a picture are none. */
-function usageTold({ header }: JobContext, { usage, json }: PlainResponse, dialect: Dialect): TokenUsage | null {
+function usageReported({ header }: JobContext, { usage, json }: PlainResponse, dialect: Dialect): TokenUsage | null {
   if (usage === null || header.kind === 'embeddings') return usage
   if (header.kind === 'chat' && usage.promptTokens === 0) return null
   if (usage.completionTokens > 0) return usage
@@ -99,14 +99,14 @@ function usageTold({ header }: JobContext, { usage, json }: PlainResponse, diale
 }
 
 /** Where the backend has counted the first choice alone, the others have as many tokens for their length. */
-async function ofAllChoices(told: TokenUsage, { json }: PlainResponse, tokens: TokenCounter): Promise<TokenUsage> {
+async function ofAllChoices(reported: TokenUsage, { json }: PlainResponse, tokens: TokenCounter): Promise<TokenUsage> {
   const choices = objectsOf(json.choices)
-  if (choices.length < 2 || !countsOneChoice(json)) return told
+  if (choices.length < 2 || !countsOneChoice(json)) return reported
   const counts = await Promise.all(choices.map(({ message }) => tokens.count(generatedText(message))))
   const all = counts.reduce((sum, count) => sum + count, 0)
   const others = all - counts[0]!
-  const scale = counts[0]! > 0 ? told.completionTokens / counts[0]! : 1
-  return { ...told, completionTokens: told.completionTokens + Math.round(others * scale), estimated: true }
+  const scale = counts[0]! > 0 ? reported.completionTokens / counts[0]! : 1
+  return { ...reported, completionTokens: reported.completionTokens + Math.round(others * scale), estimated: true }
 }
 
 /** The backend's own figure, or ours. */

@@ -9,7 +9,7 @@
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { FREE_BYTES, type ResponseMemory, type HeldResponse } from '../response-memory.ts'
 import { BackendFault } from '../core/backend-fault.ts'
-import { choicesAsked } from '../core/chat-chunk.ts'
+import { choicesRequested } from '../core/chat-chunk.ts'
 import { OutputLimit } from '../core/output-limit.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import {
@@ -28,7 +28,7 @@ import {
   identityOf,
   remainingMs,
   show,
-  telling,
+  reporting,
   withCalls,
   withSound,
   type BoundJob,
@@ -51,7 +51,7 @@ export async function relayStream(
   const splitter = createSseSplitter()
   const reading = routeOf(target, run.header).dialect.readStream({
     includeUsage: run.header.includeUsage,
-    choices: clientDialect(run.header) === 'chat' ? choicesAsked(run.body) : 1,
+    choices: clientDialect(run.header) === 'chat' ? choicesRequested(run.body) : 1,
     identity: identityOf(run, target),
     echo: call.echo,
     quotable: quotableOf(run),
@@ -127,7 +127,7 @@ export async function relayStream(
   // Not waited for, however slow the reader is: the end goes out with them.
   send([...unsent.ready, ...unsent.kept]).catch(() => {})
   const billed = withSound(whole, run)
-  run.shown!.usage = telling(billed)
+  run.shown!.usage = reporting(billed)
   return billed
 }
 

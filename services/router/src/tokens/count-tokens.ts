@@ -17,7 +17,7 @@ export interface TokenCounter {
 
 const CHARACTERS_PER_TOKEN = 4
 /** Nobody's answer waits longer. */
-const ANSWERED_WITHIN_MS = 10_000
+const RESPONDED_WITHIN_MS = 10_000
 
 type Question = { text: string } | { inputs: number[][] }
 
@@ -26,12 +26,12 @@ export function openTokenCounter(): TokenCounter {
   let isClosed = false
   let lastId = 0
   /** By the question's id; null: there is no answer. */
-  const waiting = new Map<number, (told: Told | null) => void>()
+  const waiting = new Map<number, (reported: Told | null) => void>()
 
   function start(): Worker {
     const started = new Worker(new URL('./count-worker.ts', import.meta.url))
     started.unref()
-    started.on('message', (told: Told) => waiting.get(told.id)?.(told))
+    started.on('message', (reported: Told) => waiting.get(reported.id)?.(reported))
     started.on('error', giveUp)
     started.on('exit', giveUp)
     return started
@@ -47,12 +47,12 @@ export function openTokenCounter(): TokenCounter {
     worker ??= start()
     const id = ++lastId
     return new Promise((resolve) => {
-      const finish = (told: Told | null) => {
+      const finish = (reported: Told | null) => {
         clearTimeout(timer)
         waiting.delete(id)
-        resolve(told)
+        resolve(reported)
       }
-      const timer = setTimeout(() => finish(null), ANSWERED_WITHIN_MS)
+      const timer = setTimeout(() => finish(null), RESPONDED_WITHIN_MS)
       waiting.set(id, finish)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
       worker?.postMessage({ id, ...question } satisfies Asked)
@@ -62,13 +62,13 @@ export function openTokenCounter(): TokenCounter {
   return {
     async count(text) {
       if (text === '') return 0
-      const told = await ask({ text })
-      return told && 'tokens' in told ? told.tokens : countByLength(text)
+      const reported = await ask({ text })
+      return reported && 'tokens' in reported ? reported.tokens : countByLength(text)
     },
     async textsOf(inputs) {
-      const told = await ask({ inputs })
-      if (!told || !('texts' in told)) throw new Error('the tokens of an embeddings request could not be read')
-      return told.texts
+      const reported = await ask({ inputs })
+      if (!reported || !('texts' in reported)) throw new Error('the tokens of an embeddings request could not be read')
+      return reported.texts
     },
     async close() {
       isClosed = true

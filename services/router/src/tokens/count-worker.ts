@@ -34,5 +34,5 @@ async function answer(asked: Asked): Promise<Told> {
 
 parentPort?.on('message', (asked: Asked) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
-  void answer(asked).then((told) => parentPort!.postMessage(told))
+  void answer(asked).then((reported) => parentPort!.postMessage(reported))
 })

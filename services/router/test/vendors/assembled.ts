@@ -31,14 +31,14 @@ interface Part {
   reasoning_content?: string | null
   tool_calls?: Piece[] | null
 }
-interface Heard {
+interface Received {
   created: number
   choices: { index: number; finish_reason?: string | null; message?: Part; delta?: Part }[]
   usage?: Record<string, unknown> | null
 }
 
 export function assembledPlain(text: string): Assembled {
-  const answer = chatCompletion.parse(JSON.parse(text)) as unknown as Heard
+  const answer = chatCompletion.parse(JSON.parse(text)) as unknown as Received
   return assembled([answer])
 }
 
@@ -46,7 +46,7 @@ export function assembledStream(text: string): Assembled {
   const events = text.split('\n\n').filter((event) => event !== '')
   const chunks = events.map((event) => {
     expect(event.startsWith('data: ')).toBe(true)
-    return chatChunk.parse(JSON.parse(event.slice('data: '.length))) as unknown as Heard
+    return chatChunk.parse(JSON.parse(event.slice('data: '.length))) as unknown as Received
   })
   const counted = chunks.filter(({ usage }) => usage != null)
   expect(counted.map(({ choices }) => choices)).toEqual(counted.map(() => []))
@@ -55,7 +55,7 @@ export function assembledStream(text: string): Assembled {
 }
 
 /** The first choice. */
-function assembled(records: Heard[]): Assembled {
+function assembled(records: Received[]): Assembled {
   const calls: { id: string; name: string; text: string }[] = []
   const whole: Assembled = { text: '', reasoning: '', calls: [], finishReason: null, usage: undefined }
   for (const { created, choices, usage } of records) {

@@ -332,7 +332,11 @@ describe('an operator reads of a credential that does not work', () => {
     const logger = createLogger({ service: 'router', level: 'info', output })
     const a = await backend(answer)
     const under = await router(poolOver([a.url], { backend: settings }), {}, { logger })
-    return { under, told: () => lines.map(({ level, msg }) => `${level}: ${msg}`), text: () => JSON.stringify(lines) }
+    return {
+      under,
+      reported: () => lines.map(({ level, msg }) => `${level}: ${msg}`),
+      text: () => JSON.stringify(lines),
+    }
   }
   const KEY = 'a-key-that-no-line-may-hold'
 
@@ -343,33 +347,33 @@ describe('an operator reads of a credential that does not work', () => {
     [402, { apiKey: KEY }, 'warn: a backend serves nothing until its account is paid, or its limit is raised'],
   ])('%i: one warning with what to do, and one line when it works again', async (status, settings, warning) => {
     let isGood = false
-    const { under, told, text } = await withLog((response, request, socket) => {
+    const { under, reported, text } = await withLog((response, request, socket) => {
       if (isGood) return goodChat(response, request, socket)
       const { authorization = 'nothing' } = request.headers
       return sendJson(response, status, { error: { message: `Incorrect API key provided: ${authorization}` } })
     }, settings)
     for (let i = 0; i < 3; i++) await under.ask()
-    expect(told()).toEqual([warning])
+    expect(reported()).toEqual([warning])
     isGood = true
     for (let i = 0; i < 2; i++) await under.ask()
-    expect(told()).toEqual([warning, 'info: a target serves again'])
+    expect(reported()).toEqual([warning, 'info: a target serves again'])
     expect(text()).not.toContain(KEY)
   })
 
   test('one that is not to be had', async () => {
     vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json')
-    const { under, told, text } = await withLog(goodChat, { vendor: 'vertex', timeouts: {} })
+    const { under, reported, text } = await withLog(goodChat, { vendor: 'vertex', timeouts: {} })
     for (let i = 0; i < 2; i++) await under.ask()
-    expect(told()).toEqual([
+    expect(reported()).toEqual([
       expect.stringContaining('warn: the router finds no credential for a backend: set GOOGLE_APPLICATION_CREDENTIALS'),
     ])
     expect(text()).toContain('/nowhere/key.json')
   })
 
   test('nothing of faults that are not of the credential', async () => {
-    const { under, told } = await withLog((response) => sendJson(response, 500, { error: 'no' }), {})
+    const { under, reported } = await withLog((response) => sendJson(response, 500, { error: 'no' }), {})
     await under.ask()
-    expect(told()).toEqual([])
+    expect(reported()).toEqual([])
   })
 })
 

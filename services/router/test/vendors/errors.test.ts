@@ -47,8 +47,8 @@ describe('alone', () => {
   test.for(cases)('$vendor, $name: the client is told, without a secret', async ({ vendor, name, error }) => {
     const { under } = await open(vendor, error, 0)
     const { failure } = await under.ask({}, CHAT)
-    const told = JSON.stringify(failure)
-    for (const secret of SECRETS) expect(told).not.toContain(secret)
+    const reported = JSON.stringify(failure)
+    for (const secret of SECRETS) expect(reported).not.toContain(secret)
     if (isRefused(name)) {
       expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
       expect(failure!.backendBody).toContain(sentenceOf(error.body).slice(0, 20))
@@ -89,10 +89,10 @@ describe.each(clientDialects)('a client of %s', (dialect) => {
       const { under } = await open(vendor, error, 0)
       const { failure } = await under.ask({ dialect }, { ...CHAT, max_tokens: 100 })
       const numbers = NUMBERS[vendor]
-      const told = numbers
+      const reported = numbers
         ? `prompt is too long: ${numbers[0]} tokens > ${numbers[1]} maximum`
         : /^prompt is too long: /
-      expect(failure!.refusal!.message).toMatch(told)
+      expect(failure!.refusal!.message).toMatch(reported)
     },
   )
 })
@@ -116,7 +116,7 @@ describe('beside another target', () => {
     const { under } = await open(vendor, error, 1)
     const { failure, end } = await under.ask({}, CHAT)
     expect(failure).toBeNull()
-    expect(end!.attempts.map(({ outcome }) => outcome)).toEqual([`http_${toldStatus(error)}`, 'served'])
+    expect(end!.attempts.map(({ outcome }) => outcome)).toEqual([`http_${reportedStatus(error)}`, 'served'])
   })
 })
 
@@ -211,7 +211,7 @@ const MESSAGE = {
 }
 
 /** A moderation's 403 counts as the 400 of other vendors. */
-function toldStatus({ status, body }: VendorError): number {
+function reportedStatus({ status, body }: VendorError): number {
   return status === 403 && JSON.stringify(body).includes('flagged_input') ? 400 : status
 }
 

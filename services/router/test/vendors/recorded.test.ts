@@ -14,7 +14,7 @@ import { bytesOf, RECORDED, type Recorded } from './recorded.ts'
 const isStream = ({ file }: Recorded) => file.endsWith('.sse')
 
 /** The bytes in pieces of one length, so that no event arrives whole. */
-const answering = (recorded: Recorded, pieceBytes: number): Answer => {
+const responding = (recorded: Recorded, pieceBytes: number): Answer => {
   return async (response) => {
     const bytes = Buffer.from(bytesOf(recorded))
     if (!isStream(recorded)) {
@@ -39,7 +39,7 @@ describe('a recorded answer comes out whole', () => {
   test.for(RECORDED)('$vendor, $file ($source)', async (recorded) => {
     const stream = isStream(recorded)
     for (const pieceBytes of [7, 1_000_000]) {
-      const a = await backend(answering(recorded, pieceBytes))
+      const a = await backend(responding(recorded, pieceBytes))
       const under = await router(
         poolOver([a.url], { backend: { vendor: recorded.vendor, apiKey: 'key', timeouts: {} } }),
       )

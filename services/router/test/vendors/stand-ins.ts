@@ -76,7 +76,7 @@ export const STAND_INS: Record<Vendor, StandIn> = {
       ANTHROPIC_VERSIONS.includes(String(request.headers['anthropic-version']))
         ? onlyHeader('x-api-key', KEY)(request)
         : 'anthropic-version: header is required',
-    answer: answerMessages,
+    answer: respondMessages,
     ignores: [],
   },
   gemini: {
@@ -158,7 +158,7 @@ function mannered(vendor: Vendor, judge: Answer = goodChat): Answer {
 type Block = { type: 'text'; text: string } | { type: 'tool_use'; id: string; name: string; input: unknown }
 
 /** A sample of the asked schema, a call of the first tool that has no result yet, or a text. */
-function answerMessages(response: Parameters<Answer>[0], { body }: SeenRequest): void {
+function respondMessages(response: Parameters<Answer>[0], { body }: SeenRequest): void {
   const block = blockFor(body as unknown as Messages)
   const stopReason = block.type === 'tool_use' ? 'tool_use' : 'end_turn'
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: body['model'], stop_sequence: null }

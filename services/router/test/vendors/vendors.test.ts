@@ -136,8 +136,8 @@ describe.each(vendors)('%s', (vendor) => {
     const { ask } = await open(vendor, false)
     const { failure } = await ask()
     expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED' })
-    const told = JSON.stringify(failure)
-    for (const secret of [KEY, TOKEN, ...Object.values(AWS_IDENTITY)]) expect(told).not.toContain(secret)
+    const reported = JSON.stringify(failure)
+    for (const secret of [KEY, TOKEN, ...Object.values(AWS_IDENTITY)]) expect(reported).not.toContain(secret)
   })
 
   test.for(CAPABILITIES)('%s', async (capability) => {

@@ -19,13 +19,13 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
   const show = useShowKey()
   const rotate = useRotateKey()
   const revoke = useRevokeKey()
-  const [asking, setAsking] = useState<'rotate' | 'revoke' | null>(null)
+  const [asking, setRequesting] = useState<'rotate' | 'revoke' | null>(null)
   const error = show.error ?? rotate.error ?? revoke.error
-  const done = { onSettled: () => setAsking(null) }
+  const done = { onSettled: () => setRequesting(null) }
 
   function begin(change: 'rotate' | 'revoke'): void {
     for (const earlier of [show, rotate, revoke]) earlier.reset()
-    setAsking(change)
+    setRequesting(change)
   }
 
   return (
@@ -59,7 +59,7 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
         title="Rotate this key?"
         confirm="Rotate key"
         isWorking={rotate.isPending}
-        onCancel={() => setAsking(null)}
+        onCancel={() => setRequesting(null)}
         onConfirm={() => rotate.mutate(listed.key, { ...done, onSuccess: onReveal })}
       >
         You get a new key, and <span className="mono">{listed.key}</span> stops working at once: applications that still
@@ -72,7 +72,7 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
         confirm="Revoke key"
         isWorking={revoke.isPending}
         isDangerous
-        onCancel={() => setAsking(null)}
+        onCancel={() => setRequesting(null)}
         onConfirm={() => revoke.mutate(listed.key, { ...done, onSuccess: onRevoked })}
       >
         <span className="mono">{listed.key}</span> stops working at once and for good. Applications that use it are

@@ -17,11 +17,11 @@ export interface ComposerProps {
   dialect: ClientDialect
   onDialect: (dialect: ClientDialect) => void
   isBusy: boolean
-  onAsk: (question: string) => void
+  onRequest: (question: string) => void
   onStop: () => void
 }
 
-export function Composer({ models, model, onModel, dialect, onDialect, isBusy, onAsk, onStop }: ComposerProps) {
+export function Composer({ models, model, onModel, dialect, onDialect, isBusy, onRequest, onStop }: ComposerProps) {
   const [draft, setDraft] = useState(draftSoFar)
   const field = useRef<HTMLTextAreaElement>(null)
 
@@ -35,7 +35,7 @@ export function Composer({ models, model, onModel, dialect, onDialect, isBusy, o
     const question = draft.trim()
     if (question === '' || isBusy) return
     type('')
-    onAsk(question)
+    onRequest(question)
     field.current?.focus()
   }
 

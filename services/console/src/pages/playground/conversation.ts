@@ -102,7 +102,12 @@ export function stopTurn(): void {
 }
 
 /** Resolves when the answer is over, however it ended. */
-export async function askTurn(caller: Caller, dialect: ClientDialect, model: string, question: string): Promise<void> {
+export async function requestTurn(
+  caller: Caller,
+  dialect: ClientDialect,
+  model: string,
+  question: string,
+): Promise<void> {
   const id = ++lastId
   const messages: ChatQuestion['messages'] = [...turns.flatMap(toMessages), { role: 'user', content: question }]
   const controller = (stopping = new AbortController())

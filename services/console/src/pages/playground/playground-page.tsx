@@ -8,7 +8,7 @@ import { Answer } from '../../parts/answer.tsx'
 import { Page } from '../../parts/page.tsx'
 import { CreateKey } from '../keys/create-key.tsx'
 import { Composer } from './composer.tsx'
-import { askTurn, clearTurns, isRunning, stopTurn, takeBack, useTurns, type Turn } from './conversation.ts'
+import { requestTurn, clearTurns, isRunning, stopTurn, takeBack, useTurns, type Turn } from './conversation.ts'
 import classes from './playground-page.module.css'
 import { TurnView } from './turn-view.tsx'
 
@@ -55,7 +55,7 @@ function Conversation() {
       {({ models }) => {
         const chat = models.filter(({ type }) => type === 'chat' || type === 'auto')
         const chosen = chat.find(({ id }) => id === model)?.id ?? firstModel(chat)
-        const ask = (question: string) => void askTurn(caller, dialect, chosen, question).then(refresh)
+        const ask = (question: string) => void requestTurn(caller, dialect, chosen, question).then(refresh)
         const again = ({ id, question }: Turn) => {
           takeBack(id)
           ask(question)
@@ -81,7 +81,7 @@ function Conversation() {
               dialect={dialect}
               onDialect={setDialect}
               isBusy={isBusy}
-              onAsk={ask}
+              onRequest={ask}
               onStop={stopTurn}
             />
           </div>

@@ -46,7 +46,7 @@ describe('an answer in JSON', () => {
 
   test('holds no endless preface', () => {
     const json = new JsonText('text')
-    const told = Array.from({ length: 20 }, () => json.take('a'.repeat(10_000)).thoughts.length)
-    expect(told.reduce((sum, length) => sum + length)).toBeGreaterThan(100_000)
+    const reported = Array.from({ length: 20 }, () => json.take('a'.repeat(10_000)).thoughts.length)
+    expect(reported.reduce((sum, length) => sum + length)).toBeGreaterThan(100_000)
   })
 })

@@ -74,10 +74,10 @@ describe('an answer in JSON', () => {
       ['response_format'],
     ],
     ['of text is no matter', NEW, { response_format: { type: 'text' } }, {}, []],
-  ])('%s', (_, model, chat, expected, told) => {
+  ])('%s', (_, model, chat, expected, reported) => {
     const { request, dropped } = write(chat, model)
     expect(request).toMatchObject(expected)
-    expect(dropped).toEqual(told)
+    expect(dropped).toEqual(reported)
     for (const member of ['output_config', 'tool_choice']) expect(member in request).toBe(member in expected)
   })
 })
@@ -88,9 +88,9 @@ describe('sampling', () => {
     ['by the whole of one is by the other', NEW, { temperature: 1, top_p: 0.9 }, { top_p: 0.9 }, []],
     ['by the whole of both is by one', NEW, { temperature: 0, top_p: 1 }, { temperature: 0 }, []],
     ['by both is taken by older ones', SONNET_4, { temperature: 0, top_p: 0.9 }, { temperature: 0, top_p: 0.9 }, []],
-  ])('%s', (_, model, chat, { temperature, top_p: topP }, told) => {
+  ])('%s', (_, model, chat, { temperature, top_p: topP }, reported) => {
     const { request, dropped } = write(chat, model)
-    expect([request.temperature, request.top_p, dropped]).toEqual([temperature, topP, told])
+    expect([request.temperature, request.top_p, dropped]).toEqual([temperature, topP, reported])
   })
 })
 
@@ -150,10 +150,10 @@ describe('an effort', () => {
       adaptive('low'),
       ['temperature', 'top_p'],
     ],
-  ])('%s', (_, model, chat, expected, told) => {
+  ])('%s', (_, model, chat, expected, reported) => {
     const { request, dropped } = write(chat, model)
     expect(request).toMatchObject(expected)
-    expect(dropped).toEqual(told)
+    expect(dropped).toEqual(reported)
     expect('thinking' in request).toBe('thinking' in expected)
     if ('thinking' in expected) expect(request).not.toHaveProperty('temperature')
   })

@@ -205,8 +205,8 @@ export class ResponsesToChatStream implements ChatReading {
   }
 
   #delta(delta: JsonObject, logprobs: JsonObject[] = []): Chunk {
-    const told = logprobs.length === 0 ? null : { content: logprobs, refusal: null }
-    return this.#whole({ choices: [{ index: 0, delta, logprobs: told, finish_reason: null }] })
+    const reported = logprobs.length === 0 ? null : { content: logprobs, refusal: null }
+    return this.#whole({ choices: [{ index: 0, delta, logprobs: reported, finish_reason: null }] })
   }
 
   #whole(rest: JsonObject): Chunk {

@@ -30,8 +30,8 @@ export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo
 }
 
 /** All but the usage. Strict clients refuse null for a member that only the vendor's own answers have. */
-export function writeMessage({ id: told, model }: JsonObject, content: unknown[], stop: JsonObject): JsonObject {
-  const id = responseId('messages', wordOf(told))
+export function writeMessage({ id: reported, model }: JsonObject, content: unknown[], stop: JsonObject): JsonObject {
+  const id = responseId('messages', wordOf(reported))
   return { id, type: 'message', role: 'assistant', model, content, ...stop }
 }
 

@@ -43,8 +43,8 @@ export const COUNTS = [
 const APART = new Set<unknown>(['compaction', 'advisor_message'])
 
 /** Null where nothing is counted, or more than any request has. */
-export function readMessagesUsage(told: unknown): TokenUsage | null {
-  const value = isObject(told) ? withApart(told) : null
+export function readMessagesUsage(reported: unknown): TokenUsage | null {
+  const value = isObject(reported) ? withApart(reported) : null
   if (value === null || COUNTS.some((name) => isTooMany(value[name]))) return null
   const completionTokens = count(value.output_tokens)
   const cachedTokens = count(value.cache_read_input_tokens)
@@ -64,8 +64,8 @@ export function readMessagesUsage(told: unknown): TokenUsage | null {
   }
 }
 
-function isTooMany(told: unknown): boolean {
-  return typeof told === 'number' && told > MOST_TOKENS
+function isTooMany(reported: unknown): boolean {
+  return typeof reported === 'number' && reported > MOST_TOKENS
 }
 
 function withApart(usage: JsonObject): JsonObject {
@@ -78,8 +78,8 @@ function withApart(usage: JsonObject): JsonObject {
 
 const SUMS = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
 
-function count(told: unknown): number {
-  const value = plainNumber(told)
+function count(reported: unknown): number {
+  const value = plainNumber(reported)
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 

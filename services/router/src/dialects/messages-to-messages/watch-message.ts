@@ -27,7 +27,7 @@ export class MessageWatch {
         this.#count(event.usage)
         this.progress.prompt = readMessagesUsage({ ...this.#counted, output_tokens: 0 })
         // The start tells a figure of the output, too, before there is any.
-        if (tellsOutput(event.usage)) noteUsage(this.progress, readMessagesUsage(this.#counted))
+        if (reportsOutput(event.usage)) noteUsage(this.progress, readMessagesUsage(this.#counted))
         this.progress.complete ||= isObject(event.delta) && event.delta.stop_reason != null
         return this.progress.complete
       case 'message_stop':
@@ -67,18 +67,18 @@ export class MessageWatch {
     if (!isObject(usage)) return
     for (const field of COUNTS) {
       // The sums grow, so a zero behind a figure is one that the server has left out. The output's first figure is a guess.
-      if (field === 'output_tokens' ? usage[field] != null : tellsCount(usage[field]))
+      if (field === 'output_tokens' ? usage[field] != null : reportsCount(usage[field]))
         this.#counted[field] = usage[field]
     }
   }
 }
 
-function tellsOutput(usage: unknown): boolean {
+function reportsOutput(usage: unknown): boolean {
   return isObject(usage) && usage.output_tokens != null
 }
 
-function tellsCount(value: unknown): boolean {
-  return isObject(value) ? Object.values(value).some(tellsCount) : value != null && value !== 0
+function reportsCount(value: unknown): boolean {
+  return isObject(value) ? Object.values(value).some(reportsCount) : value != null && value !== 0
 }
 
 function isEmpty(object: JsonObject): boolean {

@@ -91,8 +91,8 @@ class InputWriter {
   /** A thought begins a turn of the model. One that only its vendor can read stays with that vendor. */
   #addThought(item: JsonObject): void {
     if (typeof item.encrypted_content === 'string') return void this.dropped.add('input.reasoning')
-    const told = [item.content, item.summary].find((texts) => Array.isArray(texts) && texts.length > 0)
-    const text = textsOf(told).join('\n\n')
+    const reported = [item.content, item.summary].find((texts) => Array.isArray(texts) && texts.length > 0)
+    const text = textsOf(reported).join('\n\n')
     if (text !== '') this.#push({ role: 'assistant', content: null, reasoning_content: text })
   }
 

@@ -86,8 +86,8 @@ function customFunction(name: string, { description, format }: JsonObject): Json
     required: ['input'],
     additionalProperties: false,
   }
-  const told = [description, grammar].filter((text) => typeof text === 'string' && text !== '')
-  return { name, ...(told.length > 0 ? { description: told.join('\n\n') } : {}), parameters }
+  const reported = [description, grammar].filter((text) => typeof text === 'string' && text !== '')
+  return { name, ...(reported.length > 0 ? { description: reported.join('\n\n') } : {}), parameters }
 }
 
 interface Named {
