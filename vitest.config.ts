@@ -66,7 +66,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'parts',
-          exclude: [...units, ...alone],
+          exclude: ['**/node_modules/**', ...units, ...alone],
           include: ['{packages,services}/*/{src,test}/**/*.test.ts', '{dev,scripts,training}/**/*.test.ts'],
           maxWorkers: atOnce(cores + 1),
           sequence: { groupOrder: 1 },
