@@ -11,10 +11,44 @@ import { findRetiredInName, findRetiredInProse } from './prose/retired-words.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const SOURCES = '{services,packages,dev,tests,scripts,training}/**/*.{ts,tsx,mts,mjs}'
-/** Names of others: what a wire, a library or a database calls so stays as it is called. */
+/** Names of others: a wire, a library, a database or a metric has these. One a line, with its place. */
 const NAMES_OF_OTHERS = new Set<string>([])
 /** Folders that are still written as before. */
-const STILL_TO_MEND: readonly string[] = ['services', 'packages', 'dev', 'tests', 'scripts', 'training']
+const STILL_TO_MEND: readonly string[] = [
+  'services/console',
+  'services/edge/src',
+  'services/edge/test',
+  'services/keys',
+  'services/metering',
+  'services/router/src',
+  'services/router/test',
+  'services/standalone',
+  'packages/admission',
+  'packages/auto',
+  'packages/bus',
+  'packages/config',
+  'packages/contracts',
+  'packages/ctl',
+  'packages/embedded-postgres',
+  'packages/idempotency',
+  'packages/in-flight',
+  'packages/postgres',
+  'packages/pricing',
+  'packages/probe',
+  'packages/redis',
+  'packages/service',
+  'packages/stand-ins',
+  'packages/telemetry',
+  'dev/bench',
+  'dev/chaos',
+  'dev/cluster',
+  'dev/proofs',
+  'dev/servers',
+  'dev/testing',
+  'tests',
+  'scripts',
+  'training',
+]
 /** Whose strings a person reads at the command line. */
 const COMMANDS = /^(?:packages\/ctl\/src|dev\/(?:bench|chaos)\/(?:main|options)\.ts|scripts\/[\w-]+\.ts)/
 

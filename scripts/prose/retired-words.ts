@@ -41,7 +41,6 @@ const IN_NAMES: Record<string, string> = {
   quotaStatus: 'quota status',
   halfOpenAttempt: 'half-open',
   whole: 'complete',
-  shown: 'delivered',
   adapter: 'client adapter',
   sendWindow: 'send window (`inFlight` may stay)',
   costPreference: 'cost preference',
