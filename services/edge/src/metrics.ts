@@ -95,6 +95,8 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
   const byEndpoint = memoize((endpoint) => ({
     seconds: seconds.labels(endpoint),
     ok: memoize((model) => requests.labels(endpoint, model, OK)),
+    /** Refused before its model was read, which happens by the thousand. */
+    unread: memoize((outcome) => requests.labels(endpoint, '', outcome)),
   }))
   const addedAt = memoize((endpoint) => added.labels(endpoint))
   const firstTokenOf = memoize((lane) => firstToken.labels(lane))
@@ -103,6 +105,7 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
       const cells = byEndpoint(endpoint)
       cells.seconds.observe(tookMs / 1_000)
       if (outcome === OK) cells.ok(model).add()
+      else if (model === '') cells.unread(outcome).add()
       else requests.labels(endpoint, model, outcome).add()
       if (outcome === DEFECT) defects.add()
     },

@@ -12,7 +12,7 @@
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
-import { createServer as createListener, Server, type AddressInfo } from 'node:net'
+import { createServer as createListener, Server, type AddressInfo, type Socket } from 'node:net'
 import { memoryBytes } from '@gateway/service/memory'
 import { atMost } from '@gateway/service/start-service'
 import type { RefuseUnparsed } from './refuse-unparsed.ts'
@@ -51,7 +51,7 @@ export async function listen(
   const serve: RequestListener = (request, response) => {
     if (isStopping) response.setHeader('connection', 'close')
     answers.opened()
-    endWithItsClient(request, response, answers.ended)
+    endWithItsClient(request, response)
     app(request, response)
   }
   const server = createServer(
@@ -67,6 +67,7 @@ export async function listen(
     closeUnlessRead(response, () => isStopping)
     serve(request, response)
   })
+  const endWithItsClient = endWithTheirClients(server, answers.ended)
   if (refuse) server.on('clientError', refuse)
   server.timeout = SILENCE_TIMEOUT_MS
   const { listeners, boundPort } = await listenManifold(server, { host, port })
@@ -156,18 +157,34 @@ async function probe(address: { host: string; port: number }): Promise<void> {
   await once(alone, 'close')
 }
 
+/** A connection's responses that have not closed: one, or more where its client does not wait for them. */
+const OPEN = Symbol('open responses')
+type AnsweringSocket = Socket & { [OPEN]: ServerResponse[] }
+
 /**
  * A client that has closed its side gets nothing more: Node ends the socket then, behind what is already written. Those
  * bytes may stay unsent for as long as the system repeats them to nobody, which can be minutes, and all that time the
  * response would look alive. One that is not written whole can never be, so it ends now.
+ *
+ * A connection listens once for all of its requests: a listener for each took a fifth of the CPU of a refusal.
  */
-function endWithItsClient({ socket }: IncomingMessage, response: ServerResponse, onEnd: () => void): void {
-  const clientLeft = () => {
-    if (!response.writableEnded) socket.destroy()
-  }
-  socket.once('end', clientLeft)
-  response.once('close', () => {
-    socket.off('end', clientLeft)
-    onEnd()
+function endWithTheirClients(
+  server: Server,
+  onEnd: () => void,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  server.on('connection', (socket: AnsweringSocket) => {
+    socket[OPEN] = []
+    socket.once('end', () => {
+      if (socket[OPEN].some(({ writableEnded }) => !writableEnded)) socket.destroy()
+    })
   })
+  function closed(this: ServerResponse): void {
+    const open = (this.req.socket as AnsweringSocket)[OPEN]
+    open.splice(open.indexOf(this), 1)
+    onEnd()
+  }
+  return ({ socket }, response) => {
+    ;(socket as AnsweringSocket)[OPEN].push(response)
+    response.on('close', closed)
+  }
 }

@@ -15,8 +15,8 @@ import {
 import type { EdgeContext } from '../edge-context.ts'
 import { openAccountCache } from '../admission/account-cache.ts'
 import { namesKnownAccount } from '../auth/authenticate.ts'
-import { openLoadShedder, refuseWhileLate, type LoadShedder } from './load-shedder.ts'
-import { beginRequest, type Step, takeSteps } from './take-steps.ts'
+import { openLoadShedder, REFUSED_AT_ONCE, refuseWhileLate, type LoadShedder } from './load-shedder.ts'
+import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps } from './take-steps.ts'
 import { edgeMetrics } from '../metrics.ts'
 
 const random = (length: number) => randomBase62(length, randomBytes)
@@ -25,6 +25,7 @@ const newKey = () => {
   const parts = { keyId: random(KEY_ID_LENGTH), accountTag: account, secret: random(KEY_SECRET_LENGTH) }
   return { account, key: formatKey(parts) }
 }
+const ERRORS = { settings: { docsUrl: '', topupUrl: '' }, config: { current: {} } }
 const KNOWN = newKey()
 const STRANGER = newKey()
 
@@ -39,7 +40,7 @@ beforeEach(async () => {
   const plans = openAccountCache()
   plans.remember(KNOWN.account, 'free')
   const parts = { shedder, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
-  const edge = { ...parts, settings: { docsUrl: '', topupUrl: '' }, config: { current: {} } } as unknown as EdgeContext
+  const edge = { ...parts, ...ERRORS } as unknown as EdgeContext
   const refuseLate = refuseWhileLate(edge, (request) => namesKnownAccount({ plans }, request))
   const serve: Step = (_request, response) => void response.end('served')
   const fail = (error: unknown) => {
@@ -83,6 +84,28 @@ test('hundreds that are refused at once are all told, and do not come back at th
   const answers = await Promise.all(Array.from({ length: 400 }, () => ask()))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
   expect(new Set(answers.map(({ headers }) => headers.get('retry-after-ms'))).size).toBeGreaterThan(100)
+})
+
+test('however many are refused in one turn of the event loop, others have their say in between', async () => {
+  many(shedder.limit, shedder.enter)
+  const edge = { shedder, metrics: edgeMetrics(createMetrics({ service: 'edge' })), ...ERRORS }
+  const refuse = refuseWhileLate(edge, () => false)
+  const request = { url: '/', headers: {} } as StepRequest
+  let told = 0
+  const response = () =>
+    ({
+      locals: { measured: { requestId: 'id' } },
+      setHeader() {},
+      end: () => void told++,
+    }) as unknown as StepResponse
+  await new Promise(setImmediate)
+  for (let asked = 0; asked < 1_000; asked++) void refuse(request, response(), () => {})
+  const toldAfterTurn = [told]
+  for (let turn = 1; turn < 4; turn++) {
+    await new Promise(setImmediate)
+    toldAfterTurn.push(told)
+  }
+  expect(toldAfterTurn).toEqual([REFUSED_AT_ONCE, 2 * REFUSED_AT_ONCE, 3 * REFUSED_AT_ONCE, 1_000])
 })
 
 /** So many enter, wait for `waitMs` and leave, each by `end`. */

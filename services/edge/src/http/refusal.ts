@@ -1,0 +1,47 @@
+/**
+ * One refusal, written for each dialect before anybody meets it: under overload there are thousands in a second, and they differ in
+ * the request's id and in when to come back alone. The bytes are those that `sendError` would send.
+ */
+
+import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'
+import { type ClientDialect, clientDialects } from '@gateway/contracts/vendors'
+import { dialectOf } from '../core/read-path.ts'
+import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
+
+/** Of the length of every request's id. */
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+interface Written {
+  status: number
+  /** Around the request's id, or the whole. */
+  before: string
+  after: string | null
+  contentLength: string
+}
+
+export type SendRefusal = (request: StepRequest, response: StepResponse, retryAfterMs: number) => void
+
+/** `error`: of a code whose body is the same for every client of a dialect. */
+export function prepareRefusal(error: Pick<PublicError, 'code' | 'message'>, links: ErrorLinks): SendRefusal {
+  const written = Object.fromEntries(
+    clientDialects.map((dialect) => [dialect, write({ ...error, details: { retryAfterMs: 0 } }, links, dialect)]),
+  ) as Record<ClientDialect, Written>
+  return (request, response, retryAfterMs) => {
+    const dialect = dialectOf(request.url, request.headers)
+    const { status, before, after, contentLength } = written[dialect]
+    const { requestId } = measuredOf(response)
+    response.statusCode = status
+    response.setHeader('retry-after-ms', String(retryAfterMs))
+    response.setHeader('retry-after', String(Math.ceil(retryAfterMs / 1_000)))
+    if (dialect === 'messages') response.setHeader('request-id', requestId)
+    response.setHeader('content-type', 'application/json; charset=utf-8')
+    response.setHeader('content-length', contentLength)
+    response.end(after === null ? before : before + requestId + after)
+  }
+}
+
+function write(error: PublicError, links: ErrorLinks, dialect: ClientDialect): Written {
+  const { status, body } = renderError(error, links, { dialect, requestId: NO_ID })
+  const [before = '', after = null] = body.split(NO_ID)
+  return { status, before, after, contentLength: String(Buffer.byteLength(body)) }
+}
