@@ -29,7 +29,7 @@ export interface SelfTime {
 }
 
 export interface PartTime {
-  /** A package, or a file of ours: `undici`, `services/edge/src/admit.ts`; `node`: nobody's, the runtime's own. */
+  /** A package, or a file of ours: `undici`, `services/edge/src/main.ts`; `node`: nobody's, the runtime's own. */
   part: string
   share: number
 }
@@ -98,7 +98,7 @@ function partOf(url: string): string | null {
   return /^(?:@[^/]+\/)?[^/]+/.exec(place)?.[0] ?? null
 }
 
-/** `services/edge/src/admit.ts`, `undici/lib/dispatcher/client-h1.js`, `node:net`. */
+/** `services/edge/src/main.ts`, `undici/lib/dispatcher/client-h1.js`, `node:net`. */
 function shorten(url: string): string {
   const inPackage = url.lastIndexOf('/node_modules/')
   if (inPackage >= 0) return url.slice(inPackage + '/node_modules/'.length)

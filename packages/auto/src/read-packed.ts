@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 
-/** A file beside this one, as `train/write-packed.ts` wrote it. */
+/** A file beside this one, as `training/auto/write-packed.ts` wrote it. */
 export function readPacked(name: string): unknown {
   return JSON.parse(brotliDecompressSync(readFileSync(new URL(name, import.meta.url))).toString())
 }

@@ -122,7 +122,7 @@ export const images: InferenceKind = (body, models) => {
 }
 
 /**
- * The client's object without the members that the router writes itself (see `contracts/job.ts`). A null says nothing, and some servers
+ * The client's object without the members that the router writes itself (see `contracts/src/job.ts`). A null says nothing, and some servers
  * refuse it (SGLang 0.5.23), so it is left out, too.
  */
 export function jobBody(request: Record<string, unknown>, asked: readonly string[] = []): WrittenBody {
