@@ -41,6 +41,7 @@ const CONTRACTS = 'contracts needs zod only'
 const NO_IO = 'core, pricing and auto reach no I/O'
 const NO_WORLD = 'core, pricing and auto take the time and chance as arguments'
 const NO_CYCLE = 'imports form no cycle'
+const PRODUCT = 'the product never imports what is for developers alone'
 const DECLARED = 'a package is imported only where it is declared'
 
 describe.each<[what: string, rule: string, files: Record<string, string>]>([
@@ -178,7 +179,15 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
   [
     'a package for tests in code that is not a test',
     DECLARED,
-    { 'services/keys/src/db.ts': `import { startNats } from '@gateway/servers/start'\n` },
+    { 'services/keys/src/db.ts': `import { test } from 'vitest'\n` },
+  ],
+  [
+    'a package for developers in code that is not a test',
+    PRODUCT,
+    {
+      'services/keys/package.json': manifest('@gateway/keys', ['@gateway/servers']),
+      'services/keys/src/db.ts': `import { startNats } from '@gateway/servers/start'\n`,
+    },
   ],
 ])('%s', (_what, rule, files) => {
   test(`breaks the rule: ${rule}`, () => {

@@ -30,7 +30,7 @@ describe.each(pages)('the page $name', ({ name, text }) => {
   })
 
   test('is linked from the documents of the parts that it decides about', () => {
-    const documents = globSync('{*.md,{docs,deploy,bench,chaos}/*.md,{packages,services}/*/README.md}', { cwd: ROOT })
+    const documents = globSync('{*.md,{docs,deploy}/*.md,{packages,services,dev}/*/README.md}', { cwd: ROOT })
     const linking = documents.filter((path) => readFileSync(join(ROOT, path), 'utf8').includes(`decisions/${name}`))
     expect(linking).not.toEqual([])
   })

@@ -9,7 +9,9 @@ const missing = (path: string, text: string, files: string[]) => {
 const files = ['services/edge/src/main.ts', 'docs/writing.md', 'packages/admission/src/lua/admit.lua']
 
 test('a document may name a file by its path, by the end of its path, or by its name', () => {
-  expect(missing('a.md', '`services/edge/src/main.ts`, `src/main.ts`, `./lua/admit.lua` and `writing.md#rules`', files)).toEqual([])
+  expect(
+    missing('a.md', '`services/edge/src/main.ts`, `src/main.ts`, `./lua/admit.lua` and `writing.md#rules`', files),
+  ).toEqual([])
 })
 
 test('a name without a file is found with its line', () => {

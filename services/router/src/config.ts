@@ -1,5 +1,5 @@
 /**
- * The one reader of the router's environment. The secrets of backends are read where a config is applied: `backendRegistry.ts`.
+ * The one reader of the router's environment. The secrets of backends are read where a config is applied: `backend-registry.ts`.
  */
 
 import { parseEnvironment, variables } from '@gateway/service/environment'

@@ -15,7 +15,7 @@ const BESIDE = { refuse: 0.01, late: 0, giveBack: 0.02, busy: 0.02 }
 type Kind = keyof typeof PARTS | keyof typeof BESIDE | 'due' | 'offer'
 
 const TIMEOUT_MS = 2_000
-/** `retry.ts` of the edge. */
+/** `dispatch-retries.ts` of the edge. */
 const BUSY_TIMEOUT_MS = 1_500
 const TICK_MS = 20
 const STEP_MS = 0.5

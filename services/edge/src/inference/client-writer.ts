@@ -1,6 +1,6 @@
 /**
  * One who reads an answer: an HTTP client of this edge (`http-client.ts`), another edge on behalf of a client of its own
- * (`running-answers.ts`), or all who share an answer (`shared-answer.ts`). A reader reads until its answer ends or it leaves,
+ * (`running-responses.ts`), or all who share an answer (`shared-response.ts`). A reader reads until its answer ends or it leaves,
  * whichever comes first. Later ends do nothing.
  *
  * A passage passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,

@@ -122,8 +122,8 @@ export const images: InferenceKind = (body, models) => {
 }
 
 /**
- * The client's object without the members that the router writes itself (see `contracts/src/job.ts`). A null says nothing, and some servers
- * refuse it (SGLang 0.5.23), so it is left out, too.
+ * The client's object without the members that the router writes itself (see `contracts/src/job.ts`). A null says nothing,
+ * and some servers refuse it (SGLang 0.5.23), so it is left out, too.
  */
 export function jobBody(request: Record<string, unknown>, asked: readonly string[] = []): WrittenBody {
   const { model: _model, stream: _stream, stream_options: _options, encoding_format: _format, ...rest } = request
