@@ -98,11 +98,13 @@ function closed(schema: Schema, isRoot = true): Schema {
   }
 }
 
+/** Names and types alone: descriptions and rules with their messages are others' sentences. */
 function withoutProse(schema: Schema): Schema {
   return JSON.parse(
-    JSON.stringify(schema, (key, value: unknown) =>
-      key === 'description' && typeof value === 'string' ? undefined : value,
-    ),
+    JSON.stringify(schema, (key, value: unknown) => {
+      const isProse = (key === 'description' && typeof value === 'string') || key === 'x-kubernetes-validations'
+      return isProse ? undefined : value
+    }),
     (_, value: unknown) =>
       typeof value === 'string' && REF.test(value) ? value.replace(REF, '#/definitions/') : value,
   ) as Schema
