@@ -4,7 +4,7 @@
  */
 
 import { execFile } from 'node:child_process'
-import { globSync, readFileSync, statSync } from 'node:fs'
+import { globSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,7 +14,7 @@ import { createTestDatabase, startNats, startRedis } from '@gateway/servers/star
 import { validate } from 'dockerfile-utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dockerfileText, planOf, stageOf, targets } from '../scripts/deploy/dockerfile.ts'
-import { fillApp } from '../scripts/release/images/fill-app.ts'
+import { fillApp } from '../scripts/deploy/fill-app.ts'
 import { type Contained, type ContainedFolder, containedFolder } from './images/contained.ts'
 
 const SERVICES = ['edge', 'router', 'keys', 'metering'] as const
@@ -29,6 +29,7 @@ const OWN_SOURCES: Record<string, string[]> = {
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { devDependencies: Record<string, string> }
 
+const startedAtMs = Date.now() - 1_000
 const stack = new AsyncDisposableStack()
 const folders = new Map<string, ContainedFolder>()
 afterAll(() => stack.disposeAsync())
@@ -127,6 +128,13 @@ describe('what an image ships', () => {
   })
 })
 
+test('a build makes every file anew, so that a release can give each the time of its commit', () => {
+  const { app } = folders.get('keys')!
+  const paths = readdirSync(app, { recursive: true, encoding: 'utf8' })
+  expect(paths.length).toBeGreaterThan(100)
+  expect(paths.filter((path) => lstatSync(join(app, path)).mtimeMs < startedAtMs)).toEqual([])
+})
+
 describe('from such folders, read-only and unprivileged, as the first process', () => {
   const running = new Map<Service, Contained>()
   const healthPorts = new Map<Service, string>()
@@ -171,7 +179,7 @@ describe('from such folders, read-only and unprivileged, as the first process', 
     const isHealthy = async () => {
       await using check = folders
         .get(service)!
-        .run(healthcheck.command, { ...environment, HEALTH_PORT: healthPorts.get(service)! }, user)
+        .run(healthcheck, { ...environment, HEALTH_PORT: healthPorts.get(service)! }, user)
       return await check.exited
     }
     await expect.poll(isHealthy, { interval: 200 }).toBe(0)

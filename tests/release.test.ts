@@ -1,7 +1,7 @@
 /**
- * A release is made once, and each of its parts runs from an empty place. A stranger without a checkout runs the package from a
- * `node_modules`, and the first chat is answered. The package is unpacked as npm does it; its dependencies are those that the
- * workspace has, so no registry is asked. Each image runs from its own layers alone, without an engine.
+ * A release without its images, which need an engine (`npm run prove release`). A stranger without a checkout runs the package
+ * from a `node_modules`, and the first chat is answered. The package is unpacked as npm does it; its dependencies are those that
+ * the workspace has, so no registry is asked.
  */
 
 import { execFile } from 'node:child_process'
@@ -10,15 +10,9 @@ import { mkdir, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { targets } from '../scripts/deploy/dockerfile.ts'
-import { makeBase } from '../scripts/release/images/base.ts'
-import { makeImage } from '../scripts/release/images/images.ts'
-import { canMakeBase } from '../scripts/release/images/minimal-base.ts'
-import { versionOf, versionOfImage } from '../scripts/release/versions.ts'
-import { sha256 } from '../scripts/release/write-tar.ts'
-import { type Layout, readLayout, runImage, unpackLayer } from './images/unpacked.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { billOfMaterials } from '../scripts/release/bill-of-materials.ts'
+import { versionOf } from '../scripts/release/versions.ts'
 import { ask, newGuest } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
@@ -29,16 +23,14 @@ afterAll(() => stack.disposeAsync())
 let folder: string
 let command: string
 let version: string
-let createdAt: number
 /** An empty home, as on a machine where nobody has worked. */
 let environment: Record<string, string>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gateway-stranger-'))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
-  await run(process.execPath, ['scripts/release/main.ts', join(folder, 'release')])
+  await run(process.execPath, ['scripts/release/main.ts', join(folder, 'release'), '--without-images'])
   version = versionOf('.')
-  createdAt = Number((await run('git', ['log', '-1', '--format=%ct'])).stdout)
   environment = { PATH: process.env['PATH']!, HOME: folder }
   const installed = join(folder, 'node_modules/model-gateway')
   await mkdir(installed, { recursive: true })
@@ -96,82 +88,18 @@ test('its page tells the commands that such a user has', async () => {
   expect(stdout).not.toContain('npm start')
 })
 
-describe.runIf(canMakeBase)('images', () => {
-  const archiveOf = (target: string) =>
-    join(folder, `release/model-gateway-${target}-${versionOfImage('.', target)}.oci.tar`)
-  const layouts = new Map<string, Layout>()
-  let root: string
-  beforeAll(async () => {
-    for (const target of targets) layouts.set(target, await readLayout(archiveOf(target)))
-    root = join(folder, 'root')
-    await unpackLayer(layouts.get('edge')!.layers[0]!, root)
+test('a bill of materials names the packages of an image, and is the same whenever it is written', async () => {
+  const described = { target: 'keys', version, digest: 'sha256:c0ffee', base: 'node:24', createdAt: 1_790_000_000 }
+  const bill = await billOfMaterials(described)
+  const { components, metadata } = JSON.parse(bill.toString()) as {
+    components: { name?: string; purl?: string }[]
+    metadata: { timestamp: string; component: { purl: string } }
+  }
+  expect(components.map(({ purl }) => purl)).toContainEqual(expect.stringContaining('pkg:npm/ioredis@'))
+  expect(components.at(-1)).toMatchObject({ type: 'container', name: 'node:24' })
+  expect(metadata).toMatchObject({
+    timestamp: '2026-09-21T14:13:20.000Z',
+    component: { purl: 'pkg:oci/keys@sha256%3Ac0ffee' },
   })
-
-  test('every name in an archive is the digest of its content, compressed and not', () => {
-    const diffIds = new Map<string, string>()
-    for (const { layers } of layouts.values()) {
-      for (const { digest, content } of layers) {
-        if (!diffIds.has(digest)) diffIds.set(digest, `sha256:${sha256(gunzipSync(content))}`)
-      }
-    }
-    for (const { blobs, config, layers } of layouts.values()) {
-      expect(blobs.filter(({ digest, content }) => sha256(content) !== digest)).toEqual([])
-      expect(config.rootfs.diff_ids).toEqual(layers.map(({ digest }) => diffIds.get(digest)))
-      expect(config.created).toBe(new Date(createdAt * 1000).toISOString())
-    }
-  })
-
-  test('all of them share one base', () => {
-    expect(new Set([...layouts.values()].map(({ layers }) => layers[0]!.digest)).size).toBe(1)
-  })
-
-  test('made again, elsewhere and at another time, an archive and its bill are the same bytes', async () => {
-    const { stdout: commit } = await run('git', ['rev-parse', 'HEAD'])
-    const elsewhere = await mkdtemp(join(folder, 'elsewhere-'))
-    const before = process.env['TMPDIR']
-    process.env['TMPDIR'] = elsewhere
-    const again = await makeImage('keys', await makeBase(createdAt), {
-      version: versionOfImage('.', 'keys'),
-      commit: commit.trim(),
-      createdAt,
-    })
-    process.env['TMPDIR'] = before
-    expect(sha256(again.bytes)).toBe(sha256(await readFile(archiveOf('keys'))))
-    expect(again.bill.toString()).toBe(await readFile(archiveOf('keys').replace('oci.tar', 'cdx.json'), 'utf8'))
-  })
-
-  test('a bill names the libraries of the system, with their versions', async () => {
-    const bill = JSON.parse(await readFile(archiveOf('edge').replace('oci.tar', 'cdx.json'), 'utf8')) as {
-      components: { purl?: string }[]
-    }
-    const found = bill.components.map(({ purl }) => purl)
-    for (const name of ['deb/debian/libc6@2', 'deb/debian/libstdc++6@', 'npm/node@24', 'npm/ioredis@']) {
-      expect(found).toContainEqual(expect.stringContaining(`pkg:${name}`))
-    }
-  })
-
-  test.each([
-    ['edge', 'NATS_URL'],
-    ['router', 'NATS_URL'],
-    ['keys', 'KEYS_MASTER_SECRET'],
-    ['metering', 'NATS_URL'],
-  ])('%s starts from its layers alone, unprivileged, and names the setting that it lacks', async (target, setting) => {
-    const { layers, config } = layouts.get(target)!
-    await rm(join(root, 'app'), { recursive: true, force: true })
-    await unpackLayer(layers[1]!, root)
-    const { code, output } = await runImage(root, config)
-    expect(output).toContain(setting)
-    expect(code).toBe(1)
-  })
-
-  test('an image’s Node resolves names and reads the time in any zone', async () => {
-    const { config } = layouts.get('ctl')!
-    const words = `require('dns').lookup('localhost', (error, address) => console.log(error ?? address,
-      process.getuid(), new Date(0).toLocaleString('en', { timeZone: 'Asia/Tokyo' })))`
-    const { code, output } = await runImage(root, config, ['node', '-e', words])
-    expect({ code, output: output.trim() }).toEqual({
-      code: 0,
-      output: expect.stringMatching(/^(?:127\.|::1).* 1000 .*9:00:00/),
-    })
-  })
+  expect((await billOfMaterials(described)).toString()).toBe(bill.toString())
 })

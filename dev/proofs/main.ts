@@ -10,6 +10,7 @@ await runNamed('npm run prove', {
   backends: () => import('./backends/main.ts'),
   'coding-tools': () => import('./coding-tools/main.ts'),
   clients: () => import('./clients/main.ts'),
+  release: () => import('./release/main.ts'),
   compose: () => import('./compose/main.ts'),
   kubernetes: () => import('./kubernetes/main.ts'),
 })

@@ -9,6 +9,7 @@ import { DockerfileParser } from 'dockerfile-ast'
 
 const PATH = join(import.meta.dirname, '../../deploy/Dockerfile')
 export const dockerfileText = readFileSync(PATH, 'utf8')
+export const baseImage = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfileText)![1]!
 
 interface Instruction {
   keyword: string
@@ -26,18 +27,11 @@ export interface ImagePlan {
   command: string[]
   workingFolder: string
   user: string
-  healthcheck: Healthcheck
-  ports: string[]
+  /** Empty where the target has no health. */
+  healthcheck: string[]
   stopSignal: string
   /** Their values name build arguments. */
   labels: Record<string, string>
-}
-
-export interface Healthcheck {
-  /** None where the target has no health. */
-  command: string[]
-  /** Such as `interval` and `start-period`, in seconds. */
-  seconds: Record<string, number>
 }
 
 const stages = readStages()
@@ -58,8 +52,7 @@ export function planOf(target: string): ImagePlan {
     command: list(last('CMD')),
     workingFolder: last('WORKDIR'),
     user: last('USER'),
-    healthcheck: readHealthcheck(last('HEALTHCHECK')),
-    ports: last('EXPOSE').split(' ').filter(Boolean),
+    healthcheck: list(last('HEALTHCHECK').replace(/^.*?CMD /, '')),
     stopSignal: last('STOPSIGNAL'),
     labels: pairs(own, 'LABEL'),
   }
@@ -106,11 +99,6 @@ function readCopy(text: string, target: string): ImagePlan['copies'] {
   if (stage === `${target}-files`) return []
   const name = from!.replace(/^\/src\//, '')
   return [{ from: name, to: to === './' ? name.split('/').at(-1)! : to!, isBuilt: stage !== undefined }]
-}
-
-function readHealthcheck(text: string): Healthcheck {
-  const seconds = [...text.matchAll(/--([\w-]+)=(\d+)s?/g)].map(([, name, value]) => [name!, Number(value)] as const)
-  return { command: list(text.replace(/^.*?CMD /, '')), seconds: Object.fromEntries(seconds) }
 }
 
 function list(text: string): string[] {

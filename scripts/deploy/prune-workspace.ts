@@ -23,6 +23,9 @@ const INSTALLERS_FILES = [
 /** What a package brings along for those who work on it. */
 const DEVELOPERS_FILES = ['**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.map', '**/*.md', '**/*.tsbuildinfo']
 
+/** Links to pnpm's store would keep its times, which differ between machines: a release clamps younger ones alone. */
+const COPIES = '--package-import-method=copy'
+
 const [entry, out] = process.argv.slice(2)
 const pnpm = process.env['PNPM']
 if (!entry || !out || !pnpm) {
@@ -52,7 +55,7 @@ function copySources(folder: string): void {
 
 function install(name: string): void {
   const [program, ...args] = pnpm!.split(' ')
-  const options = ['--frozen-lockfile', '--prod', '--no-optional', '--ignore-scripts', '--prefer-offline']
+  const options = ['--frozen-lockfile', '--prod', '--no-optional', '--ignore-scripts', '--prefer-offline', COPIES]
   execFileSync(program!, [...args, 'install', ...options, '--filter', `${name}...`], {
     cwd: out,
     stdio: ['ignore', 2, 2],

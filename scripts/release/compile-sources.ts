@@ -7,8 +7,7 @@ import { existsSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join, posix } from 'node:path'
 import { isShipped, type PackageManifest, readManifest } from '../deploy/workspace-parts.ts'
-import { filesBelow } from './files-below.ts'
-import type { ArchivedFile } from './write-tar.ts'
+import { type ArchivedFile, filesBelow } from './archived-files.ts'
 
 /** What follows `from`, `import` or `import(`, and the address of a worker. */
 const SPECIFIER = /((?:\bfrom|\bimport|\bimport\(|\bnew URL\()\s*)'(@gateway\/[^']+|\.{1,2}\/[^']+\.ts)'/g

@@ -6,9 +6,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { foldersNeededBy, readManifest } from '../deploy/workspace-parts.ts'
+import { type ArchivedFile, filesBelow } from './archived-files.ts'
 import { compileSources } from './compile-sources.ts'
-import { filesBelow } from './files-below.ts'
-import type { ArchivedFile } from './write-tar.ts'
 
 const ENTRIES = ['services/standalone', 'packages/ctl']
 /** The edge serves it. */

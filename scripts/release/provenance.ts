@@ -3,6 +3,8 @@
  * made of, and how. Unsigned: who publishes signs.
  */
 
+import { createHash } from 'node:crypto'
+
 export interface Made {
   name: string
   sha256: string
@@ -30,4 +32,8 @@ export function provenanceOf(made: readonly Made[], source: { commit: string; co
       },
     },
   }
+}
+
+export function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }

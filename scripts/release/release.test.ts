@@ -3,17 +3,17 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { helm } from '../deploy/helm.ts'
-import { filesBelow } from './files-below.ts'
-import { readTar } from './images/read-tar.ts'
+import { filesBelow } from './archived-files.ts'
 import { npmPackage } from './npm-package.ts'
+import { sha256 } from './provenance.ts'
+import { makeTarball } from './tarball.ts'
 import { differingVersions, versionOf, versionOfImage } from './versions.ts'
-import { sha256, writeTar, writeTarball } from './write-tar.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const COMMITTED_AT = 1_790_000_000
@@ -44,44 +44,55 @@ test('a service has a version of its own, which its changelog, its images and th
   ])
 })
 
-test('tar reads back every file and link that went into an archive, at its place, however long its name', () => {
+test('tar reads back every file of an archive, at its place, however long its name', async () => {
   const name = fc.stringMatching(/^[a-z0-9][a-zé0-9._-]{0,90}$/)
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'))
   const content = fc.uint8Array({ maxLength: 2000 }).map(Buffer.from)
-  const entry = fc.oneof(fc.record({ path, content }), fc.record({ path, linkTo: path }))
-  const entries = fc
-    .uniqueArray(entry, { selector: (one) => one.path, minLength: 1, maxLength: 8 })
+  const files = fc
+    .uniqueArray(fc.record({ path, content, isExecutable: fc.boolean() }), {
+      selector: (one) => one.path,
+      minLength: 1,
+      maxLength: 8,
+    })
     // A file is no folder of another.
     .filter((all) => all.every((one) => !all.some((other) => other.path.startsWith(`${one.path}/`))))
-  const archive = join(folder, 'some.tar')
-  fc.assert(
-    fc.property(entries, (all) => {
-      writeFileSync(archive, writeTar(all, COMMITTED_AT))
+  const archive = join(folder, 'some.tgz')
+  await fc.assert(
+    fc.asyncProperty(files, async (all) => {
+      writeFileSync(archive, await makeTarball('top', all, COMMITTED_AT))
       const out = mkdtempSync(join(folder, 'out-'))
-      execFileSync('tar', ['-xf', archive, '-C', out])
+      execFileSync('tar', ['-xzf', archive, '-C', out])
       expect(globSync('**', { cwd: out, withFileTypes: true }).filter((one) => !one.isDirectory())).toHaveLength(
         all.length,
       )
       for (const one of all) {
-        const at = join(out, one.path)
-        if ('linkTo' in one) expect(readlinkSync(at)).toBe(one.linkTo)
-        else expect(readFileSync(at).equals(one.content)).toBe(true)
+        const at = join(out, 'top', one.path)
+        expect(readFileSync(at).equals(one.content)).toBe(true)
+        const { mode, mtimeMs } = statSync(at)
+        expect({ mode: mode & 0o777, mtimeMs }).toEqual({
+          mode: one.isExecutable ? 0o755 : 0o644,
+          mtimeMs: COMMITTED_AT * 1000,
+        })
       }
-      const read = [...readTar(readFileSync(archive))]
-      expect(read.map((one) => one.path)).toEqual(all.map((one) => one.path).toSorted())
     }),
     { numRuns: 30 },
   )
 })
 
-test('the same files in another order give the same bytes', () => {
-  const digest = (all: typeof chart) => sha256(writeTarball('model-gateway', all, COMMITTED_AT))
-  expect(digest(chart.toReversed())).toBe(digest(chart))
+test('the same files give the same bytes, in another order, later, and under another mask', async () => {
+  const digest = async (all: typeof chart) => sha256(await makeTarball('model-gateway', all, COMMITTED_AT))
+  const first = await digest(chart)
+  const before = process.umask(0o077)
+  try {
+    expect(await digest(chart.toReversed())).toBe(first)
+  } finally {
+    process.umask(before)
+  }
 })
 
-test('Helm takes the packaged chart', () => {
+test('Helm takes the packaged chart', async () => {
   const archive = join(folder, 'chart.tgz')
-  writeFileSync(archive, writeTarball('model-gateway', chart, COMMITTED_AT))
+  writeFileSync(archive, await makeTarball('model-gateway', chart, COMMITTED_AT))
   expect(helm('show', 'chart', archive)).toContain(`version: ${versionOf(ROOT)}`)
   expect(helm('template', 'gateway', archive, '--values', join(ROOT, 'deploy/values/minimal.yaml'))).toContain(
     'kind: Deployment',

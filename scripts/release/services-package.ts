@@ -3,9 +3,9 @@
  */
 
 import { foldersNeededBy } from '../deploy/workspace-parts.ts'
+import type { ArchivedFile } from './archived-files.ts'
 import { compileSources } from './compile-sources.ts'
 import { dependenciesOf } from './npm-package.ts'
-import type { ArchivedFile } from './write-tar.ts'
 
 const SERVICES = ['services/edge', 'services/router', 'services/keys', 'services/metering']
 

@@ -7,9 +7,9 @@ import { globSync } from 'node:fs'
 import { mkdir, readFile, realpath, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Versions } from '../../dev/chaos/stage/versions.ts'
-import { writeFiles, writeLastRelease } from '../../scripts/release/last-release.ts'
+import { type ArchivedFile, writeFiles } from '../../scripts/release/archived-files.ts'
+import { writeLastRelease } from '../../scripts/release/last-release.ts'
 import { servicesPackage } from '../../scripts/release/services-package.ts'
-import type { ArchivedFile } from '../../scripts/release/write-tar.ts'
 
 export type Version = Versions['former']
 

@@ -2,10 +2,10 @@
  * The steps of `npm run prove compose`, inside the world that `main.ts` opens. A run that passes writes its figures.
  */
 
-import { parseArgs } from 'node:util'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { docker, startEngine } from '../engine/engine.ts'
-import { buildImages, loadReleasedImages, makeStandIns } from '../engine/images.ts'
+import { makeStandIns } from '../engine/images.ts'
+import { makeImages } from '../engine/released-images.ts'
 import { step, tableOfSteps } from '../engine/steps.ts'
 import { imageSizesMb, inWords, memoryMb, secondsUntilHealthy, writeFigures } from './figures.ts'
 import { makeFormerImage } from './former-image.ts'
@@ -14,8 +14,6 @@ import { loseServers, proveResponses, roll, startClients } from './stay-unnotice
 import { tour } from './tour.ts'
 
 try {
-  const { values } = parseArgs({ options: { images: { type: 'string', default: 'built' } } })
-  if (!['built', 'released'].includes(values.images)) throw new Error('usage: --images built|released')
   await using stack = new AsyncDisposableStack()
   await step('engine', async () => {
     stack.use(await startEngine())
@@ -25,37 +23,25 @@ try {
     await makeStandIns()
     return 'Debian with Node, NATS, Redis, PostgreSQL'
   })
-  const sizes = await (values.images === 'released' ? loadImages() : build())
+  const sizes = await step(
+    'the images of a release',
+    async () => {
+      await makeImages(PRESENT_TAG)
+      return imageSizesMb(PRESENT_TAG)
+    },
+    (figures) => `beyond the base: ${inWords(figures, 'MB')}`,
+  )
   await step('the last release', async () => {
     await makeFormerImage()
     return 'its services, out of the history'
   })
   const { healthy, memory } = await prove(await openProject())
-  if (sizes) await writeFigures(sizes, healthy, memory)
+  await writeFigures(sizes, healthy, memory)
 } catch (error) {
   console.log(tableOfSteps())
   reportFatal(error)
 }
 console.log(tableOfSteps())
-
-async function build() {
-  return step(
-    'every target of the Dockerfile',
-    async () => {
-      await buildImages(PRESENT_TAG)
-      return imageSizesMb(PRESENT_TAG)
-    },
-    (figures) => `beyond the base: ${inWords(figures, 'MB')}`,
-  )
-}
-
-/** They have a base of their own: no figures for the page. */
-async function loadImages(): Promise<void> {
-  await step('npm run release, docker load', async () => {
-    await loadReleasedImages(PRESENT_TAG)
-    return 'every archive'
-  })
-}
 
 async function prove(project: Project) {
   await step('docker compose up --wait, the last release', async () => {

@@ -20,7 +20,7 @@ export const CACHE = join(import.meta.dirname, '../../../.artifacts/prove')
 const START_TIMEOUT_MS = 60_000
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
-const execute = promisify(execFile)
+export const execute = promisify(execFile)
 
 export async function docker(...args: string[]): Promise<string> {
   const { stdout } = await execute(DOCKER, args, { maxBuffer: MAX_OUTPUT_BYTES })

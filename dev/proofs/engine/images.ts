@@ -1,20 +1,18 @@
 /**
- * The images of a proof: stand-ins for the ones of a registry, and ours, built by `deploy/Dockerfile` on them.
+ * The images of a proof: stand-ins for the ones of a registry, and ours, as a release builds them on one of these.
  */
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { embeddedBinaries } from '@gateway/embedded-postgres/binaries'
 import { findProgram } from '@gateway/servers/find-program'
-import { versionOfImage } from '../../../scripts/release/versions.ts'
 import { CACHE, docker, DOCKER } from './engine.ts'
 import { goProgram } from './go-program.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
 const STAND_INS = join(import.meta.dirname, 'stand-ins')
 const MIRROR = 'http://deb.debian.org/debian'
 const NATS = { name: 'nats-server', module: 'github.com/nats-io/nats-server/v2', version: 'v2.15.2', entry: '.' }
@@ -31,16 +29,19 @@ export const standIns = {
 export const targets = ['edge', 'router', 'keys', 'metering', 'ctl', 'development'] as const
 export type Target = (typeof targets)[number]
 
+type StandIn = keyof typeof standIns
+
 /** Makes those that the engine lacks. */
-export async function makeStandIns(): Promise<void> {
+export async function makeStandIns(names = Object.keys(standIns) as StandIn[]): Promise<void> {
   const present = await docker('image', 'ls', '--format', '{{.Repository}}')
   if (!present.split('\n').includes('prove/debian')) await importDebian()
   await mkdir(CACHE, { recursive: true })
   const context = await mkdtemp(join(CACHE, 'context-'))
   try {
-    await fillContext(context)
-    for (const [stage, tag] of Object.entries(standIns)) {
-      await build(['--file', join(context, 'Dockerfile'), '--target', stage, '--tag', tag, context])
+    await cp(STAND_INS, context, { recursive: true })
+    for (const name of names) {
+      await programs[name]?.(context)
+      await build(['--file', join(context, 'Dockerfile'), '--target', name, '--tag', standIns[name], context])
     }
   } finally {
     await rm(context, { recursive: true, force: true })
@@ -58,15 +59,21 @@ async function importDebian(): Promise<void> {
   await rm(system, { recursive: true })
 }
 
-async function fillContext(context: string): Promise<void> {
-  await cp(STAND_INS, context, { recursive: true })
-  await cp(certificates(), join(context, 'certificates.crt'), { dereference: true })
-  await cp(await realpath(process.execPath), join(context, 'node'))
-  await cp(await npmFolder(), join(context, 'npm'), { recursive: true })
-  await cp(await goProgram(NATS), join(context, 'nats-server'))
-  const postgres = await embeddedBinaries()
-  if (!postgres) throw new Error(`npm has no PostgreSQL for ${process.platform}-${process.arch}`)
-  await cp(dirname(postgres), join(context, 'postgres'), { recursive: true, verbatimSymlinks: true })
+/** What the Dockerfile of the stand-ins copies. Debian has Redis. */
+const programs: Partial<Record<StandIn, (context: string) => Promise<void>>> = {
+  async node(context) {
+    await cp(certificates(), join(context, 'certificates.crt'), { dereference: true })
+    await cp(await realpath(process.execPath), join(context, 'node'))
+    await cp(await npmFolder(), join(context, 'npm'), { recursive: true })
+  },
+  async nats(context) {
+    await cp(await goProgram(NATS), join(context, 'nats-server'))
+  },
+  async postgres(context) {
+    const postgres = await embeddedBinaries()
+    if (!postgres) throw new Error(`npm has no PostgreSQL for ${process.platform}-${process.arch}`)
+    await cp(dirname(postgres), join(context, 'postgres'), { recursive: true, verbatimSymlinks: true })
+  },
 }
 
 /** The authorities that this machine trusts, its own included: builds reach the registry by the same way. */
@@ -81,28 +88,6 @@ async function npmFolder(): Promise<string> {
   const npm = findProgram('npm')
   if (!npm) throw new Error('npm is not on the path')
   return dirname(dirname(await realpath(npm)))
-}
-
-/** Builds every target as `model-gateway/<target>:<version>`. */
-export async function buildImages(version: string): Promise<void> {
-  for (const target of targets) {
-    const args = { NODE_IMAGE: standIns.node, VERSION: version }
-    const buildArgs = Object.entries(args).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`])
-    const tag = imageOf(target, version)
-    await build(['--file', join(ROOT, 'deploy/Dockerfile'), '--target', target, ...buildArgs, '--tag', tag, ROOT])
-  }
-}
-
-/** Those of a release, made of this checkout, as `model-gateway/<target>:<version>`. */
-export async function loadReleasedImages(version: string): Promise<void> {
-  const folder = join(CACHE, 'release')
-  await execute(process.execPath, [join(ROOT, 'scripts/release/main.ts'), folder])
-  for (const target of targets) {
-    const [archive] = globSync(`model-gateway-${target}-*.oci.tar`, { cwd: folder })
-    await docker('load', '--quiet', '--input', join(folder, archive!))
-    await docker('tag', imageOf(target, versionOfImage(ROOT, target)), imageOf(target, version))
-  }
-  await rm(folder, { recursive: true })
 }
 
 export function imageOf(target: Target, version: string): string {

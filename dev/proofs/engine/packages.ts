@@ -11,6 +11,7 @@ export const ENGINE_PROGRAMS = {
   iptables: 'iptables',
   debootstrap: 'debootstrap',
   slirp4netns: 'slirp4netns',
+  skopeo: 'skopeo',
 }
 
 export async function ensurePrograms(programs: Record<string, string>): Promise<void> {

@@ -6,6 +6,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findPrometheus } from '@gateway/testing/promtool'
+import { buildBuilders } from '../../engine/builder.ts'
 import { CACHE } from '../../engine/engine.ts'
 import { goProgram } from '../../engine/go-program.ts'
 import { runInOwnWorld } from '../../engine/own-world.ts'
@@ -37,6 +38,7 @@ export async function proveOnOwnCluster({ isApiOnly, only }: { isApiOnly: boolea
   rmSync(logs, { recursive: true, force: true })
   mkdirSync(logs, { recursive: true })
   await ensurePrograms(isApiOnly ? API_PROGRAMS : { ...API_PROGRAMS, ...ENGINE_PROGRAMS, ...NODE_PROGRAMS })
+  if (!isApiOnly) await buildBuilders()
   const plan: Plan = {
     logs,
     only,

@@ -6,7 +6,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { docker, DOCKER, startEngine } from '../../engine/engine.ts'
-import { buildImages, imageOf, makeStandIns, standIns, targets } from '../../engine/images.ts'
+import { imageOf, makeStandIns, standIns, targets } from '../../engine/images.ts'
+import { makeImages } from '../../engine/released-images.ts'
 import { step } from '../../engine/steps.ts'
 import type { ClusterImages } from '../cluster.ts'
 
@@ -33,7 +34,7 @@ export async function openImages(nodePrograms: string): Promise<Images> {
   opening.use(await step('container engine', startEngine))
   await step('stand-ins of a registry’s images', makeStandIns)
   await step('images of the services', async () => {
-    await buildImages(VERSION)
+    await makeImages(VERSION)
     for (const target of targets) await docker('tag', imageOf(target, VERSION), imageOf(target, OTHER_VERSION))
     await importProgram(nodePrograms, 'pause', PAUSE_IMAGE)
     await importProgram(nodePrograms, 'coredns', NAMES_IMAGE)

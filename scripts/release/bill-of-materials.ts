@@ -1,4 +1,4 @@
-/** What an image is made of, in CycloneDX's words: pnpm's list of packages, and what the base holds. */
+/** What we put into an image, in CycloneDX's words: pnpm's list of packages. The base is named; its packages are not. */
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -6,10 +6,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { planOf } from '../../deploy/dockerfile.ts'
-import { PREFER_OFFLINE } from './fill-app.ts'
+import { planOf } from '../deploy/dockerfile.ts'
+import { PREFER_OFFLINE } from '../deploy/fill-app.ts'
 
-const ROOT = join(import.meta.dirname, '../../..')
+const ROOT = join(import.meta.dirname, '../..')
 
 interface Bill {
   serialNumber: string
@@ -25,13 +25,13 @@ interface Component {
 export interface Described {
   target: string
   version: string
-  /** Of the image's manifest. */
+  /** Of the image's contents. */
   digest: string
-  components: readonly object[]
+  base: string
   createdAt: number
 }
 
-export async function billOfMaterials({ target, version, digest, components, createdAt }: Described): Promise<Buffer> {
+export async function billOfMaterials({ target, version, digest, base, createdAt }: Described): Promise<Buffer> {
   const bill = await packagesOf(target)
   const purl = `pkg:oci/${target}@${encodeURIComponent(digest)}`
   const described = {
@@ -41,7 +41,11 @@ export async function billOfMaterials({ target, version, digest, components, cre
       timestamp: new Date(createdAt * 1000).toISOString(),
       component: { type: 'container', name: `model-gateway/${target}`, version, purl, 'bom-ref': purl },
     },
-    components: [bill.metadata.component, ...bill.components.toSorted(byRef), ...components],
+    components: [
+      bill.metadata.component,
+      ...bill.components.toSorted(byRef),
+      { type: 'container', name: base, 'bom-ref': base },
+    ],
     dependencies: bill.dependencies
       .map((one) => ({ ...one, ...(one.dependsOn && { dependsOn: one.dependsOn.toSorted() }) }))
       .toSorted((a, b) => (a.ref < b.ref ? -1 : 1)),
