@@ -8,6 +8,8 @@ import type { Version } from './versions.ts'
 /** By row of `bus-roles.ts` and part. */
 type Golden = Record<string, Record<string, object[]>>
 
+type Procedures = Record<string, { messages: Record<string, ZodType> }>
+
 export interface Messages {
   schemaOf(row: string, part: string): ZodType | undefined
   golden: Golden
@@ -16,11 +18,12 @@ export interface Messages {
 export async function readMessages({ folder, isCompiled }: Version): Promise<Messages> {
   const contracts = join(folder, 'packages/contracts/src')
   const load = (name: string): Promise<unknown> => import(join(contracts, `${name}.${isCompiled ? 'js' : 'ts'}`))
-  const { procedures } = (await load('bus-roles')) as {
-    procedures: Record<string, { messages: Record<string, ZodType> }>
-  }
+  // Version 0.1.0 has them under its own name.
+  const { procedures, talks: formerProcedures } = (await load('bus-roles')) as Record<string, Procedures | undefined>
+  const known = procedures ?? formerProcedures
+  if (!known) throw new Error(`${contracts} has no table of procedures`)
   const { keptHead } = (await load('idempotency')) as { keptHead: ZodType }
-  const rows: typeof procedures = { ...procedures, keptAnswers: { messages: { head: keptHead } } }
+  const rows: Procedures = { ...known, keptAnswers: { messages: { head: keptHead } } }
   return {
     schemaOf: (row, part) => rows[row]?.messages[part],
     golden: JSON.parse(await readFile(join(contracts, 'golden-messages.json'), 'utf8')) as Golden,
