@@ -120,8 +120,8 @@ test('a folder whose owner is being killed is waited for', async () => {
 
 test('a pid file of a server that died and that nobody has collected does not stop the start', async () => {
   const account = unprivilegedAccount()
-  // It never collects its child.
-  const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec sleep 60'], {
+  // The child outlives the shell, and `sleep` in the shell's place never collects it.
+  const parent = spawn('/bin/sh', ['-c', 'sleep 0.5 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     ...account,
   })
