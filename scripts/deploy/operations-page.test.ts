@@ -21,9 +21,7 @@ test('every alert has its section, and no section is of an alert that there is n
 })
 
 test('every file and command that it names is there', () => {
-  const files = [...page.matchAll(/`((?:tests|bench|packages|services|deploy)\/[\w./-]+\.\w+)/g)].map(
-    ([, path]) => path!,
-  )
+  const files = [...page.matchAll(/`((?:tests|dev|packages|services|deploy)\/[\w./-]+\.\w+)/g)].map(([, path]) => path!)
   expect(files.length).toBeGreaterThan(10)
   expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([])
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
