@@ -195,7 +195,7 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
   })
 })
 
-describe('what looks like a breach and is none', () => {
+describe('code that looks like a violation and is none', () => {
   test.each<[what: string, files: Record<string, string>]>([
     [
       'an import in a comment',

@@ -1,6 +1,6 @@
 /**
- * Every installed package's licence is one that we may ship, or use, under Apache-2.0. Offline: what the packages say of
- * themselves.
+ * Every installed package's licence is one that we may ship, or use, under Apache-2.0. It works offline, by the
+ * packages' own manifests.
  */
 
 import { globSync, lstatSync, readFileSync } from 'node:fs'

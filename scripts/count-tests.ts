@@ -1,7 +1,7 @@
 /**
  * A reporter for vitest that ends a run with one plain line: `120 passed, 1 failed, 2 skipped`.
  *
- * What kept tests from running at all (a file that does not load, an error outside of tests) counts as failed.
+ * An error that kept tests from running (a file that does not load, an error outside of tests) counts as a failed test.
  */
 
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'

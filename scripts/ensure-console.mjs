@@ -1,9 +1,9 @@
 /**
  * Builds the console when its sources changed since it was built last; otherwise reads and hashes them, some
- * milliseconds. Says on stderr what it does. `--base /elsewhere/` builds it for another place, always anew.
+ * milliseconds. It logs to stderr. `--base /elsewhere/` always builds, for another place.
  *
- * Two at once are safe: one builds, the other waits. A build goes into a folder of its own and takes the old one's place
- * when it is whole, so nobody is ever served half of one.
+ * Two at once are safe: one builds, the other waits. A build goes into a folder of its own. It replaces the old one when it is
+ * complete, so nobody is served half of one.
  */
 
 import { spawnSync } from 'node:child_process'

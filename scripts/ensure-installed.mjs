@@ -3,7 +3,7 @@
  * `--console`, sees to the console's files as well.
  *
  * Plain JavaScript without dependencies: it runs on the system's Node (18 or later), before the project's own is there.
- * Two at once are safe: one installs, the other waits. Says on stderr what it does; stdout stays with the command.
+ * Two at once are safe: one installs, the other waits. It logs to stderr; stdout stays with the command.
  */
 
 import { spawn } from 'node:child_process'
@@ -46,7 +46,7 @@ function isInstalled() {
   return read(stamp) === wanted() && fs.existsSync(ownNode)
 }
 
-/** Differs whenever what an install does would differ: other packages, or a folder carried to another kind of machine. */
+/** Differs whenever an install would differ: other packages, or a folder that was moved to another kind of machine. */
 function wanted() {
   const hash = createHash('sha256')
   for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) hash.update(fs.readFileSync(path.join(root, file)))
@@ -65,7 +65,7 @@ async function install() {
   const reason = fs.existsSync(path.join(root, 'node_modules')) ? 'changed' : 'are not there yet'
   say(`the project's packages ${reason}: installing them (npx ${PNPM} install), a minute or two`)
   const started = Date.now()
-  // Frozen: exactly the lockfile. The purge question has no one to answer it.
+  // Frozen: exactly the lockfile. Nobody could confirm pnpm's purge prompt.
   const args = [
     '--yes',
     PNPM,
@@ -112,7 +112,7 @@ function run(command, args) {
 
 function environment() {
   const env = { ...process.env, CI: 'true' }
-  // Would leave out what tests and the project's own Node need.
+  // These would leave out packages for tests, and the project's own Node.
   for (const name of ['NODE_ENV', 'npm_config_production', 'npm_config_omit']) delete env[name]
   if (!isWritable(os.homedir())) {
     env.HOME = path.join(os.tmpdir(), `model-gateway-home-${os.userInfo().uid}`)

@@ -1,7 +1,7 @@
 /**
  * One process at a time: runs `work` while a lock file is held.
  *
- * Plain JavaScript without dependencies, like what uses it. The holder touches the lock every second; one that is not
+ * Plain JavaScript without dependencies, as its users are. The holder touches the lock every second; one that is not
  * touched any more belongs to nobody.
  */
 
@@ -14,8 +14,8 @@ const STALE_MS = 10_000
 /** `waiting` is called once, when another process holds it. */
 export async function holdLock(lock, waiting, work) {
   fs.mkdirSync(path.dirname(lock), { recursive: true })
-  for (let told = false; !take(lock); told = true) {
-    if (!told) waiting()
+  for (let isWaiting = false; !take(lock); isWaiting = true) {
+    if (!isWaiting) waiting()
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
   const beat = setInterval(() => fs.utimesSync(lock, new Date(), new Date()), BEAT_MS)

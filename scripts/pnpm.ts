@@ -1,4 +1,4 @@
-/** Runs the project's pnpm with the given arguments: for what people do with packages now and then. */
+/** Runs the project's pnpm with the given arguments: for occasional work on packages. */
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'

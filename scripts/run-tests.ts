@@ -1,6 +1,6 @@
 /**
- * `npm test`: makes sure that the real servers are there (installing them when it may), then runs vitest with the given
- * arguments; `--project units` needs none and starts at once. Ends as vitest ends: same exit code, same signal. The last line but vitest's own is plain, for machines:
+ * `npm test`: makes sure that the real servers are there, installing them when it may. Then it runs vitest with the given
+ * arguments. `--project units` needs no servers and starts at once. Ends as vitest ends: same exit code, same signal. The last line but vitest's own is plain, for machines:
  * `120 passed, 0 failed`.
  */
 

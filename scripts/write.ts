@@ -1,4 +1,4 @@
-/** `npm run write <what>`: writes files of the repository that follow from others. Look at what changed before you commit. */
+/** `npm run write <what>`: writes files of the repository that follow from others. Review the changes before you commit. */
 
 import { runNamed } from './run-named.ts'
 

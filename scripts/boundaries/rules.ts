@@ -13,7 +13,7 @@ export interface Violation {
 
 type Rule = (tree: SourceTree) => Iterable<Omit<Violation, 'rule'>>
 
-/** What pure code may reach outside of this repository: computations, and nothing that touches the world. */
+/** Pure code may import these from outside of this repository: computations, and nothing that touches the world. */
 const PURE_MODULES = new Set([
   ...['zod', 'gpt-tokenizer', '@pydantic/genai-prices'],
   ...['node:crypto', 'node:buffer', 'node:util'],

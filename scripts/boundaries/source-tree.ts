@@ -1,5 +1,5 @@
 /**
- * The repository's source files as a graph: who owns each file, and what it imports.
+ * The repository's source files as a graph: each file with its owner and its imports.
  */
 
 import { posix } from 'node:path'
@@ -7,7 +7,7 @@ import { readImports } from './read-imports.ts'
 
 export interface Manifest {
   name: string
-  /** Its faces: `./port` and its file. `./*` stands for every file. */
+  /** Its interfaces: `./port` and its file. `./*` stands for every file. */
   exports?: Record<string, string>
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
@@ -81,7 +81,7 @@ function resolve(from: string, specifier: string, owners: Owner[]): string | nul
   return posix.join(owner.folder, owner.manifest.exports?.[port] ?? `src/${port}.ts`)
 }
 
-/** `@gateway/bus/port` is the face `./port`. */
+/** `@gateway/bus/port` is the interface `./port`. */
 export function interfaceOf(specifier: string, { manifest }: Owner): string {
   return `.${specifier.slice(manifest.name.length)}`
 }
@@ -97,7 +97,7 @@ function markTestOnly(files: ReadonlyMap<string, SourceFile>): void {
     changed = false
     for (const file of files.values()) {
       const users = importers.get(file.path) ?? []
-      // Files of a package's own folder alone: what another package's test uses is still this package's offer.
+      // Users in other packages do not count: a file that their tests import is part of this package's interface.
       if (file.testOnly || users.length === 0 || !users.every((user) => user.testOnly && user.owner === file.owner))
         continue
       file.testOnly = changed = true

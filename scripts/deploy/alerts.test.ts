@@ -31,7 +31,7 @@ test('every panel shows the gateways that its viewer has chosen', async () => {
   }
 })
 
-test('every alert tells what is wrong, how grave it is and where to read what to do', async () => {
+test('every alert states the problem, its severity and the page with the remedy', async () => {
   for (const { alert, labels, annotations } of (await readRules()).filter((rule) => rule.alert)) {
     expect({ alert, severity: labels?.['severity'], ...annotations }).toEqual({
       alert: expect.stringMatching(/^Gateway[A-Z][A-Za-z]+$/),

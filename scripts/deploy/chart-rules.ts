@@ -1,7 +1,6 @@
 /**
- * What must hold between the manifests of one rendering, beyond each one's schema: environments that the services read,
- * selectors that select, ports that are open, pods that the restricted Pod Security Standard admits, time enough to stop,
- * and a config file that loads.
+ * Rules between the manifests of one rendering, beyond each one's schema. Services read their environments, and selectors select.
+ * Ports are open, and the restricted Pod Security Standard admits every pod. Pods have time to stop, and the config file loads.
  */
 
 import { type LoadedConfig, loadConfig } from '@gateway/config/load-config'

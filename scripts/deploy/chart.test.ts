@@ -1,5 +1,5 @@
 /**
- * The checks of the chart find what they are there for: each is shown failing.
+ * Each check of the chart finds the mistake that it is for: a case shows it failing.
  */
 
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { type Manifest, problemsOf, readManifests } from './validate-manifests.t
 
 const rendered = render('production')
 
-/** What is said of the rendering once `text` in it is another. */
+/** Problems of the rendering after a replacement in it. */
 function complaintsAfter(text: string | RegExp, replacement: string): string[] {
   const changed = rendered.replace(text, replacement)
   expect(changed).not.toBe(rendered)
@@ -43,7 +43,7 @@ describe('a field that Kubernetes does not know, or of another type, is refused'
   })
 })
 
-describe('what does not fit together is refused', () => {
+describe('manifests that do not fit together are refused', () => {
   test.each<[string, string | RegExp, string, string]>([
     [
       'a variable that the service does not read',
@@ -166,13 +166,13 @@ test.each([
   expect(brokenRules(readManifests(text))).toEqual([])
 })
 
-/** What is said of a rendering. */
+/** Problems of a rendering. */
 function complaints(text: string): string[] {
   const manifests = readManifests(text)
   return [...problemsOf(manifests), ...brokenRules(manifests)]
 }
 
-describe('values that are strange, but right, render what Kubernetes takes', () => {
+describe('values that are strange, but right, render manifests that Kubernetes accepts', () => {
   test.each([
     ['a Secret whose name is a number', 'secrets.redis.name=4711,secrets.redis.key=1,secrets.masterSecret.name=1e3'],
     ['the credentials of backends and registries in such', 'secrets.backends=4711,image.pullSecrets[0]=0'],
@@ -196,7 +196,7 @@ describe('values that are strange, but right, render what Kubernetes takes', () 
   })
 })
 
-describe('who may read metrics', () => {
+describe('access to metrics', () => {
   const readers = (service: string, list: string) => {
     const text = render('production', '--set-json', `networkPolicy.monitoringFrom=${list}`)
     const policy = readManifests(text).find(
@@ -242,7 +242,7 @@ test.each(['true', 'false'])('where another scales, the chart sets no number of 
   expect(text).toContain('{ name: EDGE_REPLICAS_MAX, value: "11" }')
 })
 
-describe('what an operator is promised', () => {
+describe('promises to an operator', () => {
   const manifests = readManifests(rendered) as (Manifest & { spec: Record<string, unknown> })[]
   const named = (kind: string, name: string) =>
     manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)!
@@ -254,7 +254,7 @@ describe('what an operator is promised', () => {
     expect(values).toEqual([])
   })
 
-  test('edges are told of the most that ever run: the autoscaler’s, and those of a rollout', () => {
+  test('edges are configured for the most that ever run: the autoscaler’s, and those of a rollout', () => {
     expect(rendered).toContain('{ name: EDGE_REPLICAS_MAX, value: "41" }')
   })
 
@@ -288,7 +288,7 @@ describe('what an operator is promised', () => {
   })
 })
 
-describe('what a hardened cluster is promised', () => {
+describe('promises to a hardened cluster', () => {
   const text = render('hardened')
   const manifests = readManifests(text) as (Manifest & { spec: Record<string, never> })[]
   const named = (kind: string, suffix: string) =>
@@ -300,7 +300,7 @@ describe('what a hardened cluster is promised', () => {
       }
     ).spec.template.spec.containers[0]
 
-  test('no pod asks for a user or group by number', () => {
+  test('no pod requests a user or group by number', () => {
     expect(text).not.toMatch(/runAsUser|runAsGroup|fsGroup/)
   })
 
@@ -330,7 +330,7 @@ describe('what a hardened cluster is promised', () => {
     expect(container('keys').image).toMatch(/\/keys:0\.1\.0$/)
   })
 
-  test("NATS servers start anew when their own settings change, not their users' alone", () => {
+  test("NATS servers restart when their own settings change, not their users' alone", () => {
     const checksum = (rendered: string) => /checksum\/config: (\w+)/.exec(rendered)![1]
     expect(checksum(render('hardened', '--set', 'nats.syncInterval=always'))).not.toBe(checksum(text))
   })

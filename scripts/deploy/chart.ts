@@ -12,12 +12,12 @@ const RELEASE = ['gateway', CHART, '--namespace', 'ai']
 
 export const valueSets = readdirSync(join(DEPLOY, 'values')).map((file) => basename(file, '.yaml'))
 
-/** What the rendering was when somebody last looked at it. */
+/** The rendering that a person has reviewed last. */
 export function goldenPath(set: string): string {
   return join(DEPLOY, 'golden', `${set}.yaml`)
 }
 
-/** The rendering without what it only passes on: alerts and dashboards have their own files to look at. */
+/** The rendering without alerts and dashboards: those have files of their own. */
 export function goldenText(rendered: string): string {
   return rendered
     .split(/^---\n/m)

@@ -1,6 +1,6 @@
 /**
- * The part of `npm run check` that looks at deploy/: the chart lints, renders what was last looked at, and every manifest is
- * one that a cluster takes whole; the compose file fits what it refers to. Offline.
+ * The part of `npm run check` that checks deploy/, offline. The chart lints and renders as reviewed, and a cluster accepts every
+ * manifest with all its fields. All references of the compose file exist.
  */
 
 import { readFileSync } from 'node:fs'

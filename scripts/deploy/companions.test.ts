@@ -1,5 +1,5 @@
 /**
- * What stands beside the chart fits it: kinds that a cluster takes, names that the chart gives, settings that compose has.
+ * The manifests beside the chart fit it: kinds that a cluster accepts, names of the chart, settings of the compose file.
  */
 
 import { readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ test.each(['keda', 'redis'])('a cluster takes %s.yaml whole', (name) => {
   expect(problemsOf(readManifests(read(`companions/${name}.yaml`)))).toEqual([])
 })
 
-test('KEDA scales what the chart deploys, as far as the edges are told', () => {
+test('KEDA scales the deployments of the chart up to the number that the edges are configured for', () => {
   const charted = readManifests(render('minimal', ...external)) as (Manifest & { spec: object })[]
   const scaled = readManifests(read('companions/keda.yaml')) as unknown as {
     spec: { scaleTargetRef: { name: string }; maxReplicaCount: number }
@@ -48,7 +48,7 @@ test('KEDA adds and removes pods as slowly as the autoscalers of the chart', () 
   expect(scaled.map(({ spec }) => spec.advanced.horizontalPodAutoscalerConfig.behavior)).toEqual(ofChart)
 })
 
-test('the adapter serves the metric that the autoscalers ask for', () => {
+test('the adapter serves the metric that the autoscalers query', () => {
   const { rules } = parse(read('companions/prometheus-adapter.yaml')) as {
     rules: { custom: [{ name: { matches: string } }] }
   }

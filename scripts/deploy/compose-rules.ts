@@ -1,7 +1,7 @@
 /**
- * `docker-compose.yml` against the Compose Specification's schema (unknown fields refused) and against what it refers to:
- * variables of the example environment, environments that services read, files that are mounted, targets of the Dockerfile,
- * conditions that can come true, and volumes and networks that exist.
+ * Checks `docker-compose.yml` against the Compose Specification's schema, which refuses unknown fields, and against its references.
+ * Those are variables of the example environment, environments of services, mounted files, targets of the Dockerfile, conditions
+ * that can come true, volumes and networks.
  */
 
 import { existsSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 /**
- * The compose file holds together, and the checks of it find what they are there for.
+ * The compose file is consistent, and each check of it finds the mistake that it is for.
  */
 
 import { readFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ test('it runs the NATS of the chart', () => {
   expect(chart.nats.image).toBe(`docker.io/library/${services['nats-1']?.image}`)
 })
 
-describe('what is wrong is found', () => {
+describe('each mistake is found', () => {
   test.each<[string, string | RegExp, string, string]>([
     [
       'a misspelt field',
@@ -117,11 +117,11 @@ test('addresses lead to services that are there, at the ports that they have', (
   expect(reached.filter(({ hostname, port }) => ports[hostname] !== port).map(String)).toEqual([])
 })
 
-test('Prometheus asks every service where its metrics are', () => {
+test('Prometheus scrapes every service at the port of its metrics', () => {
   const { scrape_configs } = parse(read('deploy/compose/prometheus.yml')) as {
     scrape_configs: { dns_sd_configs: { names: string[]; port: number }[] }[]
   }
-  const [asked] = scrape_configs[0]!.dns_sd_configs
-  expect(asked!.names.toSorted()).toEqual([...serviceNames].toSorted())
-  expect(read('deploy/Dockerfile')).toContain(`HEALTH_PORT=${asked!.port}`)
+  const [scraped] = scrape_configs[0]!.dns_sd_configs
+  expect(scraped!.names.toSorted()).toEqual([...serviceNames].toSorted())
+  expect(read('deploy/Dockerfile')).toContain(`HEALTH_PORT=${scraped!.port}`)
 })

@@ -1,6 +1,5 @@
 /**
- * What `deploy/Dockerfile` does for a target, read from the file itself: which part of the workspace it ships, and how it
- * is started.
+ * Reads from `deploy/Dockerfile` the part of the workspace that a target ships, and the target's start command.
  */
 
 import { readFileSync } from 'node:fs'

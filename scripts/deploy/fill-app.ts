@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { planOf } from './dockerfile.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Without it npx asks the registry, and waits minutes where there is none. */
+/** Without it npx queries the registry, and waits minutes for one that is unreachable. */
 export const PREFER_OFFLINE = { npm_config_prefer_offline: 'true' }
 
 /** `builtConsole`: a checkout in which the console is built. */

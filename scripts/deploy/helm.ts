@@ -15,7 +15,7 @@ const FOLDER = join(MODULES, '.cache', 'helm')
 /** Helm's settings and caches are here, and not in the user's own home. */
 export const HELM_HOME = join(FOLDER, 'home')
 
-/** Its standard output; throws with what it says of a failure. */
+/** Returns Helm's standard output. Throws its standard error when it fails. */
 export function helm(...args: string[]): string {
   const env = { PATH: process.env['PATH'], HOME: HELM_HOME }
   try {

@@ -7,7 +7,7 @@ test("the chart's NATS users are those that the contract's table gives (npm run 
   expect(readFileSync(NATS_USERS_PATH, 'utf8')).toBe(natsUsersFile())
 })
 
-test('nobody hears an inbox but his own, and nobody may answer without being asked', () => {
+test('nobody may subscribe to an inbox but their own, and nobody may respond without a request', () => {
   for (const role of busRoles) {
     const { publish, subscribe } = permissionsOf(role)
     expect(subscribe.filter((subject) => subject.startsWith('inbox.'))).toEqual([`inbox.${role}.*.>`])

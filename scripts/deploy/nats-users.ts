@@ -1,6 +1,6 @@
 /**
- * The broker's users and what each may say and hear, written from the contract's table of who talks to whom: one user a
- * service, so that no service speaks for another or reads what is meant for another.
+ * Writes the broker's users with their permissions from the contract's table of procedures. Each service has a user of its own, so
+ * that no service publishes in another's name or reads another's messages.
  */
 
 import { join } from 'node:path'
@@ -9,21 +9,21 @@ import { accountStream, groups, usageStream } from '@gateway/contracts/subjects'
 import { consuming, ensuringStream, framesTo, ownInbox, type Permissions } from '@gateway/bus/permissions'
 
 interface RolePermissions extends Permissions {
-  /** May answer each question that reached it, once. */
-  answers: boolean
+  /** May respond once to each request that reached it. */
+  responds: boolean
 }
 
 export const NATS_USERS_PATH = join(import.meta.dirname, '../../deploy/chart/files/nats-users.conf')
 
 const streams = [usageStream, accountStream]
-/** Longer than anybody waits for an answer. */
+/** Longer than any caller waits for a response. */
 const RESPONSE_WITHIN = '1m'
 
 export function permissionsOf(role: BusRole): RolePermissions {
   const own = ownInbox(role)
   const publish = new Set(own.publish)
   const subscribe = new Set(own.subscribe)
-  let answers = false
+  let responds = false
   for (const rpc of Object.values<Procedure>(procedures)) {
     const subject = subjectOf(rpc)
     if (rpc.from.includes(role)) {
@@ -39,22 +39,22 @@ export function permissionsOf(role: BusRole): RolePermissions {
     }
     subscribe.add(rpc.kind === 'news' ? subject : `${subject} ${groupOf(role)}`)
     if (rpc.kind === 'job') for (const other of rpc.from) publish.add(framesTo(other))
-    if (rpc.kind === 'question') answers = true
+    if (rpc.kind === 'question') responds = true
   }
-  return { publish: [...publish], subscribe: [...subscribe], answers }
+  return { publish: [...publish], subscribe: [...subscribe], responds }
 }
 
 /** The file for the server's `include`; passwords come from its environment. */
 export function natsUsersFile(): string {
   const users = busRoles.map((role) => {
-    const { publish, subscribe, answers } = permissionsOf(role)
+    const { publish, subscribe, responds } = permissionsOf(role)
     return [
       '      {',
       `        user: ${role}, password: $NATS_${role.toUpperCase()}_PASSWORD`,
       '        permissions: {',
       `          publish: [${quotedLines(publish)}]`,
       `          subscribe: [${quotedLines(subscribe)}]`,
-      ...(answers ? [`          allow_responses: { max: 1, expires: "${RESPONSE_WITHIN}" }`] : []),
+      ...(responds ? [`          allow_responses: { max: 1, expires: "${RESPONSE_WITHIN}" }`] : []),
       '        }',
       '      }',
     ].join('\n')

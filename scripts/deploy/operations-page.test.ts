@@ -1,4 +1,4 @@
-/** `docs/operations.md` against what it speaks of. */
+/** `docs/operations.md` names only metrics, files and commands that exist. */
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The part of the workspace that one service runs on, in a folder of its own: its sources and those of the packages it
- * needs, without tests, and their dependencies from npm without development's. What an image ships.
+ * Copies the part of the workspace that one service runs on, for an image. The folder has its sources and those of its packages,
+ * without tests, and their dependencies from npm without those for development.
  *
  *     node scripts/deploy/prune-workspace.ts services/edge /app
  *
@@ -20,7 +20,7 @@ const INSTALLERS_FILES = [
   'node_modules/.modules.yaml',
   'node_modules/.pnpm-workspace-state-*.json',
 ]
-/** What a package brings along for those who work on it. */
+/** Files of a package that only its developers need. */
 const DEVELOPERS_FILES = ['**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.map', '**/*.md', '**/*.tsbuildinfo']
 
 /** Links to pnpm's store would keep its times, which differ between machines: a release clamps younger ones alone. */
@@ -59,7 +59,7 @@ function install(name: string): void {
   execFileSync(program!, [...args, 'install', ...options, '--filter', `${name}...`], {
     cwd: out,
     stdio: ['ignore', 2, 2],
-    // Nobody is there to be asked.
+    // pnpm must not wait for a person's reply.
     env: { ...process.env, CI: 'true', NODE_ENV: 'production' },
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Writes `deploy/schemas/`: what the chart and the compose file are validated against, cut down to what they use. Run when
+ * Writes `deploy/schemas/`: the schemas of the chart and the compose file, cut down to the kinds that they use. Run it when
  * a version moves; `deploy/schemas/README.md` says where the five arguments come from.
  */
 

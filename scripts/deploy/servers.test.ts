@@ -79,7 +79,7 @@ test('a NATS server takes the configuration of the compose file, with the enviro
   expect(check(conf, Object.fromEntries(given))).toMatchObject({ status: 0 })
 })
 
-test('a NATS server that compose stops tells its clients to go elsewhere', async () => {
+test('a NATS server that compose stops sends its clients elsewhere', async () => {
   const { services } = readCompose(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'))
   const server = spawn(natsServer(), ['--addr', '127.0.0.1', '--port', '-1'])
   try {
@@ -91,14 +91,14 @@ test('a NATS server that compose stops tells its clients to go elsewhere', async
     server.stderr.resume()
     const client = connect(port, '127.0.0.1')
     client.write('CONNECT {"verbose":false,"protocol":1}\r\nPING\r\n')
-    let heard = ''
+    let received = ''
     for await (const line of createInterface({ input: client })) {
       if (line === 'PONG') server.kill(services['nats-1']!.stop_signal as NodeJS.Signals)
-      heard = line
+      received = line
       if (line.includes('"ldm":true')) break
     }
     client.destroy()
-    expect(heard).toContain('"ldm":true')
+    expect(received).toContain('"ldm":true')
   } finally {
     server.kill('SIGKILL')
     await once(server, 'exit')

@@ -1,6 +1,6 @@
 /**
- * What the services make of an environment that a deployment gives them: names that they do not read, and values that
- * they refuse.
+ * Checks the environment that a deployment gives a service: it finds names that the service does not read, and values that it
+ * refuses.
  */
 
 import { readFileSync } from 'node:fs'
@@ -22,11 +22,11 @@ export const serviceNames = Object.keys(READERS) as ServiceName[]
 
 /** Read by Node itself. */
 const NODES_OWN = ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS']
-/** What services read by these. */
+/** Services read more variables by these. */
 const SHARED_SOURCES = ['packages/service/src/tracing-settings.ts', 'packages/service/src/run-service.ts']
 const ROOT = join(import.meta.dirname, '../..')
 
-/** What stands in for a secret that only a cluster has. */
+/** Samples of secrets that only a cluster has. */
 const SAMPLES: Record<string, string> = {
   NATS_PASSWORD: 'c0ffee',
   REDIS_URL: 'redis://redis:6379',

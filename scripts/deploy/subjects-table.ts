@@ -1,5 +1,5 @@
 /**
- * ARCHITECTURE.md with its table of subjects, written from the contract's table of who talks to whom.
+ * ARCHITECTURE.md with its table of subjects, written from the contract's table of procedures.
  */
 
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Kubernetes manifests against the schemas of their kinds: types, required fields, and no field that the kind does not
- * have, so that a misspelt one is found before a cluster ignores it.
+ * Checks Kubernetes manifests against the schemas of their kinds: types, required fields and unknown fields. A cluster would
+ * ignore a misspelt field.
  */
 
 import { readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ export interface Manifest {
   metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> }
 }
 
-/** Every document of a rendering; what is not YAML throws. */
+/** Returns every document of a rendering. Throws where the text is not YAML. */
 export function readManifests(text: string): Manifest[] {
   return parseAllDocuments(text)
     .map((document) => {
@@ -34,7 +34,7 @@ export function readManifests(text: string): Manifest[] {
     .filter((manifest) => manifest !== null)
 }
 
-/** What is wrong, one line each: `Deployment edge: /spec/replica is not a field`. */
+/** One line for each problem: `Deployment edge: /spec/replica is not a field`. */
 export function problemsOf(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
     const called = `${manifest.kind} ${manifest.metadata?.name}`

@@ -1,5 +1,5 @@
 /**
- * `npm run write deploy`: writes the files under deploy/ that follow from the code, and ARCHITECTURE.md's table of subjects. Look at what changed before you commit.
+ * `npm run write deploy`: writes the files under deploy/ that follow from the code, and ARCHITECTURE.md's table of subjects. Review the changes before you commit.
  */
 
 import { writeFileSync } from 'node:fs'

@@ -8,7 +8,7 @@
 
 const OPEN_TYPES = new Set(['Record', 'Partial', 'Readonly'])
 
-/** Whether the type takes any text as a name. */
+/** True where the type accepts any text as a key. */
 function isOpen(type) {
   if (type?.type === 'TSTypeLiteral') return type.members.some((member) => member.type === 'TSIndexSignature')
   if (type?.type !== 'TSTypeReference' || !OPEN_TYPES.has(type.typeName.name)) return false

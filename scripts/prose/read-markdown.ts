@@ -1,7 +1,7 @@
 /**
  * Splits a Markdown page into the blocks of text that a person wrote: headings, paragraphs, list items and table cells.
- * Code and comments are no text. Neither is a part that a run, a test or a command writes, between `<!-- begin … -->` or
- * `<!-- … written by … -->` and its end: a writer cannot mend it there.
+ * Code and comments are no text. Neither is a generated part, between `<!-- begin … -->` or `<!-- … written by … -->`
+ * and its end: a writer cannot mend it there.
  */
 
 export interface Block {

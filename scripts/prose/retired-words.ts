@@ -1,5 +1,5 @@
 /**
- * Words that this code once used in a sense of its own. A reader knows the field's words, so those stand here instead, and
+ * Words that this code once used in a sense of its own. A reader knows the field's words, which stand beside them.
  * `npm run check` keeps the former ones out of names, comments, titles of tests and help.
  */
 

@@ -25,7 +25,7 @@ export async function writeFiles(folder: string, files: readonly ArchivedFile[])
     const target = join(folder, path)
     await mkdir(dirname(target), { recursive: true })
     await writeFile(target, content)
-    // Whatever the user's mask.
+    // The user's umask has no part in it.
     await chmod(target, isExecutable ? 0o755 : 0o644)
   }
 }

@@ -1,4 +1,4 @@
-/** What we put into an image, in CycloneDX's words: pnpm's list of packages. The base is named; its packages are not. */
+/** The contents of an image in CycloneDX's words: pnpm's list of packages. The base is named; its packages are not. */
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'

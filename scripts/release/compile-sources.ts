@@ -1,6 +1,6 @@
 /**
- * Sources as Node runs them from `node_modules`, where it strips no types: JavaScript with the types blanked out, so lines
- * and columns of a stack trace are those of the source. Imports of the workspace become paths within the release.
+ * Compiles sources for `node_modules`, where Node strips no types. It blanks the types out, so that lines and columns of a stack
+ * trace are those of the source. Imports of the workspace become paths within the release.
  */
 
 import { existsSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { dirname, join, posix } from 'node:path'
 import { isShipped, type PackageManifest, readManifest } from '../deploy/workspace-parts.ts'
 import { type ArchivedFile, filesBelow } from './archived-files.ts'
 
-/** What follows `from`, `import` or `import(`, and the address of a worker. */
+/** A specifier after `from`, `import` or `import(`, and the address of a worker. */
 const SPECIFIER = /((?:\bfrom|\bimport|\bimport\(|\bnew URL\()\s*)'(@gateway\/[^']+|\.{1,2}\/[^']+\.ts)'/g
 
 /** Every shipped file of these folders of the workspace, by its path in the release. */

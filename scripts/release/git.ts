@@ -1,4 +1,4 @@
-/** What the history holds. */
+/** Reads the history. */
 
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'

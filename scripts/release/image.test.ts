@@ -64,7 +64,7 @@ function archiveOf(manifests: object[]): string {
   return `${layout}.tar`
 }
 
-test('the digest of an archive’s contents is that of its one image, whatever is told of it', async () => {
+test('the digest of an archive’s contents is that of its one image, also with other attestations', async () => {
   expect(await digestOfContents(archiveOf([image, attestation]))).toBe('sha256:image')
   expect(await digestOfContents(archiveOf([attestation, image]))).toBe('sha256:image')
   expect(await digestOfContents(archiveOf([image]))).toBe('sha256:image')

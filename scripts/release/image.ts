@@ -1,6 +1,6 @@
 /**
  * An image of a release, by `docker buildx`: an OCI archive with its provenance. The same commit and the same base give the
- * same contents on every builder, since each file has the time of the commit at the latest.
+ * same contents on every builder, since no file is younger than the commit.
  */
 
 import { execFile, spawn } from 'node:child_process'
@@ -39,7 +39,7 @@ export function buildArguments(plan: ImagePlan): string[] {
   ]
 }
 
-/** Answers the digest of its contents. */
+/** Returns the digest of the image's contents. */
 export async function buildImage(plan: ImagePlan): Promise<string> {
   const docker = spawn('docker', buildArguments(plan), {
     stdio: ['ignore', 'inherit', 'inherit'],

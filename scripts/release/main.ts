@@ -75,7 +75,7 @@ interface MadeImage extends Made {
   bill: Buffer
 }
 
-/** Of the commit, whatever else the checkout holds. */
+/** Builds the commit's images. Uncommitted files of the checkout have no part in them. */
 async function buildImages(out: string, base: string | undefined): Promise<MadeImage[]> {
   const checkout = await mkdtemp(join(tmpdir(), 'gateway-commit-'))
   try {

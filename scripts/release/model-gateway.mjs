@@ -2,8 +2,8 @@
 /**
  * `model-gateway`: the whole gateway in one process. `model-gateway ctl …`: the operator's command line.
  *
- * Any Node from 18 on runs this file. The gateway runs on the Node that it was tested with, which npm installs beside it;
- * where npm was not let, on this Node if it is of the same major version or later.
+ * Any Node from 18 on runs this file. The gateway runs on the Node that it was tested with, which npm installs beside it.
+ * Where npm's scripts are off, it runs on this Node, if that has the same major version or a later one.
  */
 
 import { spawn } from 'node:child_process'
@@ -24,7 +24,7 @@ if (node === null) {
   process.exit(1)
 }
 const child = spawn(node, [fileURLToPath(new URL(`../${entry}`, import.meta.url)), ...args], { stdio: 'inherit' })
-// A terminal tells both of Ctrl-C; a supervisor tells this process alone.
+// A terminal sends Ctrl-C to both processes; a supervisor signals this one alone.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => {
   process.exitCode = code ?? (signal === 'SIGKILL' ? 137 : 143)

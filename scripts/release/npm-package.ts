@@ -57,7 +57,7 @@ function manifestOf(root: string, folders: readonly string[]): object {
   }
 }
 
-/** What these folders of the workspace need of others, with its version. */
+/** The dependencies of these folders of the workspace, with their versions. */
 export function dependenciesOf(
   root: string,
   folders: readonly string[],

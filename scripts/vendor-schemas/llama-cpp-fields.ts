@@ -1,6 +1,6 @@
 /**
- * A JSON schema of llama.cpp's chat request, from its server's sources: the fields of its own schema with their other
- * names, and the members that it looks at elsewhere. It ignores every other member.
+ * Writes a JSON schema of llama.cpp's chat request from its server's sources. It has the fields of the server's own schema with
+ * their other names, and the members that the server reads elsewhere. It ignores every other member.
  */
 
 const FIELD = /\(new field_(\w+)\("(\w+)"|->add_alias\("(\w+)"\)/g
@@ -15,7 +15,7 @@ export function schemaOfLlama(sources: string[]): object {
     if (type !== undefined) last = TYPES[type] ? { type: TYPES[type] } : {}
     properties[(name ?? alias)!] = last
   }
-  // What is read in two ways may have two types.
+  // A member that the server reads in two ways may have two types.
   for (const [, name] of text.matchAll(READ)) properties[name!] = {}
   for (const known of ['messages', 'temperature', 'n', 'typical_p']) {
     if (!(known in properties)) throw new Error(`the sources have another form: they do not name ${known}`)

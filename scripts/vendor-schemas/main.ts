@@ -16,7 +16,7 @@ import { schemaOfLlama } from './llama-cpp-fields.ts'
 const TARGET = join(import.meta.dirname, '../../services/router/test/vendors/schemas')
 
 const GENERATOR = 'ts-json-schema-generator'
-/** Versions of November 2026. A new one may refuse what a former one took, so it is taken on purpose. */
+/** Versions of November 2026. A new version may refuse a formerly accepted member, so we update on purpose. */
 const PACKAGES = {
   [GENERATOR]: '2.9.0',
   openai: '7.57.0',
