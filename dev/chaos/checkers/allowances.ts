@@ -68,7 +68,7 @@ function allowedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
       return fault.together && fault.edge === edge ? [UNMETERED, 'error event'] : []
     // One that has shown content cannot be replaced.
     case 'refuse':
-      return lacksBackend(seen, fault.backend) ? ['error event', '503 UPSTREAMS_EXHAUSTED'] : ['error event']
+      return ['error event', ...allowedWithout(fault.backend, seen)]
     case 'stream-wiped':
     case 'disk-full':
       return [UNMETERED]
@@ -98,14 +98,21 @@ function allowedByLink(fault: FaultAction & { link: LinkName }, edge: string, se
   if (fault.kind === 'slow') return []
   if (from === edge && to === 'nats') return [UNMETERED, 'error event']
   if (from.startsWith('router') && to === 'nats') return ['error event']
-  if (from.startsWith('router'))
-    return lacksBackend(seen, to) ? ['error event', '503 UPSTREAMS_EXHAUSTED'] : ['error event']
+  if (from.startsWith('router')) return ['error event', ...allowedWithout(to, seen)]
   return []
 }
 
 /**
- * The lanes with one target that can answer: `dying` has no other, and the others of `flaky` and `hostile` always break. A router does not
- * give a job to another router because the way to a backend is cut for itself alone.
+ * The lanes with one target that can respond: `dying` has no other, and the others of `flaky` and `hostile` always break. A router
+ * does not give a job to another router because the way to a backend is cut for itself alone.
  */
 const LANES_OF_SOUTH_ALONE = ['dying', 'flaky', 'hostile']
-const lacksBackend = (seen: Seen, backend: string) => LANES_OF_SOUTH_ALONE.includes(seen.model) && backend === 'south'
+
+/**
+ * Without its only sound target a lane has nothing to give. One target of `hostile` sends empty chunks for longer than a client waits:
+ * the router keeps to the last target that shows life, until the request's time is over.
+ */
+function allowedWithout(backend: string, { model }: Seen): string[] {
+  if (backend !== 'south' || !LANES_OF_SOUTH_ALONE.includes(model)) return []
+  return ['503 UPSTREAMS_EXHAUSTED', ...(model === 'hostile' ? ['hung'] : [])]
+}

@@ -460,6 +460,15 @@ test('a client that harms others is found out', () => {
   ])
 })
 
+test('a lane whose last target sends empty chunks may keep its client waiting, and no other lane may', () => {
+  const refuse = (backend: 'north' | 'south') => injection({ kind: 'refuse', backend, forMs: 1_000 })
+  const hung = (model: string) => [{ ...SEEN, model, whole: false, done: false, problem: 'hung' }]
+  expect(broken({ seen: hung('hostile'), injected: refuse('south') })).toEqual([])
+  expect(broken({ seen: hung('hostile'), injected: refuse('north') }).join()).toContain('hung')
+  expect(broken({ seen: hung('flaky'), injected: refuse('south') }).join()).toContain('hung')
+  expect(broken({ seen: hung('hostile') }).join()).toContain('hung')
+})
+
 test('a client’s hostile requests excuse nothing at others', () => {
   const hostile = [
     { kind: 'poison', how: 'json', edge: 0, forMs: 1_000 },
