@@ -45,7 +45,9 @@ export const ATTACKS: readonly Attack[] = [
 ]
 
 export interface RunningAttack {
-  /** Answers by status, in all so far. */
+  /** How many so far. */
+  answered(): number
+  /** Answers by status. */
   stop(): Promise<Record<string, number>>
 }
 
@@ -76,6 +78,7 @@ export function begin({ connections, method, path, body }: Attack, port: number,
   }
   const all = Array.from({ length: connections }, connection)
   return {
+    answered: () => Object.values(statuses).reduce((sum, count) => sum + count, 0),
     async stop() {
       stopping.abort()
       // An edge may hold a refusal back for a second.

@@ -13,6 +13,7 @@ import { confine, shareCores } from '../harness/cores.ts'
 import { runLoad } from '../harness/load.ts'
 import { describeEnvironment, loadNow, type Environment } from '../harness/machine.ts'
 import { compileNative } from '../harness/native.ts'
+import { cpuMsOf } from '../harness/processes.ts'
 import { watchNeighbours } from '../harness/neighbours.ts'
 import { writeResult } from '../harness/results.ts'
 import { describeTaking, figure, table } from '../report/markdown.ts'
@@ -36,13 +37,20 @@ interface Step {
   /** Beside the same attack on a bare server. */
   bare: Latency | null
   statuses: Record<string, number>
+  /** Of the edge, and of the bare server, per megabyte of a body that was refused; less what the neighbour cost the edge. */
+  edgeMsPerMb: number | null
+  bareMsPerMb: number | null
 }
 
 interface Latency {
   p50: number
   p99: number
   failed: number
+  /** Of the process that is attacked. */
+  cpuMs: number
 }
+
+type Measure = (pid: number) => Promise<Latency>
 
 export async function beside({ signal, say }: { signal: AbortSignal; say(line: string): void }): Promise<void> {
   const taken = describeEnvironment()
@@ -54,24 +62,38 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
   for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
   const [port] = rig.gateway.door.ports
   await using refuser = await startBareRefuser(cores.gateway)
-  const measure = async (): Promise<Latency> => {
+  const measure: Measure = async (pid) => {
+    const cpuBeforeMs = cpuMsOf(pid)
     const load = await runLoad(program, neighbourOf(rig), PLAIN, {
       connections: CONNECTIONS,
       rate: RATE,
       seconds: SECONDS,
       signal,
     })
-    return { p50: load.latency.p50, p99: load.latency.p99, failed: load.failed }
+    const { p50, p99 } = load.latency
+    return { p50, p99, failed: load.failed, cpuMs: cpuMsOf(pid) - cpuBeforeMs }
   }
+  const edge = rig.gateway.processes()['edge-1']!
   await runLoad(program, neighbourOf(rig), PLAIN, { connections: 32, seconds: WARM_UP_SECONDS, signal })
   const steps: Step[] = []
   for (const attack of ATTACKS) {
-    const alone = await measure()
-    const { latency, statuses } = await under(attack, port!, await mintGuest(rig, attack.name), measure, signal)
+    const alone = await measure(edge)
+    const { latency, refused, statuses } = await under(attack, port!, await mintGuest(rig, attack.name), edge, measure)
     await sleep(REST_MS, undefined, { signal })
-    const bare = attack.body ? (await under(attack, refuser.port, 'none', measure, signal)).latency : null
-    steps.push({ attack: attack.name, alone, beside: latency, bare, statuses })
-    const figures = `p99 ${ms(alone)} alone, ${ms(latency)} beside it, ${bare ? ms(bare) : 'no figure'} beside a bare server`
+    const bare = attack.body ? await under(attack, refuser.port, 'none', refuser.pid, measure) : null
+    steps.push({
+      attack: attack.name,
+      alone,
+      beside: latency,
+      bare: bare?.latency ?? null,
+      statuses,
+      edgeMsPerMb: attack.body ? (latency.cpuMs - alone.cpuMs) / refused : null,
+      bareMsPerMb: bare ? bare.latency.cpuMs / bare.refused : null,
+    })
+    const figures = `p99 ${ms(alone)} alone, ${ms(latency)} beside it, ${bare ? ms(bare.latency) : 'no figure'} beside a bare server`
+    const costs = bare
+      ? `; CPU ms per MB: ${figure(steps.at(-1)!.edgeMsPerMb!)}, bare ${figure(steps.at(-1)!.bareMsPerMb!)}; MB refused: ${figure(refused)}, bare ${figure(bare.refused)}`
+      : ''
     say(`${attack.name}: ${figures}; ${responsesOf(statuses)}`)
     await sleep(REST_MS, undefined, { signal })
   }
@@ -89,6 +111,7 @@ async function startBareRefuser(cores: Parameters<typeof confine>[1]) {
   const exited = once(child, 'exit')
   return {
     port,
+    pid: child.pid!,
     async [Symbol.asyncDispose]() {
       child.disconnect()
       await exited
@@ -96,11 +119,14 @@ async function startBareRefuser(cores: Parameters<typeof confine>[1]) {
   }
 }
 
-async function under(attack: Attack, port: number, key: string, measure: () => Promise<Latency>, signal: AbortSignal) {
+/** `refused`: megabytes of bodies, while the latency was measured. */
+async function under(attack: Attack, port: number, key: string, pid: number, measure: Measure) {
   const running = begin(attack, port, key)
-  await sleep(RAMP_MS, undefined, { signal })
-  const latency = await measure()
-  return { latency, statuses: await running.stop() }
+  await sleep(RAMP_MS)
+  const before = running.answered()
+  const latency = await measure(pid)
+  const refused = ((running.answered() - before) * (attack.body?.length ?? 0)) / 1e6
+  return { latency, refused, statuses: await running.stop() }
 }
 
 /** An account that asks for what it may. */
@@ -126,7 +152,7 @@ function responsesOf(statuses: Record<string, number>): string {
 type Launch = Parameters<typeof describeTaking>[1][number]
 
 function report(taken: Environment, launch: Launch, steps: Step[]): string {
-  const rows = steps.map(({ attack, alone, beside: under, bare, statuses }) => [
+  const rows = steps.map(({ attack, alone, beside: under, bare, statuses, edgeMsPerMb, bareMsPerMb }) => [
     attack,
     `${figure(alone.p50)} / ${figure(alone.p99)}`,
     `${figure(under.p50)} / ${figure(under.p99)}`,
@@ -141,6 +167,7 @@ function report(taken: Environment, launch: Launch, steps: Step[]): string {
     'beside it, p50 / p99 ms',
     'p99, times alone',
     'beside a bare server, times alone',
+    'CPU ms per refused MB: the edge / a bare server',
     'the guest got',
     'failed',
   ]
