@@ -1,0 +1,121 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createMetrics } from '@gateway/telemetry/metrics'
+import { NO_TRACING } from '@gateway/telemetry/tracing'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { edgeMetrics } from '../metrics.ts'
+import { clientNetwork } from './client-network.ts'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
+import { sendError } from './send-error.ts'
+import { beginRequest, type Step, takeSteps } from './take-steps.ts'
+
+const MEGABYTE = 1024 * 1024
+const ERROR = { code: 'rate_limit_exceeded', message: 'Too many', details: { retryAfterMs: 1_000 } } as const
+
+let opened: AsyncDisposableStack
+let port: number
+/** Of the server's side. */
+let sockets: Set<Socket>
+beforeEach(async () => {
+  opened = new AsyncDisposableStack()
+  sockets = new Set()
+  const edge = {
+    settings: { docsUrl: '', topupUrl: '' },
+    config: { current: {} },
+    metrics: edgeMetrics(createMetrics({ service: 'edge' })),
+    tracer: NO_TRACING,
+    bytes: trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {}),
+  }
+  const serve: Step = (request, response) => {
+    if (request.url === '/served') response.end('served')
+    else sendError(edge, ERROR, request, response)
+  }
+  const fail = (error: unknown) => {
+    throw error
+  }
+  const server = createServer(takeSteps('/', [beginRequest(edge), serve], fail))
+  server.on('connection', (socket: Socket) => sockets.add(socket))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+  opened.defer(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+})
+afterEach(() => opened.disposeAsync())
+
+const headOf = (path: string, headers: string) => `POST ${path} HTTP/1.1\r\nhost: a\r\n${headers}\r\n\r\n`
+
+function open(): { socket: Socket; heard(): string } {
+  const socket = connect({ port, host: '127.0.0.1' })
+  // A connection may be cut while it sends.
+  socket.on('error', () => {})
+  opened.defer(async () => void socket.destroy())
+  let heard = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => (heard += piece))
+  return { socket, heard: () => heard }
+}
+
+/** Resolves when all of it is in the system's hands. */
+const write = (socket: Socket, piece: string | Buffer) => new Promise((resolve) => void socket.write(piece, resolve))
+
+const piece = fc.nat(200_000)
+test('a client that sends its whole body before it reads hears the refusal, and its next request is served', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 8 }), fc.boolean(), async (sizes, isChunked) => {
+      const { socket, heard } = open()
+      socket.pause()
+      const bytes = sizes.reduce((sum, size) => sum + size, 0)
+      await write(socket, headOf('/refused', isChunked ? 'transfer-encoding: chunked' : `content-length: ${bytes}`))
+      for (const size of sizes.filter((size) => size > 0)) {
+        if (isChunked) await write(socket, `${size.toString(16)}\r\n`)
+        await write(socket, Buffer.alloc(size))
+        if (isChunked) await write(socket, '\r\n')
+      }
+      if (isChunked) await write(socket, '0\r\n\r\n')
+      await write(socket, headOf('/served', 'content-length: 0'))
+      socket.resume()
+      await expect.poll(heard, { timeout: 20_000 }).toMatch(/^HTTP\/1\.1 429[^]*HTTP\/1\.1 200[^]*served/)
+      socket.destroy()
+    }),
+    { numRuns: 25 },
+  )
+}, 120_000)
+
+test('of refused bodies a sender gets rid of no more than its share takes', async () => {
+  const body = Buffer.alloc(20 * MEGABYTE)
+  const clients = Array.from({ length: 10 }, () => open())
+  for (const { socket } of clients) socket.write(headOf('/refused', `content-length: ${body.length}`))
+  for (const { socket } of clients) socket.write(body)
+  await sleep(1_000)
+  for (const { heard } of clients) expect(heard()).toContain('HTTP/1.1 429')
+  const read = Array.from(sockets, ({ bytesRead }) => bytesRead).reduce((sum, bytes) => sum + bytes, 0)
+  expect(read / MEGABYTE).toBeLessThan(40)
+})
+
+test('a client that never stops sending hears the refusal, and its connection is cut', async () => {
+  const { socket, heard } = open()
+  const body = Buffer.alloc(MEGABYTE)
+  await write(socket, headOf('/refused', `content-length: ${1_000 * body.length}`))
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  let sent = 0
+  const goOn = () => {
+    if (!socket.destroyed && sent++ < 1_000) socket.write(body, goOn)
+  }
+  goOn()
+  await closed
+  expect(heard()).toContain('HTTP/1.1 429')
+  expect(sent).toBeLessThan(100)
+}, 40_000)
+
+test('a client that leaves meanwhile is forgotten', async () => {
+  const { socket, heard } = open()
+  socket.write(headOf('/refused', 'content-length: 1000000'))
+  await expect.poll(heard).toContain('HTTP/1.1 429')
+  socket.destroy()
+  await expect.poll(() => [...sockets].every(({ destroyed }) => destroyed)).toBe(true)
+})
