@@ -94,7 +94,7 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
     const costs = bare
       ? `; CPU ms per MB: ${figure(steps.at(-1)!.edgeMsPerMb!)}, bare ${figure(steps.at(-1)!.bareMsPerMb!)}; MB refused: ${figure(refused)}, bare ${figure(bare.refused)}`
       : ''
-    say(`${attack.name}: ${figures}; ${responsesOf(statuses)}`)
+    say(`${attack.name}: ${figures}; ${responsesOf(statuses)}${costs}`)
     await sleep(REST_MS, undefined, { signal })
   }
   const launch = { loadBefore, loadAfter: loadNow(), othersShare: others() }
@@ -158,6 +158,7 @@ function report(taken: Environment, launch: Launch, steps: Step[]): string {
     `${figure(under.p50)} / ${figure(under.p99)}`,
     figure(under.p99 / alone.p99),
     bare ? figure(bare.p99 / alone.p99) : '–',
+    edgeMsPerMb === null || bareMsPerMb === null ? '–' : `${figure(edgeMsPerMb)} / ${figure(bareMsPerMb)}`,
     responsesOf(statuses),
     figure(under.failed),
   ])

@@ -103,8 +103,8 @@ test('a client that never stops sending hears the refusal, and its connection is
   await write(socket, headOf('/refused', `content-length: ${1_000 * body.length}`))
   const closed = new Promise((resolve) => socket.once('close', resolve))
   let sent = 0
-  const goOn = () => {
-    if (!socket.destroyed && sent++ < 1_000) socket.write(body, goOn)
+  const goOn = (error?: Error | null) => {
+    if (!error && sent++ < 1_000) socket.write(body, goOn)
   }
   goOn()
   await closed

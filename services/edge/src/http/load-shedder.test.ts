@@ -15,6 +15,8 @@ import {
 import type { EdgeContext } from '../edge-context.ts'
 import { openAccountCache } from '../admission/account-cache.ts'
 import { namesKnownAccount } from '../auth/authenticate.ts'
+import { clientNetwork } from './client-network.ts'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
 import { openLoadShedder, REFUSED_AT_ONCE, refuseWhileLate, type LoadShedder } from './load-shedder.ts'
 import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps } from './take-steps.ts'
 import { edgeMetrics } from '../metrics.ts'
@@ -25,7 +27,11 @@ const newKey = () => {
   const parts = { keyId: random(KEY_ID_LENGTH), accountTag: account, secret: random(KEY_SECRET_LENGTH) }
   return { account, key: formatKey(parts) }
 }
-const ERRORS = { settings: { docsUrl: '', topupUrl: '' }, config: { current: {} } }
+const ERRORS = {
+  settings: { docsUrl: '', topupUrl: '' },
+  config: { current: {} },
+  bytes: trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {}),
+}
 const KNOWN = newKey()
 const STRANGER = newKey()
 

@@ -82,7 +82,7 @@ interface Refuser extends ErrorSettings {
 
 export function refuseWhileLate(edge: Refuser, isKnown: (request: IncomingMessage) => boolean): Step {
   const { shedder, metrics } = edge
-  const send = prepareRefusal(OVERLOADED, edge.settings)
+  const send = prepareRefusal(OVERLOADED, edge)
   return (request, response, next) => {
     if (shedder.hasRoom(() => isKnown(request))) return next()
     metrics.shed('late')

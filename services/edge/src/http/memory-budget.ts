@@ -25,8 +25,10 @@ export const LEAST_BYTES_IN_FLIGHT = 64 * MEGABYTE
 const RETRY_AFTER_MS = 1_000
 /** For a request that the edge refuses, or answers without a backend: a whole one takes all processes 0.35 ms (`dev/bench/README.md`). */
 const REFUSAL_MS = 0.5
-/** Of a body that is kept or dropped. With the kernel's part, 2.9 MB through a loopback socket take 3 to 6 ms. */
+/** Of a body that is kept. With the kernel's part, 2.9 MB through a loopback socket take 3 to 6 ms. */
 const MS_OF_A_BYTE = 2e-6
+/** A body that nobody wants comes at a quarter of that: one sender's at 16 MB a second. */
+const MS_OF_A_DROPPED_BYTE = 8e-6
 /** A refusal is held back for so long at most. */
 const LONGEST_HOLD_MS = 1_000
 /** An answer that waits with less than this is never cut for want of room. */
@@ -165,9 +167,13 @@ export class MemoryReservation implements ResponseReservation {
     }
   }
 
-  /** The event loop reads so many bytes of the sender, to keep them or to drop them. */
+  /** The event loop reads so many bytes of the sender, to keep them. */
   reads(bytes: number): void {
     this.#worked(bytes * MS_OF_A_BYTE)
+  }
+
+  drops(bytes: number): void {
+    this.#worked(bytes * MS_OF_A_DROPPED_BYTE)
   }
 
   #worked(ms: number): void {

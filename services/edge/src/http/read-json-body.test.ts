@@ -10,6 +10,7 @@ import { MOST_LEVELS } from '@gateway/contracts/json'
 import { loadDefaultConfig } from '@gateway/config/load-config'
 import type { EdgeContext } from '../edge-context.ts'
 import { clientNetwork } from './client-network.ts'
+import { endAfterBody } from './drop-body.ts'
 import { type Fail, type Step, takeSteps } from './take-steps.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
 import { readClaimed, readJsonBody, readSmallJsonBody } from './read-json-body.ts'
@@ -18,12 +19,14 @@ let port: number
 const server = createServer()
 beforeAll(async () => {
   const echo: Step = (asked, response) => void response.end(JSON.stringify({ body: asked.body ?? null }))
-  const renderError: Fail = (error, _request, response) => {
+  const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
+  const renderError: Fail = (error, request, response) => {
     if (!(error instanceof GatewayError)) throw error
-    response.end(JSON.stringify({ code: error.code, message: error.message }))
+    const body = JSON.stringify({ code: error.code, message: error.message })
+    response.setHeader('content-length', Buffer.byteLength(body))
+    endAfterBody({ bytes }, request, response, body)
   }
   const listenerOf = (read: Step) => takeSteps('/', [read, echo], renderError)
-  const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
   const admission = { admit: async () => ({ kind: 'allow', quotaStatus: { plan: 'free' } }) }
   const plans = { planOf: () => 'free' }
   const shedder = { enter() {}, leave() {} }
@@ -176,14 +179,13 @@ test('a client that waits to be told with too large a body hears at once that it
   asked.destroy()
 })
 
-test('a client of HTTP/1.0 cannot be told to send: its body is read whole before the refusal', async () => {
+test('a client of HTTP/1.0 cannot be told to send: it hears the refusal when it has sent its whole body', async () => {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
   let heard = ''
   socket.on('data', (piece: string) => (heard += piece))
   const headers = 'content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 100000'
   socket.write(`POST /small HTTP/1.0\r\n${headers}\r\n\r\n${'x'.repeat(50_000)}`)
   await sleep(100)
-  expect(heard).toBe('')
   socket.write('x'.repeat(50_000))
   await once(socket, 'close')
   expect(heard).toContain('PAYLOAD_TOO_LARGE')

@@ -113,8 +113,8 @@ async function proveFirst<Proven extends { account: string; plan: string }>(
     return proven
   } catch (error) {
     noteProven(edge, hold, caller, error)
-    // They still come, and are dropped; a client that waits to be told sends none.
-    if (!waitsForContinue(request)) hold.reads(Number(length ?? 0))
+    // What Node has read is dropped, and more counts as it comes. A client that waits to be told sends none.
+    if (!waitsForContinue(request)) hold.drops(readAhead)
     throw error
   }
 }
@@ -148,16 +148,10 @@ const readJsonUpTo = (limit: number, isLarge: IsLarge = () => false): Step => {
     // A client without a body may say so with a length of 0, and has no type to name.
     if (length !== '0') refuseOtherTypes(request)
     const openUnpacker = unpackerFor(packingOf(request))
-    if (Number(length) > limit) return refuseUnread(request, () => next(tooLarge(limit)))
+    if (Number(length) > limit) return next(tooLarge(limit))
     goAhead(request, response)
     readJson(request, response, next, { limit, isLarge, unpacker: openUnpacker() })
   }
-}
-
-/** Most senders read nothing before they have sent everything. One that waits to be told sends nothing. */
-function refuseUnread(request: IncomingMessage, refuse: () => void): void {
-  if (waitsForContinue(request)) refuse()
-  else request.on('end', refuse).resume()
 }
 
 function goAhead(request: IncomingMessage, response: ServerResponse): void {
@@ -179,15 +173,17 @@ function readJson(
   let pieces: Buffer[] = []
   let bytes = 0
   let isOver = false
-  /** The edge drops the bytes that still come. */
+  /** Where bytes still come, the edge reads none of them before it has refused the request (`drop-body.ts`). */
   const over = (error?: unknown) => {
     if (isOver) return
     isOver = true
     pieces = []
     if (unpacker) {
-      request.unpipe(unpacker).resume()
+      request.unpipe(unpacker)
       unpacker.destroy()
     }
+    if (error === undefined) request.resume()
+    else request.pause()
     next(error)
   }
   const body = unpacker ? request.pipe(unpacker) : request

@@ -6,6 +6,8 @@ import { NO_TRACING } from '@gateway/telemetry/tracing'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { edgeMetrics } from '../metrics.ts'
+import { clientNetwork } from './client-network.ts'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
 import { prepareRefusal } from './refusal.ts'
 import { sendError } from './send-error.ts'
 import { beginRequest, type Step, takeSteps } from './take-steps.ts'
@@ -16,8 +18,9 @@ const edge = {
   config: { current: {} },
   metrics: edgeMetrics(createMetrics({ service: 'edge' })),
   tracer: NO_TRACING,
+  bytes: trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {}),
 }
-const prepared = prepareRefusal(ERROR, edge.settings)
+const prepared = prepareRefusal(ERROR, edge)
 const waitOf = (headers: NodeJS.Dict<string | string[]>) => Number(headers['x-wait'])
 const refusePrepared: Step = (request, response) => prepared(request, response, waitOf(request.headers))
 const refuseAnew: Step = (request, response) =>

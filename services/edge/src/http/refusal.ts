@@ -6,6 +6,8 @@
 import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'
 import { type ClientDialect, clientDialects } from '@gateway/contracts/vendors'
 import { dialectOf } from '../core/read-path.ts'
+import { endAfterBody } from './drop-body.ts'
+import type { ErrorSettings } from './send-error.ts'
 import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
 /** Of the length of every request's id. */
@@ -22,9 +24,15 @@ interface Written {
 export type SendRefusal = (request: StepRequest, response: StepResponse, retryAfterMs: number) => void
 
 /** `error`: of a code whose body is the same for every client of a dialect. */
-export function prepareRefusal(error: Pick<PublicError, 'code' | 'message'>, links: ErrorLinks): SendRefusal {
+export function prepareRefusal(
+  error: Pick<PublicError, 'code' | 'message'>,
+  edge: Pick<ErrorSettings, 'settings' | 'bytes'>,
+): SendRefusal {
   const written = Object.fromEntries(
-    clientDialects.map((dialect) => [dialect, write({ ...error, details: { retryAfterMs: 0 } }, links, dialect)]),
+    clientDialects.map((dialect) => [
+      dialect,
+      write({ ...error, details: { retryAfterMs: 0 } }, edge.settings, dialect),
+    ]),
   ) as Record<ClientDialect, Written>
   return (request, response, retryAfterMs) => {
     const dialect = dialectOf(request.url, request.headers)
@@ -36,7 +44,7 @@ export function prepareRefusal(error: Pick<PublicError, 'code' | 'message'>, lin
     if (dialect === 'messages') response.setHeader('request-id', requestId)
     response.setHeader('content-type', 'application/json; charset=utf-8')
     response.setHeader('content-length', contentLength)
-    response.end(after === null ? before : before + requestId + after)
+    endAfterBody(edge, request, response, after === null ? before : before + requestId + after)
   }
 }
 

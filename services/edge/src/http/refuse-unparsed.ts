@@ -20,7 +20,7 @@ export type RefuseUnparsed = (error: UnparsedError, socket: Socket) => void
 /** A client may still be sending: the answer is lost where its bytes meet a closed connection. */
 const LINGER_MS = 1_000
 
-export function refuseUnparsed({ settings, config }: ErrorSettings): RefuseUnparsed {
+export function refuseUnparsed({ settings, config }: Pick<ErrorSettings, 'settings' | 'config'>): RefuseUnparsed {
   return (error, socket) => {
     if (!socket.writable || isResponding(socket)) return void socket.destroy(error)
     const bytes = error.code === HTTP_2 ? HTTP_1_1_REQUIRED : refusalOf(error, settings, config.current.errors)

@@ -6,20 +6,17 @@ import type { GatewayConfig } from '@gateway/contracts/config'
 import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'
 import { readsNested } from '../core/error-readers.ts'
 import { dialectOf } from '../core/read-path.ts'
+import { type DropsBodies, endAfterBody } from './drop-body.ts'
 import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
 /** An error's answer depends on these besides the request. */
-export interface ErrorSettings {
+export interface ErrorSettings extends DropsBodies {
   settings: ErrorLinks
   config: { readonly current: Pick<GatewayConfig, 'errors'> }
 }
 
-export function sendError(
-  { settings, config }: ErrorSettings,
-  error: PublicError,
-  request: StepRequest,
-  response: StepResponse,
-): void {
+export function sendError(edge: ErrorSettings, error: PublicError, request: StepRequest, response: StepResponse): void {
+  const { settings, config } = edge
   const dialect = dialectOf(request.url, request.headers)
   const { requestId } = measuredOf(response)
   const isNested = readsNested(request.headers, config.current.errors)
@@ -30,5 +27,5 @@ export function sendError(
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
   })
-  response.end(body)
+  endAfterBody(edge, request, response, body)
 }
