@@ -36,6 +36,9 @@ const STILL_TO_MEND: readonly string[] = [
   'packages/pricing',
   'packages/probe',
   'packages/redis',
+
+  'packages/rpc',
+
   'packages/service',
   'packages/stand-ins',
   'packages/telemetry',

@@ -18,7 +18,7 @@ import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import { expect, test } from 'vitest'
 
 const KILLS = 6
@@ -95,7 +95,7 @@ async function ask<Name extends RequestedBy<'edge'>>(
   question: Written<Name, 'request'>,
 ): Promise<Read<Name, 'reply'> | undefined> {
   try {
-    return await rpcClient('edge', story.bus).ask(name, question, { timeoutMs: 1_000 })
+    return await rpcClient('edge', story.bus).request(name, question, { timeoutMs: 1_000 })
   } catch {
     story.outstanding++
     await sleep(20)

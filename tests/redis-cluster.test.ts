@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
 import { parseKey } from '@gateway/contracts/api-key'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import { keySlot } from '../packages/redis/src/cluster-map.ts'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
 import { signIn } from '@gateway/stand-ins/sign-in'
@@ -184,7 +184,7 @@ async function manage(token: string, action: 'mint' | 'revoke', key?: string) {
 
 async function setPlan({ key }: Owner, plan: string): Promise<void> {
   const question = { subject: parseKey(key)!.accountTag, plan }
-  expect(await rpcClient('ctl', bus).ask('keysSetPlan', question, { timeoutMs: 10_000 })).toMatchObject({
+  expect(await rpcClient('ctl', bus).request('keysSetPlan', question, { timeoutMs: 10_000 })).toMatchObject({
     kind: 'account',
   })
 }

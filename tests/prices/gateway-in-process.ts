@@ -20,7 +20,7 @@ import { type Database, openDatabase } from '@gateway/postgres/database'
 import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import { openConfigSource } from '@gateway/config/config-source'
 import { createLogger } from '@gateway/telemetry/logger'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'
 import { createTestDatabase } from '@gateway/servers/start'
@@ -98,7 +98,7 @@ export async function startGatewayInProcess({ routes }: { routes?: Routes } = {}
   const edge = opening.use(await startEdge(parts, routes))
   const operatorBus = await openBus()
   const operate: GatewayInProcess['operate'] = async (change, question) => {
-    const reply: AccountReply = await rpcClient('ctl', operatorBus).ask(change, question, { timeoutMs: 5_000 })
+    const reply: AccountReply = await rpcClient('ctl', operatorBus).request(change, question, { timeoutMs: 5_000 })
     if (reply.kind !== 'account') throw new Error(`${change} was not done: ${reply.kind}`)
   }
 

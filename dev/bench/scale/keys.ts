@@ -6,7 +6,7 @@
 import type { Admission } from '@gateway/admission/port'
 import { openRedisAdmission } from '@gateway/admission/redis'
 import { openDatabase, type Database } from '@gateway/postgres/database'
-import { keepMasterSecret } from '@gateway/service/master-secret-file'
+import { keepMasterSecret } from '@gateway/local/master-secret-file'
 import { commandRedis } from '@gateway/testing/redis-command'
 import { deriveMasterKeys, type MasterKeys } from '../../../services/keys/src/core/master-keys.ts'
 import { newAccountTag, newKey, type NewKey } from '../../../services/keys/src/core/new-key.ts'

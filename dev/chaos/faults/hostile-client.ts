@@ -7,7 +7,7 @@
 
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import type { Fault } from '@gateway/stand-ins/backend'
 import type { Clients } from '../clients/client.ts'
 import type { FaultAction, Poison } from '../plan/faults.ts'
@@ -192,7 +192,7 @@ function breakAll({ backends }: Stage, fault: Fault) {
 
 /** Of those that answer all else. */
 async function findEjected({ bus }: Stage): Promise<string[]> {
-  const { routers } = await rpcClient('ctl', bus).ask('routersShow', {}, { timeoutMs: 5_000 })
+  const { routers } = await rpcClient('ctl', bus).request('routersShow', {}, { timeoutMs: 5_000 })
   const names = new Set<string>(BACKENDS)
   return routers
     .flatMap(({ backends }) => backends)

@@ -7,7 +7,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { startBackend, type Backend, type BackendCall } from '@gateway/stand-ins/backend'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
@@ -180,7 +180,7 @@ async function openOwner(cluster: Cluster, bus: Bus, name: OwnerName) {
   if (status !== 200) throw new Error(`${name.name} was given no key: ${detail}`)
   const owner = ownerWith(name, token, key)
   const question = { subject: owner.account, plan: PLAN_OF[owner.kind] }
-  const { kind } = await rpcClient('ctl', bus).ask('keysSetPlan', question, { timeoutMs: 10_000 })
+  const { kind } = await rpcClient('ctl', bus).request('keysSetPlan', question, { timeoutMs: 10_000 })
   if (kind !== 'account') throw new Error(`${name.name} could not be put on its plan: ${kind}`)
   return owner
 }

@@ -4,7 +4,7 @@
 
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { tryIt } from '@gateway/service/own-command'
+import { tryIt } from '@gateway/local/own-command'
 import { readInteger } from '@gateway/service/plain-number'
 import { UsageError, reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'

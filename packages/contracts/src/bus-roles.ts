@@ -1,6 +1,6 @@
 /**
  * Who says and who hears what on the bus, and in which schema. From this table follow what a service may ask and must
- * answer (`packages/service/src/rpc-client.ts` and `serve.ts`), the broker's permissions and the table of subjects in
+ * answer (`packages/rpc`), the broker's permissions and the table of subjects in
  * ARCHITECTURE.md. A message without a row has no subject.
  */
 

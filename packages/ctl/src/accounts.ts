@@ -14,12 +14,12 @@ export async function showAccount(gateway: Gateway, subject: string): Promise<An
 }
 
 export async function setPlan(gateway: Gateway, subject: string, plan: string): Promise<Answer> {
-  return describe(accountIn(await gateway.ask('keysSetPlan', { subject, plan })))
+  return describe(accountIn(await gateway.request('keysSetPlan', { subject, plan })))
 }
 
 export async function setOverage(gateway: Gateway, subject: string, text: string): Promise<Answer> {
   if (text !== 'on' && text !== 'off') throw new UsageError(`overage is on or off, not ${text}`)
-  return describe(accountIn(await gateway.ask('keysSetOverage', { subject, overage: text === 'on' })))
+  return describe(accountIn(await gateway.request('keysSetOverage', { subject, overage: text === 'on' })))
 }
 
 /** As of a plan's limit. */
@@ -39,7 +39,7 @@ export async function topUp(
     )
   }
   try {
-    return describe(accountIn(await gateway.ask('keysTopUp', { id, subject, amount })))
+    return describe(accountIn(await gateway.request('keysTopUp', { id, subject, amount })))
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
     throw new UsageError(`${error.message}\nto repeat it safely: --id ${id}`)
@@ -47,7 +47,7 @@ export async function topUp(
 }
 
 export async function findAccount(gateway: Gateway, subject: string): Promise<AccountView> {
-  return accountIn(await gateway.ask('keysShowAccount', { subject }))
+  return accountIn(await gateway.request('keysShowAccount', { subject }))
 }
 
 function accountIn(reply: AccountReply): AccountView {

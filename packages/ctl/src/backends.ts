@@ -7,7 +7,7 @@ import { renderTable, type Answer } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
 export async function showBackends(gateway: Gateway): Promise<Answer> {
-  const reply = await gateway.ask('routersShow', {})
+  const reply = await gateway.request('routersShow', {})
   return { facts: reply, text: describe(reply, Date.now()) }
 }
 

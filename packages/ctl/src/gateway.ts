@@ -13,12 +13,12 @@ import { text } from 'node:stream/consumers'
 import { openNatsBus } from '@gateway/bus/nats'
 import { BusTimeoutError, NoResponderError } from '@gateway/bus/port'
 import { procedures, type RequestedBy, type Read, type Written } from '@gateway/contracts/bus-roles'
-import { isTooLong, OPERATOR_SOCKET } from '@gateway/service/admin-socket'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { isTooLong, OPERATOR_SOCKET } from '@gateway/rpc/admin-socket'
+import { rpcClient } from '@gateway/rpc/client'
 import { UsageError } from '@gateway/service/report-fatal'
 
 export interface Gateway extends AsyncDisposable {
-  ask<Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>): Promise<Read<Name, 'reply'>>
+  request<Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>): Promise<Read<Name, 'reply'>>
 }
 
 const TIMEOUT_MS = 10_000
@@ -28,11 +28,11 @@ const HUNG_AFTER_MS = 15_000
 export async function findGateway(environment: NodeJS.ProcessEnv): Promise<Gateway> {
   const gateway = await openGateway(environment)
   return {
-    async ask(name, question) {
+    async request(name, question) {
       const { error } = procedures[name].messages.request.safeParse(question)
       if (error)
         throw new UsageError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
-      return gateway.ask(name, question)
+      return gateway.request(name, question)
     },
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   }
@@ -82,9 +82,9 @@ async function overNats(url: string): Promise<Gateway> {
     throw new UsageError(`the NATS server cannot be used: ${error.message}`)
   })
   return {
-    async ask(name, question) {
+    async request(name, question) {
       try {
-        return await rpcClient('ctl', bus).ask(name, question, { timeoutMs: TIMEOUT_MS })
+        return await rpcClient('ctl', bus).request(name, question, { timeoutMs: TIMEOUT_MS })
       } catch (error) {
         if (error instanceof NoResponderError || error instanceof BusTimeoutError)
           throw new UsageError(
@@ -107,7 +107,7 @@ function throughSocket(socketPath: string): Gateway {
   const lost = `the gateway on ${dirname(socketPath)} does not answer`
   const hung = `${lost} within ${HUNG_AFTER_MS / 1_000} s; a change may hold all the same. If it stays so, restart the gateway and ask again`
   return {
-    ask: <Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
+    request: <Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
       new Promise<Read<Name, 'reply'>>((resolve, reject) => {
         const tooLate = AbortSignal.timeout(HUNG_AFTER_MS)
         const fail = (error: Error) => reject(new UsageError(tooLate.aborted ? hung : `${lost}: ${error.message}`))

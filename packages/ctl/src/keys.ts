@@ -12,7 +12,7 @@ const PAUSE_MS = 500
 const WITHOUT_PROGRESS = 20
 
 export async function revokeKey(gateway: Gateway, keyId: string): Promise<Answer> {
-  const reply = await gateway.ask('keysRevokeById', { keyId })
+  const reply = await gateway.request('keysRevokeById', { keyId })
   if (reply.kind === 'unknown') throw new UsageError('there is no such key')
   const { account } = reply
   return { facts: { keyId, account }, text: `the key ${keyId} of account ${account} is dead on every edge` }
@@ -22,7 +22,7 @@ export async function revokeKey(gateway: Gateway, keyId: string): Promise<Answer
 export async function reseal(gateway: Gateway, log: (line: string) => void): Promise<Answer> {
   let sealed = 0
   for (let idle = 0; idle < WITHOUT_PROGRESS;) {
-    const { sealedAnew, isComplete } = await gateway.ask('keysReseal', {})
+    const { sealedAnew, isComplete } = await gateway.request('keysReseal', {})
     sealed += sealedAnew
     if (isComplete) {
       const text = `everything is sealed under the current master key (${sealed} keys sealed anew)`

@@ -14,8 +14,8 @@ export async function reconcile(gateway: Gateway, repair: boolean, log: (line: s
   let accounts = 0
   let after: string | null = null
   for (let isLast = false; !isLast;) {
-    const page: ReconcileKeysReply = await gateway.ask('keysReconcile', { after, repair })
-    const totals = await gateway.ask('meteringReconcile', { accounts: page.accounts, plans: page.plans, repair })
+    const page: ReconcileKeysReply = await gateway.request('keysReconcile', { after, repair })
+    const totals = await gateway.request('meteringReconcile', { accounts: page.accounts, plans: page.plans, repair })
     drifts.push(...page.drifts, ...totals.drifts)
     const before = accounts
     accounts += page.accounts.length

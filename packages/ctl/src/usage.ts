@@ -28,7 +28,7 @@ export async function showUsage(gateway: Gateway, options: UsageOptions): Promis
 async function usageOfAccount(gateway: Gateway, subject: string, question: UsageQuestion): Promise<Answer> {
   const { account } = await findAccount(gateway, subject)
   const { from, to, group_by: groupBy } = question
-  const { groups } = await gateway.ask('meteringAccountUsage', { account, from, to, groupBy })
+  const { groups } = await gateway.request('meteringAccountUsage', { account, from, to, groupBy })
   const record = { account, ...toUsageRecord(question, groups) }
   const rows = record.data.map((row) => ({ ...row, name: row.day ?? row.model ?? '' }))
   const table = renderUsage(groupBy, [], [...rows, { name: 'total', ...record.totals }])
@@ -38,7 +38,7 @@ async function usageOfAccount(gateway: Gateway, subject: string, question: Usage
 async function usageByAccount(gateway: Gateway, { from, to }: UsageQuestion, top: string): Promise<Answer> {
   const atMost = readInteger(top)
   if (atMost === null || atMost < 1 || atMost > 1_000) throw new UsageError('--top is a whole number from 1 to 1000')
-  const { groups, accounts, totals } = await gateway.ask('meteringUsageByAccount', { from, to, atMost })
+  const { groups, accounts, totals } = await gateway.request('meteringUsageByAccount', { from, to, atMost })
   const data = await Promise.all(
     groups.map(async ({ name: account, ...figures }) => {
       return { account, subject: await subjectOf(gateway, account), ...toUsageTotals(figures) }

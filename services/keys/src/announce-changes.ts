@@ -17,7 +17,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { ConfigSource } from '@gateway/config/config-source'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import {
   type Change,
   type Lane,
@@ -165,7 +165,7 @@ async function notifyMetering({ bus, config, database }: AnnouncerParts, account
   if (!held) return
   const { plan, version } = held
   const question = { account, unit: unitOf(config.current.plans, plan), planVersion: version }
-  await rpcClient('keys', bus).ask('meteringWarm', question, { timeoutMs: METERING_TIMEOUT_MS })
+  await rpcClient('keys', bus).request('meteringWarm', question, { timeoutMs: METERING_TIMEOUT_MS })
 }
 
 interface Rest {

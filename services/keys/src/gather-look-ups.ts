@@ -4,12 +4,12 @@
  * the most, whatever else is asked. Beyond a bound a question is refused at once.
  */
 
-import { batchLookUps } from '@gateway/service/batch-look-ups'
+import { batchLookUps } from '@gateway/rpc/batch-look-ups'
 import { areKeysOf, findGuestDevices, type GuestDevice } from './db/keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
 
 /** Two queries at once: one that hangs leaves the way to another. */
-const BOUNDS = { atMost: 1_000, atOnce: 2, mostWaiting: 10_000 }
+const BOUNDS = { batchSize: 1_000, concurrency: 2, maxWaiting: 10_000 }
 
 export interface LookUps {
   /** Whether the account has had such a key, dead or alive. */
@@ -20,11 +20,11 @@ export interface LookUps {
 export function openLookUps(database: KeysDatabase): LookUps {
   const isKeyOf = batchLookUps({
     ...BOUNDS,
-    answer: async (keys: { account: string; hash: Buffer }[]) => answered(await areKeysOf(database, keys)),
+    lookUp: async (keys: { account: string; hash: Buffer }[]) => answered(await areKeysOf(database, keys)),
   })
   const guestDevice = batchLookUps({
     ...BOUNDS,
-    answer: async (hashes: Buffer[]) => answered(await findGuestDevices(database, hashes)),
+    lookUp: async (hashes: Buffer[]) => answered(await findGuestDevices(database, hashes)),
   })
   return { isKeyOf: (account, hash) => isKeyOf({ account, hash }), guestDevice }
 }

@@ -7,7 +7,7 @@
 
 import type { Bus } from '@gateway/bus/port'
 import type { KeysInvalidated } from '@gateway/contracts/developer-keys-api'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 
 export interface DeadKeyTeller extends Disposable {
   tell(news: KeysInvalidated): void
@@ -22,7 +22,7 @@ export function openDeadKeyTeller(bus: Bus): DeadKeyTeller {
   const waiting = new Map<string, { news: KeysInvalidated; timer: NodeJS.Timeout }>()
 
   function tell(news: KeysInvalidated, times = 0): void {
-    keys.tell('keysInvalidated', news)
+    keys.publish('keysInvalidated', news)
     const pauseMs = PAUSES_MS[times]
     if (pauseMs === undefined) waiting.delete(news.keyHash)
     else waiting.set(news.keyHash, { news, timer: setTimeout(() => tell(news, times + 1), pauseMs).unref() })
@@ -36,7 +36,7 @@ export function openDeadKeyTeller(bus: Bus): DeadKeyTeller {
     [Symbol.dispose]() {
       for (const { news, timer } of waiting.values()) {
         clearTimeout(timer)
-        keys.tell('keysInvalidated', news)
+        keys.publish('keysInvalidated', news)
       }
       waiting.clear()
     },

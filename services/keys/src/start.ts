@@ -8,7 +8,8 @@ import { migrate } from '@gateway/postgres/migrate'
 import type { ConfigSource } from '@gateway/config/config-source'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
-import { type Handlers, serve, rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
+import { type Handlers, serve } from '@gateway/rpc/server'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { startAnnouncer } from './announce-changes.ts'
 import { announceThresholds, recordQuotaStatus } from './thresholds.ts'
@@ -78,7 +79,7 @@ export async function startKeys(given: KeysParts): Promise<RunningService> {
   starting.use(startCleanupJob(context))
   starting.use(announceThresholds(context))
   starting.use(
-    await rpcClient('keys', parts.bus).hear('keysUsed', ({ uses }) => {
+    await rpcClient('keys', parts.bus).subscribe('keysUsed', ({ uses }) => {
       // The key's next use makes a lost note good.
       noteUse(parts.database, uses).catch((error: unknown) =>
         parts.logger.warn({ err: error }, 'the use of keys could not be noted'),

@@ -13,7 +13,7 @@ import type {
 } from '@gateway/contracts/quota-status'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { repeat } from '@gateway/service/repeat'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { sql } from 'kysely'
 import type { KeysContext } from './keys-context.ts'

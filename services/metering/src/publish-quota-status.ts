@@ -11,7 +11,7 @@
 
 import { monthOf } from '@gateway/admission/month'
 import type { Bus } from '@gateway/bus/port'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import type { RecordQuotaStatusRequest } from '@gateway/contracts/quota-status'
 import type { Logger } from '@gateway/telemetry/logger'
 import { repeat } from '@gateway/service/repeat'
@@ -42,7 +42,7 @@ export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
       }
       if (uses.size === 0) return
       for (const keyId of uses.keys()) reported.add(keyId)
-      metering.tell('keysUsed', { uses: [...uses].map(([keyId, usedAtMs]) => ({ keyId, usedAtMs })) })
+      metering.publish('keysUsed', { uses: [...uses].map(([keyId, usedAtMs]) => ({ keyId, usedAtMs })) })
     },
   }
 }
@@ -97,7 +97,7 @@ export function startQuotaStatusPublisher(parts: {
 
   async function tell(totals: RecordQuotaStatusRequest['totals']): Promise<void> {
     if (totals.length === 0) return
-    await rpcClient('metering', bus).ask('keysNoteStanding', { totals }, { timeoutMs: TIMEOUT_MS })
+    await rpcClient('metering', bus).request('keysNoteStanding', { totals }, { timeoutMs: TIMEOUT_MS })
   }
 
   let away = false

@@ -9,7 +9,7 @@
 import { attributeFailure, type BackendFault, type FailureAttribution } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import { FailedBodies, type Body } from './core/failed-bodies.ts'
-import { createFairQueue, type Waiter } from '@gateway/service/fair-queue'
+import { createFairQueue, type Waiter } from '@gateway/in-flight/fair-queue'
 import { isFullEvenSo, type Backend, type Target } from './backend-registry.ts'
 
 /** One attempt at a target: a place at its backend, and its trial where it is on one. */

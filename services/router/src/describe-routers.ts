@@ -10,7 +10,8 @@ import type { Bus } from '@gateway/bus/port'
 import type { BackendView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
-import { serve, rpcClient, type Handlers } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
+import { serve, type Handlers } from '@gateway/rpc/server'
 import { viewHealth, type Clocks } from './core/backend-health.ts'
 import type { Backend, BackendRegistry } from './backend-registry.ts'
 import type { RouterContext } from './router-context.ts'
@@ -37,11 +38,11 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
   const asked = new Map<string, (view: RouterView) => void>()
   await using starting = new AsyncDisposableStack()
   starting.use(
-    await router.hear('routersDescribe', ({ question }) => {
-      router.tell('routersDescribed', { question, view: viewRouter(described) })
+    await router.subscribe('routersDescribe', ({ question }) => {
+      router.publish('routersDescribed', { question, view: viewRouter(described) })
     }),
   )
-  starting.use(await router.hear('routersDescribed', ({ question, view }) => asked.get(question)?.(view)))
+  starting.use(await router.subscribe('routersDescribed', ({ question, view }) => asked.get(question)?.(view)))
 
   async function requestAll(): Promise<ShowRoutersReply> {
     const question = randomUUID()
@@ -51,7 +52,7 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
       views.set(view.router, view)
       if (views.size >= alive()) all.resolve()
     })
-    router.tell('routersDescribe', { question })
+    router.publish('routersDescribe', { question })
     await Promise.race([all.promise, sleep(RESPONSES_WITHIN_MS, undefined, { ref: false })])
     asked.delete(question)
     const routers = [...views.values()].sort((a, b) => (a.router < b.router ? -1 : 1))

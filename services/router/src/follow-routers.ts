@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Bus } from '@gateway/bus/port'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import { shareAmong, COMPLETE, type Received, type Share } from './core/share-limit.ts'
 
 const ANNOUNCE_EVERY_MS = 1_000
@@ -41,10 +41,10 @@ export async function followRouters(
   }
 
   function announce(): void {
-    router.tell('routersAlive', { routerId: bus.processId, ...(isLeaving ? { leaving: held() } : {}) })
+    router.publish('routersAlive', { routerId: bus.processId, ...(isLeaving ? { leaving: held() } : {}) })
   }
 
-  const listening = await router.hear('routersAlive', ({ routerId, leaving }) => {
+  const listening = await router.subscribe('routersAlive', ({ routerId, leaving }) => {
     if (routerId === bus.processId) return
     const isNew = !heard.has(routerId)
     heard.set(routerId, { atMs: performance.now(), leaving })

@@ -3,7 +3,7 @@
  * another router may be free, and where none is, edges refuse requests before anything is reserved for them.
  */
 
-import { afterTurn, createTurnLimit } from '@gateway/service/turn-limit'
+import { afterTurn, createTurnLimit } from './core/turn-limit.ts'
 
 /**
  * `targetMs`: a turn may take so long. A stream's chunks wait for as long, and an edge's job for two turns.

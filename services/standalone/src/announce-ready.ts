@@ -5,7 +5,7 @@
 import { createDefaultConfig } from '@gateway/contracts/default-config'
 import type { FoundServer } from '@gateway/probe/find-servers'
 import type { LaneChoice } from '@gateway/probe/map-lanes'
-import { tryIt } from '@gateway/service/own-command'
+import { tryIt } from '@gateway/local/own-command'
 import type { StandaloneSettings } from './config.ts'
 import type { Standalone } from './start.ts'
 

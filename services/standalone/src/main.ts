@@ -5,7 +5,7 @@
 import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { commandFor, findServers } from '@gateway/probe/find-servers'
 import { countBuffersWithHeap } from '@gateway/service/memory'
-import { START_WITH } from '@gateway/service/own-command'
+import { START_WITH } from '@gateway/local/own-command'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { endOnSignal, stopSignal } from '@gateway/service/stop-signal'
 import { announceHints, announceReady, announceStop } from './announce-ready.ts'

@@ -22,13 +22,13 @@ import { openConfigSource } from '@gateway/config/config-source'
 import { openHealthServer } from '@gateway/service/health'
 import { createLogger } from '@gateway/telemetry/logger'
 import { countLapsedLeases, createProcessMetrics, measureBus } from '@gateway/telemetry/process-metrics'
-import { inDataFolder, openDataFolder } from '@gateway/service/data-folder'
-import { openAdminSocket, OPERATOR_SOCKET } from '@gateway/service/admin-socket'
+import { inDataFolder, openDataFolder } from '@gateway/local/data-folder'
+import { openAdminSocket, OPERATOR_SOCKET } from '@gateway/rpc/admin-socket'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import { startBackend } from '@gateway/stand-ins/backend'
 import type { StandaloneSettings } from './config.ts'
 import { startDevelopmentSignIn } from './development-sign-in.ts'
-import { keepMasterSecret } from '@gateway/service/master-secret-file'
+import { keepMasterSecret } from '@gateway/local/master-secret-file'
 
 export interface Standalone extends AsyncDisposable {
   readonly url: string

@@ -4,7 +4,7 @@
 
 import { parseArgs } from 'node:util'
 import { variables } from '@gateway/service/environment'
-import { START_COMMAND, START_WITH } from '@gateway/service/own-command'
+import { START_COMMAND, START_WITH } from '@gateway/local/own-command'
 import { UsageError } from '@gateway/service/report-fatal'
 
 export interface CommandLine {

@@ -10,7 +10,7 @@ import { choosePossible, type LaneChoice } from '@gateway/probe/map-lanes'
 import { probe, type Probed } from '@gateway/probe/probe'
 import { openServer, type ServerAddress } from '@gateway/probe/server'
 import { configFor, KEY_VARIABLE, lanesFor } from '@gateway/probe/write-config'
-import { openDataFolder } from '@gateway/service/data-folder'
+import { openDataFolder } from '@gateway/local/data-folder'
 import { UsageError } from '@gateway/service/report-fatal'
 
 export interface UsedBackend {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { formatKey, KEY_ID_LENGTH, KEY_SECRET_LENGTH } from '@gateway/contracts/api-key'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import { openAccountCache } from '../admission/account-cache.ts'
 import type { EdgeContext } from '../edge-context.ts'
 import { followDeadKeys, type RunningRequests } from '../inference/running-requests.ts'
@@ -21,7 +21,7 @@ test.each(['rotated', 'revoked'] as const)(
       claimKey({ plans } as EdgeContext, { headers: { 'x-api-key': key } } as never as IncomingMessage)
     const { account, keyId, keyHash } = await claim(dead)
 
-    rpcClient('keys', bus).tell('keysInvalidated', { account, keyHash, keyId, reason })
+    rpcClient('keys', bus).publish('keysInvalidated', { account, keyHash, keyId, reason })
 
     await expect.poll(() => plans.isDeadKey(hashKey(dead))).toBe(true)
     await expect(claim(dead)).rejects.toMatchObject({ code: 'INVALID_KEY' })

@@ -8,14 +8,14 @@
 import type { IncomingMessage } from 'node:http'
 import {
   createShedLimit,
-  hasRoom,
-  hasRoomForStranger,
+  hasCapacity,
+  hasCapacityForStranger,
   judge,
   noteRefusedBehind,
   noteTurnedAway,
   noteWait,
   WINDOW_MS,
-} from '@gateway/service/shed-limit'
+} from '../core/shed-limit.ts'
 import { prepareRefusal } from './refusal.ts'
 import type { ErrorSettings } from './send-error.ts'
 import { measuredOf, type Step } from './take-steps.ts'
@@ -48,7 +48,8 @@ export function openLoadShedder(): LoadShedder {
   const timer = setInterval(() => judge(limit, count, performance.now()), WINDOW_MS).unref()
   return {
     hasRoom: (isKnown) =>
-      hasRoomForStranger(limit, count, performance.now()) || (hasRoom(limit, count, performance.now()) && isKnown()),
+      hasCapacityForStranger(limit, count, performance.now()) ||
+      (hasCapacity(limit, count, performance.now()) && isKnown()),
     enter: () => void count++,
     leave: () => void count--,
     arrived: (sinceMs) => noteWait(limit, sinceMs, performance.now()),

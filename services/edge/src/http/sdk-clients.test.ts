@@ -1,4 +1,4 @@
-import { encodeJson } from '@gateway/service/rpc-client'
+import { encodeJson } from '@gateway/rpc/json'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import type { Bus } from '@gateway/bus/port'
 import { groups, subjects } from '@gateway/contracts/subjects'

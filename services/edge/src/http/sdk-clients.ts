@@ -9,7 +9,7 @@ import type { Bus } from '@gateway/bus/port'
 import type { FindSessionReply, FindSessionRequest, KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
 import { type RequestedBy, type Read, procedures, type Written } from '@gateway/contracts/bus-roles'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import { keepFigures } from '../accounts/cached-figures.ts'
 
 export type KeysClient = ReturnType<typeof createKeysClient>
@@ -87,7 +87,7 @@ export function createRoutersClient(bus: Bus) {
   const edge = rpcClient('edge', bus)
   return {
     countTokens: (question: Written<'routersCountTokens', 'request'>) =>
-      edge.ask('routersCountTokens', question, { timeoutMs: COUNT_TIMEOUT_MS }),
+      edge.request('routersCountTokens', question, { timeoutMs: COUNT_TIMEOUT_MS }),
   }
 }
 
@@ -122,7 +122,7 @@ export function requestsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: N
       ? { failingForMs: FAILURE_PASSES_WITHIN_MS, silentForMs: SILENT_FOR_MS }
       : {}
     try {
-      return await edge.ask(name, question, {
+      return await edge.request(name, question, {
         timeoutMs: REQUEST_TIMEOUT_MS,
         absentForMs: REQUEST_TIMEOUT_MS,
         ...timeoutPolicy,

@@ -4,7 +4,7 @@
  * it.
  */
 
-import { decodeJson, encodeJson } from '@gateway/service/rpc-client'
+import { decodeJson, encodeJson } from '@gateway/rpc/json'
 import { GatewayError, isErrorCode } from '@gateway/contracts/errors'
 import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
 import { subjects } from '@gateway/contracts/subjects'

@@ -4,7 +4,7 @@
  */
 
 import { atMost } from '@gateway/service/start-service'
-import { decodeJson, encodeJson } from '@gateway/service/rpc-client'
+import { decodeJson, encodeJson } from '@gateway/rpc/json'
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import {
   followRequest,

@@ -6,7 +6,7 @@
  * then tells the cost.
  */
 
-import { decodeJson, encodeJson } from '@gateway/service/rpc-client'
+import { decodeJson, encodeJson } from '@gateway/rpc/json'
 import type { Bus, JobHandle } from '@gateway/bus/port'
 import {
   responseEnd,

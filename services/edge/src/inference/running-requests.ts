@@ -7,7 +7,7 @@ import { InFlightMap } from '@gateway/in-flight/collections'
 import type { EdgeAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
 import { atMost } from '@gateway/service/start-service'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { AccountCache } from '../admission/account-cache.ts'
 
@@ -113,7 +113,7 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
  * The tombstone in the admission store refuses the key, and so does the edge's memory where it asks a former primary.
  */
 export function followDeadKeys(bus: Bus, running: RunningRequests, plans: AccountCache): Promise<AsyncDisposable> {
-  return rpcClient('edge', bus).hear('keysInvalidated', ({ reason, keyHash }) => {
+  return rpcClient('edge', bus).subscribe('keysInvalidated', ({ reason, keyHash }) => {
     plans.cacheDeadKey(keyHash)
     if (reason !== 'rotated') running.cutKey(keyHash)
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { deriveMasterKeys } from './master-keys.ts'
-import { open, seal } from '@gateway/service/sealing'
+import { open, seal } from '@gateway/sealing/sealing'
 
 const FIRST = 'b5f0a3c9e7d14286a1f0c3e5d7b92846'
 const SECOND = '0c9e8d7f6a5b4c3d2e1f0a9b8c7d6e5f'

@@ -12,7 +12,7 @@ import {
 } from '@gateway/contracts/api-key'
 import { hashKey } from './hashing.ts'
 import type { MasterKeys } from './master-keys.ts'
-import { open, seal, type Sealed } from '@gateway/service/sealing'
+import { open, seal, type Sealed } from '@gateway/sealing/sealing'
 
 export interface NewKey extends Sealed {
   keyId: string

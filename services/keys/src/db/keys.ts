@@ -3,7 +3,7 @@
  */
 
 import type { KeyOwner, ListedKey } from '@gateway/contracts/developer-keys-api'
-import type { Sealed } from '@gateway/service/sealing'
+import type { Sealed } from '@gateway/sealing/sealing'
 import { sql } from 'kysely'
 import type { NewKey } from '../core/new-key.ts'
 import type { KeysDatabase } from './tables.ts'

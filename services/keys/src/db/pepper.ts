@@ -5,7 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { open, seal } from '@gateway/service/sealing'
+import { open, seal } from '@gateway/sealing/sealing'
 import type { Pepper } from '../core/hashing.ts'
 import type { MasterKeys } from '../core/master-keys.ts'
 import type { KeysDatabase } from './tables.ts'

@@ -9,7 +9,7 @@ import {
 } from '@gateway/contracts/developer-keys-api'
 import { subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
-import { rpcClient } from '@gateway/service/rpc-client'
+import { rpcClient } from '@gateway/rpc/client'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
@@ -154,7 +154,7 @@ test('an edge that was cut off while a key was revoked hears of it when it is ba
   const key = await mint()
   await revoke(key)
   const heard = Promise.withResolvers<KeysInvalidated>()
-  await using _ = await rpcClient('edge', keys.bus).hear('keysInvalidated', heard.resolve)
+  await using _ = await rpcClient('edge', keys.bus).subscribe('keysInvalidated', heard.resolve)
   expect(await heard.promise).toMatchObject({ keyHash: hashOf(key), reason: 'revoked' })
 })
 

@@ -6,7 +6,7 @@
  */
 
 import type { FillReply, FillRequest } from '@gateway/contracts/keys-api'
-import { batchLookUps } from '@gateway/service/batch-look-ups'
+import { batchLookUps } from '@gateway/rpc/batch-look-ups'
 import type { KeysContext } from '../keys-context.ts'
 import { fillAccounts, type RequestedAccount } from '../fill-admission.ts'
 
@@ -15,9 +15,9 @@ const BATCHES_AT_ONCE = 2
 
 export function fillTogether(context: KeysContext): (question: FillRequest) => Promise<FillReply> {
   const fill = batchLookUps<FillRequest, FillReply>({
-    atMost: ACCOUNTS_AT_A_TIME,
-    atOnce: BATCHES_AT_ONCE,
-    answer: (questions) => fillMany(context, questions),
+    batchSize: ACCOUNTS_AT_A_TIME,
+    concurrency: BATCHES_AT_ONCE,
+    lookUp: (questions) => fillMany(context, questions),
   })
   return async (asked) => {
     // Made-up keys end here, many at one look into an index.

@@ -4,7 +4,7 @@
  */
 
 import type { AccountPlan, ReconcileKeysReply, ReconcileKeysRequest } from '@gateway/contracts/reconcile-api'
-import { readStable } from '@gateway/service/read-stable'
+import { readStable } from '@gateway/admission/read-stable'
 import { compareState, type StateFinding } from '../core/compare-state.ts'
 import { extraIn, unitOf } from '../core/plans.ts'
 import {

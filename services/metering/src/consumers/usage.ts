@@ -6,7 +6,7 @@
  * the bus brings the batch again after a growing pause.
  */
 
-import { encodeJson } from '@gateway/service/rpc-client'
+import { encodeJson } from '@gateway/rpc/json'
 import type { Bus, DurableMessage } from '@gateway/bus/port'
 import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import { failpoint } from '@gateway/service/failpoint'

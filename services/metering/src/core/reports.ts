@@ -6,7 +6,7 @@
  * request remains, sorted by request id, so that two writers take their row locks in the same order.
  */
 
-import { decodeJson, encodeJson } from '@gateway/service/rpc-client'
+import { decodeJson, encodeJson } from '@gateway/rpc/json'
 import { chargeFor } from '@gateway/pricing/charge'
 import { MOST_TOKENS } from '@gateway/contracts/usage'
 import { usageEvent, type UsageEvent } from '@gateway/contracts/usage-event'

@@ -5,7 +5,7 @@
 
 import type { MeteringAdmission } from '@gateway/admission/port'
 import type { AccountPlan, ReconcileTotalsReply, ReconcileTotalsRequest } from '@gateway/contracts/reconcile-api'
-import { readStable } from '@gateway/service/read-stable'
+import { readStable } from '@gateway/admission/read-stable'
 import { compareTotals, compareUnit, type TotalsFinding } from '../core/compare-totals.ts'
 import { readRecorded } from '../db/ledger.ts'
 import { readCurrentTotals } from '../settlement.ts'

@@ -7,7 +7,7 @@
 
 import type { MeteringAdmission } from '@gateway/admission/port'
 import type { WarmReply, WarmRequest } from '@gateway/contracts/metering-api'
-import { batchLookUps } from '@gateway/service/batch-look-ups'
+import { batchLookUps } from '@gateway/rpc/batch-look-ups'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
 import type { QuotaStatusPublisher } from '../publish-quota-status.ts'
@@ -23,9 +23,9 @@ const BATCHES_AT_ONCE = 2
 
 export function warmTogether(context: WarmContext): (question: WarmRequest) => Promise<WarmReply> {
   const warm = batchLookUps<string, void>({
-    atMost: ACCOUNTS_AT_A_TIME,
-    atOnce: BATCHES_AT_ONCE,
-    answer: (accounts) => warmMany(context, accounts),
+    batchSize: ACCOUNTS_AT_A_TIME,
+    concurrency: BATCHES_AT_ONCE,
+    lookUp: (accounts) => warmMany(context, accounts),
   })
   return async ({ account, unit, planVersion }) => {
     if (unit) await changeUnit(context, { account, unit, planVersion })

@@ -2,7 +2,7 @@
  * One job on its way: what is asked, how long there is, what has been tried, and what its client has been shown.
  */
 
-import { encodeJson } from '@gateway/service/rpc-client'
+import { encodeJson } from '@gateway/rpc/json'
 import type { IncomingJob } from '@gateway/bus/port'
 import type { ResponseFailure, ResponseHead, JobHeader } from '@gateway/contracts/job'
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'

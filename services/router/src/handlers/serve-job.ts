@@ -8,7 +8,7 @@
 
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodeJson, encodeJson } from '@gateway/service/rpc-client'
+import { decodeJson, encodeJson } from '@gateway/rpc/json'
 import type { IncomingJob, JobAborted, JobOver } from '@gateway/bus/port'
 import { jobHeader, type ResponseFailure, type JobHeader } from '@gateway/contracts/job'
 import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'

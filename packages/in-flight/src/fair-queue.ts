@@ -1,6 +1,6 @@
 /**
- * Those who wait for something that is taken: accounts take turns, and within an account the first comes
- * first. Bounded: when it is full, the account that holds most of it gives way to one that holds less.
+ * A bounded queue in which accounts take turns, first in first out within each account. In a full queue, the account with the most
+ * waiters gives one up to an account with fewer.
  */
 
 export interface Waiter {
@@ -8,17 +8,17 @@ export interface Waiter {
 }
 
 export interface FairQueue<W extends Waiter> {
-  /** False when there is no room for this account. `onEvicted` tells a waiter that it had to give way. */
+  /** Returns false when the queue is full for this account. `onEvicted` receives the waiter that gave way. */
   add(waiter: W): boolean
   remove(waiter: W): void
-  /** Takes out the waiter whose turn it is, among those that want what is offered. */
+  /** Removes and returns the next waiter in turn among those that want the offer. */
   take(wants: (waiter: W) => boolean): W | null
   each(visit: (waiter: W) => void): void
   readonly size: number
 }
 
 export function createFairQueue<W extends Waiter>(limit: number, onEvicted: (waiter: W) => void): FairQueue<W> {
-  /** In the order of turns: an account that was served goes to the back. */
+  /** In the order of turns: a served account moves to the end. */
   const lines = new Map<string, W[]>()
 
   function add(waiter: W): boolean {

@@ -1,6 +1,6 @@
 /**
- * The socket for an operator's command line to a gateway with a memory bus. It lies in the data folder, for the owner
- * of that folder alone. `POST /<subject>` passes a question on to the bus and answers with the reply.
+ * The socket by which an operator's command line reaches a gateway with a memory bus. It lies in the data folder, and the owner
+ * of that folder alone can open it. `POST /<subject>` forwards a request to the bus and returns the reply.
  */
 
 import { chmod, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import type { Logger } from '@gateway/telemetry/logger'
 export const OPERATOR_SOCKET = 'operator.sock'
 
 const TIMEOUT_MS = 10_000
-/** The longest path of a socket that systems allow. */
+/** Systems refuse a longer path of a socket. */
 const MAX_PATH_BYTES = 103
 
 export function isTooLong(path: string): boolean {
@@ -34,13 +34,13 @@ export async function openAdminSocket(options: { path: string; bus: Bus; logger:
       return
     }
     buffer(request)
-      .then((question) => bus.request(subject, question, { timeoutMs: TIMEOUT_MS }))
+      .then((body) => bus.request(subject, body, { timeoutMs: TIMEOUT_MS }))
       .then(
         (reply) => response.writeHead(200, { 'content-type': 'application/json' }).end(reply),
         (error: unknown) => response.writeHead(502).end(error instanceof Error ? error.message : String(error)),
       )
   })
-  // A killed process left it; the folder belongs to one process at a time.
+  // A killed process leaves its socket behind. The folder belongs to one process at a time, so nobody uses it.
   await rm(path, { force: true })
   server.listen(path)
   await once(server, 'listening')

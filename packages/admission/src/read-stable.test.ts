@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { readStable } from './read-stable.ts'
 
-test('what lasts is kept, what was on its way is not, and what is well is looked at once', async () => {
+test('an audit keeps lasting differences, drops passing ones, and reads a healthy account once', async () => {
   const looks: (readonly string[])[] = []
   const found = (account: string, id: string) => ({ account, id })
-  const answers = [
+  const reads = [
     [found('a', 'a lasts'), found('a', 'a passes'), found('b', 'b moves 1')],
     [found('a', 'a lasts'), found('b', 'b moves 2')],
   ]
@@ -12,7 +12,7 @@ test('what lasts is kept, what was on its way is not, and what is well is looked
     ['a', 'b', 'c'],
     async (accounts) => {
       looks.push(accounts)
-      return answers.shift()!
+      return reads.shift()!
     },
     1,
   )
@@ -23,6 +23,6 @@ test('what lasts is kept, what was on its way is not, and what is well is looked
   ])
 })
 
-test('where nothing is found, nobody waits', async () => {
+test('an audit without differences does not wait', async () => {
   expect(await readStable(['a'], async () => [], 3_600_000)).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
- * The master secret of the embedded mode and the local cluster: made once and kept in the data folder, readable by its owner alone. It must
- * outlive a restart, since keys are sealed under it; who deletes it makes every stored key unreadable.
+ * The master secret of the embedded mode and the local cluster. The first start creates it in the data folder, readable by its owner
+ * alone. It must outlive a restart, since keys are sealed under it: without it, every stored key is unreadable.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -15,7 +15,7 @@ export async function keepMasterSecret(dataDir: string): Promise<string> {
   if (kept !== null) return kept
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, randomBytes(32).toString('base64'), { mode: 0o600, flush: true })
-  // A link appears whole and only where nothing is, so two starts at once keep the same secret.
+  // A link appears complete and only where no file is, so two starts at once keep the same secret.
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
@@ -23,7 +23,7 @@ export async function keepMasterSecret(dataDir: string): Promise<string> {
   return keepMasterSecret(dataDir)
 }
 
-/** Null: there is none yet. An empty file is a secret that was lost, never one to be replaced in silence. */
+/** Returns null before the first start. An empty file is a lost secret, and nothing replaces it in silence. */
 async function readKept(path: string): Promise<string | null> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null

@@ -28,7 +28,7 @@ describe('waiting in turn', () => {
     expect(takeAll()).toEqual(['a1', 'b1', 'c1', 'a2', 'a3'])
   })
 
-  test('one who does not want what is offered keeps its turn', () => {
+  test('a waiter that does not want the offer keeps its turn', () => {
     const { queue, add, takeAll } = open()
     add('a', 'a1')
     add('b', 'b1')
@@ -36,7 +36,7 @@ describe('waiting in turn', () => {
     expect(takeAll()).toEqual(['a1'])
   })
 
-  test('a full queue makes room for a small account at the cost of the largest', () => {
+  test('a full queue admits a small account at the cost of the largest', () => {
     const { add, takeAll, evicted } = open(3)
     for (const name of ['a1', 'a2', 'a3']) add('a', name)
     expect(add('a', 'a4')).toBe(false)

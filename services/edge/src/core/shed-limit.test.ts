@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   createShedLimit,
-  hasRoom,
-  hasRoomForStranger,
+  hasCapacity,
+  hasCapacityForStranger,
   judge,
   noteRefusedBehind,
   noteTurnedAway,
@@ -18,7 +18,7 @@ const STEP_MS = 10
 interface Second {
   done: number
   refused: number
-  /** Of what was done: the longest wait. */
+  /** The longest wait of the served requests. */
   longestMs: number
 }
 
@@ -32,7 +32,7 @@ interface Plant {
 
 const openPlant = (): Plant => ({ limit: createShedLimit(TUNING, 0), nowMs: 0, queue: [], credit: 0, due: 0 })
 
-/** What does `capacity` a second, one after another, and is asked `offered` a second. `pauses`: it stands still meanwhile. */
+/** A process that serves `capacity` requests a second, one after another, and receives `offered`. `pauseMs`: it stands still so long. */
 function run(plant: Plant, seconds: number, offered: number, capacity: number, pauseMs = 0): Second[] {
   const results: Second[] = []
   let pausedUntilMs = pauseMs > 0 ? plant.nowMs + 500 + pauseMs : 0
@@ -43,11 +43,11 @@ function run(plant: Plant, seconds: number, offered: number, capacity: number, p
     for (let step = 0; step < 1_000 / STEP_MS; step++) {
       plant.nowMs += STEP_MS
       plant.due += (offered * STEP_MS) / 1_000
-      // What comes while it stands still is found afterwards, all at once.
+      // After a pause, the process finds all requests of the pause at once.
       if (plant.nowMs > pauseFromMs && plant.nowMs <= pausedUntilMs) continue
       pausedUntilMs = 0
       for (; plant.due >= 1; plant.due--) {
-        if (hasRoom(plant.limit, plant.queue.length, plant.nowMs)) plant.queue.push(plant.nowMs)
+        if (hasCapacity(plant.limit, plant.queue.length, plant.nowMs)) plant.queue.push(plant.nowMs)
         else result.refused++
       }
       plant.credit = Math.min(plant.credit + (capacity * STEP_MS) / 1_000, Math.max(1, plant.queue.length))
@@ -69,7 +69,7 @@ function run(plant: Plant, seconds: number, offered: number, capacity: number, p
 
 const sum = (results: Second[], key: 'done' | 'refused') => results.reduce((total, second) => total + second[key], 0)
 
-describe('what a process does stays level, whatever is asked of it', () => {
+describe('a process serves the same number of requests at any load', () => {
   test.each([
     [500, 1],
     [500, 3],
@@ -79,14 +79,14 @@ describe('what a process does stays level, whatever is asked of it', () => {
     [2_000, 50],
     [10_000, 5],
   ])('at a capacity of %i a second and %i times that', (capacity, times) => {
-    // What a slow one took on at first takes it two seconds and more.
+    // A slow process needs two seconds and more for the requests that it took at first.
     const results = run(openPlant(), 25, capacity * times, capacity).slice(10)
     expect(sum(results, 'done')).toBeGreaterThan(0.95 * capacity * results.length)
     for (const { longestMs } of results) expect(longestMs).toBeLessThan(2 * TUNING.targetMs)
   })
 
   test('for any capacity and any load above it', () => {
-    // One that does less has what it took on at first before it for as long as that takes.
+    // A slower process needs longer for the requests that it took at first.
     const anyCapacity = fc.integer({ min: 200, max: 20_000 })
     fc.assert(
       fc.property(anyCapacity, fc.double({ min: 1.2, max: 20, noNaN: true }), (capacity, times) => {
@@ -123,7 +123,7 @@ test('an outage of three seconds, after which all that waited comes at once, ref
   const limit = createShedLimit(TUNING, 0)
   let nowMs = 0
   for (; nowMs < 3_000; nowMs += WINDOW_MS) {
-    expect(hasRoom(limit, 300, nowMs)).toBe(true)
+    expect(hasCapacity(limit, 300, nowMs)).toBe(true)
     judge(limit, 300, nowMs)
   }
   for (let i = 0; i < 300; i++) noteWait(limit, 100, nowMs)
@@ -135,7 +135,7 @@ test('an outage of three seconds, after which all that waited comes at once, ref
   }
 })
 
-test('it has recovered within seconds of the end of a load that was far too much', () => {
+test('the limit recovers within seconds after a load that was far too high', () => {
   const plant = openPlant()
   run(plant, 20, 40_000, 1_000)
   const after = run(plant, 10, 600, 1_000)
@@ -143,7 +143,7 @@ test('it has recovered within seconds of the end of a load that was far too much
   expect(plant.limit.value).toBe(TUNING.most)
 })
 
-test('it follows a capacity that falls and comes back', () => {
+test('the limit follows a capacity that falls and comes back', () => {
   const plant = openPlant()
   run(plant, 5, 3_000, 2_000)
   const fallen = run(plant, 10, 3_000, 200).slice(5)
@@ -167,7 +167,7 @@ test('something always goes through, however late the process is', () => {
         else if (kind === 'refused') noteRefusedBehind(limit)
         else judge(limit, count, (nowMs += ms))
         expect(limit.value).toBeGreaterThanOrEqual(TUNING.least)
-        expect(hasRoom(limit, TUNING.least - 1, nowMs)).toBe(true)
+        expect(hasCapacity(limit, TUNING.least - 1, nowMs)).toBe(true)
       }
     }),
   )
@@ -176,13 +176,13 @@ test('something always goes through, however late the process is', () => {
 test('senders that are turned away in time are no sign of lateness, and no witness that hides it', () => {
   const limit = createShedLimit(TUNING, 0)
   for (let nowMs = WINDOW_MS; nowMs < 20_000; nowMs += WINDOW_MS) {
-    hasRoom(limit, 500, nowMs)
+    hasCapacity(limit, 500, nowMs)
     noteTurnedAway(limit)
     judge(limit, 500, nowMs)
   }
   expect(limit.value).toBe(TUNING.most)
   for (let nowMs = 20_000; nowMs < 30_000; nowMs += WINDOW_MS) {
-    hasRoom(limit, 500, nowMs)
+    hasCapacity(limit, 500, nowMs)
     noteTurnedAway(limit)
     for (let i = 0; i < 10; i++) noteWait(limit, nowMs - 1, nowMs + 999)
     judge(limit, 500, nowMs)
@@ -197,26 +197,26 @@ test.each([
   const limit = createShedLimit(TUNING, 0)
   limit.value = TUNING.least
   for (let nowMs = 1_000; nowMs < 20_000; nowMs += 1_000) {
-    hasRoom(limit, TUNING.least - 1, nowMs)
+    hasCapacity(limit, TUNING.least - 1, nowMs)
     for (let i = 0; i < TUNING.least; i++) note(limit, nowMs)
     judge(limit, 0, nowMs)
   }
   expect(limit.value).toBe(TUNING.most)
-  expect(hasRoom(limit, 500, 30_000)).toBe(true)
+  expect(hasCapacity(limit, 500, 30_000)).toBe(true)
 })
 
-test('while the process is late, strangers have half of the room, and known senders all of it', () => {
+test('while the process is late, strangers have half of the capacity, and known senders all of it', () => {
   const limit = createShedLimit(TUNING, 0)
-  expect(hasRoomForStranger(limit, TUNING.most - 1, 0)).toBe(true)
+  expect(hasCapacityForStranger(limit, TUNING.most - 1, 0)).toBe(true)
   limit.value = 200
-  expect([99, 100].map((count) => hasRoomForStranger(limit, count, 0))).toEqual([true, false])
-  expect([199, 200].map((count) => hasRoom(limit, count, 0))).toEqual([true, false])
+  expect([99, 100].map((count) => hasCapacityForStranger(limit, count, 0))).toEqual([true, false])
+  expect([199, 200].map((count) => hasCapacity(limit, count, 0))).toEqual([true, false])
 })
 
-test('those who do the work and give it back count as lateness, few of them do not', () => {
+test('requests that the routers give back count as lateness, a few of them do not', () => {
   const limit = createShedLimit(TUNING, 0)
   const window = (nowMs: number, refused: number) => {
-    hasRoom(limit, 299, nowMs)
+    hasCapacity(limit, 299, nowMs)
     for (let i = 0; i < 100; i++) noteWait(limit, nowMs - 200, nowMs - 195)
     for (let i = 0; i < refused; i++) noteRefusedBehind(limit)
     judge(limit, 100, nowMs)

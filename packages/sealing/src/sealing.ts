@@ -1,19 +1,19 @@
 /**
  * Seals with AES-256-GCM under a key derived from the current master secret. The seal is bound to the value's owner, so
- * a moved value does not open. Opening anything altered, moved or sealed under an unknown master key throws.
+ * a moved value does not open. `open` throws for an altered or moved value, and for an unknown master key.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 interface SealingKey {
-  /** Of the master key that it comes from. */
+  /** The id of the master key behind it. */
   id: string
   sealingKey: Uint8Array
 }
 
 export interface SealingKeys {
   current: SealingKey
-  /** Current and former ones, by id. */
+  /** The current and the former keys. */
   byId: ReadonlyMap<string, SealingKey>
 }
 

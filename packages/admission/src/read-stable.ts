@@ -1,13 +1,13 @@
 /**
- * Tells a lasting difference from a passing one. It looks twice, a while apart, and keeps the differences of both
- * looks.
+ * Finds the lasting differences between the admission store and a service's tables. It reads twice, a pause apart, and keeps the
+ * differences that both reads show.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Finding {
   account: string
-  /** Names a difference: the same name the second time means that nothing has moved. */
+  /** Names a difference: the same name in the second read means that nothing has moved. */
   id: string
 }
 

@@ -1,4 +1,3 @@
-import { encodeJson } from '@gateway/service/rpc-client'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { RemoteError } from '@gateway/bus/port'
 import { procedures } from '@gateway/contracts/bus-roles'
@@ -6,7 +5,9 @@ import { groups, subjects } from '@gateway/contracts/subjects'
 import { expect, expectTypeOf, test } from 'vitest'
 import { createLogger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
-import { type Handlers, serve, rpcClient, type RpcClient } from './rpc-client.ts'
+import { rpcClient, type RpcClient } from './client.ts'
+import { encodeJson } from './json.ts'
+import { type Handlers, serve } from './server.ts'
 
 const timeoutMs = 1_000
 const logger = createLogger({ service: 'router', level: 'silent' })
@@ -22,20 +23,20 @@ async function openTwo() {
   return { near, far, failures, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-test('a service is offered only what the table lets it say and hear, in the shape of the contract', () => {
+test('a service can send and receive only the messages of the table, in the shape of the contract', () => {
   const wrong = (router: RpcClient<'router'>, edge: RpcClient<'edge'>, keys: RpcClient<'keys'>) => [
-    // @ts-expect-error A router asks keys nothing.
-    router.ask('keysFill', { account: 'a', keyHash: 'k' }, { timeoutMs }),
-    // @ts-expect-error The question has no key's hash.
-    edge.ask('keysFill', { account: 'a' }, { timeoutMs }),
-    // @ts-expect-error News are no question.
-    edge.ask('keysInvalidated', {}, { timeoutMs }),
-    // @ts-expect-error Keys alone says that a key is dead.
-    edge.tell('keysInvalidated', { account: 'a', keyHash: 'k', keyId: 'i', reason: 'revoked' }),
+    // @ts-expect-error A router sends keys no request.
+    router.request('keysFill', { account: 'a', keyHash: 'k' }, { timeoutMs }),
+    // @ts-expect-error The request lacks the key's hash.
+    edge.request('keysFill', { account: 'a' }, { timeoutMs }),
+    // @ts-expect-error An event is not a request.
+    edge.request('keysInvalidated', {}, { timeoutMs }),
+    // @ts-expect-error Keys alone publishes that a key is dead.
+    edge.publish('keysInvalidated', { account: 'a', keyHash: 'k', keyId: 'i', reason: 'revoked' }),
     // @ts-expect-error No key dies for this reason.
-    keys.tell('keysInvalidated', { account: 'a', keyHash: 'k', keyId: 'i', reason: 'bored' }),
-    // @ts-expect-error Edges hear of dead keys, keys itself does not.
-    keys.hear('keysInvalidated', () => {}),
+    keys.publish('keysInvalidated', { account: 'a', keyHash: 'k', keyId: 'i', reason: 'bored' }),
+    // @ts-expect-error Edges subscribe to dead keys, keys itself does not.
+    keys.subscribe('keysInvalidated', () => {}),
     // @ts-expect-error Keys reports no usage.
     keys.report('usage', { v: 1, events: [] }, { timeoutMs }),
   ]
@@ -46,12 +47,12 @@ test('a service is offered only what the table lets it say and hear, in the shap
     key: string
     plan: string
   }>()
-  const answered = Object.values(procedures).filter(({ kind, to }) => kind === 'question' && String(to) === 'metering')
-  expect(answered).toHaveLength(Object.keys(meteringHandlers).length)
+  const served = Object.values(procedures).filter(({ kind, to }) => kind === 'question' && String(to) === 'metering')
+  expect(served).toHaveLength(Object.keys(meteringHandlers).length)
 })
 
-const never = () => Promise.reject(new Error('not asked here'))
-/** One that is missing or too many does not compile. */
+const never = () => Promise.reject(new Error('not called here'))
+/** A missing or superfluous handler does not compile. */
 const meteringHandlers: Handlers<'metering'> = {
   meteringQuota: never,
   meteringWarm: never,
@@ -60,15 +61,19 @@ const meteringHandlers: Handlers<'metering'> = {
   meteringReconcile: never,
 }
 
-test('a question and its answer arrive with the defaults of the contract', async () => {
+test('a request and its reply arrive with the defaults of the contract', async () => {
   await using buses = await openTwo()
   const reply = { accounts: ['a'], drifts: [], isLast: true }
   await using _ = await buses.far.serve(subjects.keysReconcile, groups.keys, async () => encodeJson(reply))
-  const asked = await rpcClient('ctl', buses.near).ask('keysReconcile', { after: null, repair: false }, { timeoutMs })
-  expect(asked).toEqual({ ...reply, plans: [] })
+  const received = await rpcClient('ctl', buses.near).request(
+    'keysReconcile',
+    { after: null, repair: false },
+    { timeoutMs },
+  )
+  expect(received).toEqual({ ...reply, plans: [] })
 })
 
-test('a question that does not fit its schema reaches no handler, and its asker is told', async () => {
+test('a request that does not fit its schema reaches no handler, and its caller receives an error', async () => {
   await using buses = await openTwo()
   let handled = 0
   const handlers: Handlers<'metering'> = {
@@ -79,23 +84,30 @@ test('a question that does not fit its schema reaches no handler, and its asker 
   const wrong = buses.near.request(subjects.meteringWarm, encodeJson({ acount: 'a' }), { timeoutMs })
   await expect(wrong).rejects.toBeInstanceOf(RemoteError)
   expect(handled).toBe(0)
-  const right = rpcClient('edge', buses.near).ask('meteringWarm', { account: 'a' }, { timeoutMs })
+  const right = rpcClient('edge', buses.near).request('meteringWarm', { account: 'a' }, { timeoutMs })
   expect(await right).toEqual({ kind: 'warmed' })
 })
 
-test('an answer that does not fit its schema is no answer', async () => {
+test('a reply that does not fit its schema fails the request', async () => {
   await using buses = await openTwo()
   await using _ = await buses.far.serve(subjects.keysFill, groups.keys, async () => encodeJson({ kind: 'perhaps' }))
-  const asking = rpcClient('edge', buses.near).ask('keysFill', { account: 'a', keyHash: 'k' }, { timeoutMs })
-  await expect(asking).rejects.toThrow('kind')
+  const requesting = rpcClient('edge', buses.near).request('keysFill', { account: 'a', keyHash: 'k' }, { timeoutMs })
+  await expect(requesting).rejects.toThrow('kind')
 })
 
-test('news that a listener cannot read are told as a fault of the bus, and the next news are heard', async () => {
+test('the bus reports an event that a subscriber cannot read, and the subscriber receives the next event', async () => {
   await using buses = await openTwo()
-  const heard = Promise.withResolvers<string>()
-  await using _ = await rpcClient('edge', buses.far).hear('keysInvalidated', ({ keyId }) => heard.resolve(keyId))
+  const received = Promise.withResolvers<string>()
+  await using _ = await rpcClient('edge', buses.far).subscribe('keysInvalidated', ({ keyId }) =>
+    received.resolve(keyId),
+  )
   buses.near.broadcast(subjects.keysInvalidated, Buffer.from('no JSON'))
-  rpcClient('keys', buses.near).tell('keysInvalidated', { account: 'a', keyHash: 'k', keyId: 'i', reason: 'revoked' })
-  expect(await heard.promise).toBe('i')
+  rpcClient('keys', buses.near).publish('keysInvalidated', {
+    account: 'a',
+    keyHash: 'k',
+    keyId: 'i',
+    reason: 'revoked',
+  })
+  expect(await received.promise).toBe('i')
   expect(buses.failures).toMatchObject([{ name: 'SyntaxError' }])
 })

@@ -1,25 +1,25 @@
 /**
- * The folder for data on disk: made where it is not there, and proven to take files before anything else is begun. An operator
- * can put it right, so a failure is told in a sentence without a stack.
+ * The folder for data on disk. The start creates it where it is missing, and proves that it takes files before anything else begins.
+ * An operator can mend a failure, so its error is a sentence without a stack.
  */
 
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { UsageError } from './report-fatal.ts'
+import { UsageError } from '@gateway/service/report-fatal'
 
 export async function openDataFolder(dataDir: string): Promise<void> {
   await inDataFolder(dataDir, makeFolder(dataDir))
   await inDataFolder(dataDir, writeSomething(dataDir))
 }
 
-/** Work that reads and writes there. */
+/** Wraps work that reads and writes in the folder: a failure names the folder. */
 export async function inDataFolder<Result>(dataDir: string, work: Promise<Result>): Promise<Result> {
   return work.catch((error: Error) => {
     throw new UsageError(`The data folder ${dataDir} (DATA_DIR) cannot be used: ${error.message}`)
   })
 }
 
-/** Node's own `recursive` asks for ever where a parent is there and yet takes no folder, as in /proc. */
+/** Node's own `recursive` never returns where a parent exists and yet takes no folder, as in /proc. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await makeIn(path)

@@ -8,7 +8,7 @@ let folder: string
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'gateway-secret-'))))
 afterEach(() => rm(folder, { recursive: true }))
 
-test('the secret is made once, kept, and readable by its owner alone', async () => {
+test('the first start creates the secret, later ones keep it, and its owner alone can read it', async () => {
   const secret = await keepMasterSecret(folder)
   expect(secret.length).toBeGreaterThanOrEqual(32)
   expect(await keepMasterSecret(folder)).toBe(secret)

@@ -1,19 +1,18 @@
 /**
- * How many jobs a process begins in one turn of its event loop, found out from how long the last turns took. What is begun in a
- * turn is done in it and the next ones, and everything else waits meanwhile. So a turn that was too long leaves fewer to the next,
- * in proportion, and turns in time leave more. It never falls below `least`: a turn that is long with so few is so for another
- * cause. Pure: the caller measures.
+ * Limits the jobs that a process begins in one turn of its event loop, by the duration of the last turns. All other work waits
+ * while the process does the work of these jobs. So a turn that took too long lowers the limit in proportion, and turns in time
+ * raise it. It never falls below `least`: so few jobs do not make a turn long. Pure: the caller measures.
  */
 
 export interface TurnLimit {
   readonly targetMs: number
   readonly least: number
   readonly most: number
-  /** At most so many in this turn. */
+  /** The most jobs that may begin in this turn. */
   value: number
 }
 
-/** One long turn is no proof of more. */
+/** One long turn lowers the limit to a quarter at most. */
 const LEAST_FALL = 0.25
 const RISE = 1.25
 

@@ -1,13 +1,13 @@
-/** How users call the gateway: from a checkout, or as the installed npm package, whose files are compiled. */
+/** The command by which users start the gateway: from a checkout, or from the installed npm package, whose files are compiled. */
 
 const isCheckout = import.meta.filename.endsWith('.ts')
 
 export const START_COMMAND = isCheckout ? 'npm start' : 'npx model-gateway'
 
-/** Of the gateway's start, before its options. */
+/** The start command up to its options. */
 export const START_WITH = isCheckout ? 'npm start --' : 'npx model-gateway'
 
-/** A first key and a first answer, for a shell. */
+/** The commands that get a first key and a first response in a shell. */
 export function tryIt(url: string, model: string): string {
   return `
 Try it:

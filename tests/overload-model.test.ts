@@ -1,16 +1,23 @@
 /**
- * An edge and a router on one core, with the limits that they have, and a clock of their own. Each process takes all that has
- * come for it as one turn, and the core divides its time among those that have something to do. Requests are due at an even
- * rate, and their clients leave after two seconds.
+ * A model of an edge and a router on one core, with their real limits and a clock of its own. Each process takes all work that has
+ * come for it as one turn, and the core divides its time among the busy processes. Requests are due at an even rate, and their
+ * clients leave after two seconds.
  */
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createShedLimit, hasRoom, judge, noteRefusedBehind, noteWait, WINDOW_MS } from './shed-limit.ts'
-import { afterTurn, createTurnLimit } from './turn-limit.ts'
+import {
+  createShedLimit,
+  hasCapacity,
+  judge,
+  noteRefusedBehind,
+  noteWait,
+  WINDOW_MS,
+} from '../services/edge/src/core/shed-limit.ts'
+import { afterTurn, createTurnLimit } from '../services/router/src/core/turn-limit.ts'
 
-/** Of a request's work, as a profile of the gateway divides it. */
-const PARTS = { arrive: 0.19, admit: 0.15, dispatch: 0.1, job: 0.21, accepted: 0.02, answer: 0.14, deliver: 0.19 }
+/** Shares of a request's work, as a profile of the gateway divides it. */
+const PARTS = { arrive: 0.19, admit: 0.15, dispatch: 0.1, job: 0.21, accepted: 0.02, respond: 0.14, deliver: 0.19 }
 const BESIDE = { refuse: 0.01, late: 0, giveBack: 0.02, busy: 0.02 }
 type Kind = keyof typeof PARTS | keyof typeof BESIDE | 'due' | 'offer'
 
@@ -35,12 +42,12 @@ interface Piece {
 interface Process {
   inbox: Piece[]
   turn: Piece[]
-  /** Of the first piece of the turn. */
+  /** The time left for the first piece of the turn. */
   leftMs: number
 }
 
 interface Outcome {
-  /** Of what the core could have done, or of what was due where that is less. */
+  /** The share of the requests that the core could have served, or of those that were due where these are fewer. */
   goodput: number
   p99Ms: number
   /** From a request's arrival to a router's acceptance. */
@@ -67,10 +74,10 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
   const send = (to: Process, kind: Kind, request: Request) => void to.inbox.push({ kind, request })
   const hasLeft = ({ dueAtMs }: Request) => nowMs - dueAtMs > TIMEOUT_MS
 
-  /** What becomes of a piece when its turn comes. */
+  /** Decides on a piece when its turn comes. */
   function begin(piece: Piece): void {
     if (piece.kind === 'due') {
-      const isAccepted = hasRoom(shedder, underWay, nowMs)
+      const isAccepted = hasCapacity(shedder, underWay, nowMs)
       piece.kind = hasLeft(piece.request) ? 'late' : isAccepted ? 'arrive' : 'refuse'
     } else if (piece.kind === 'offer') {
       piece.kind = begun < turns.value ? 'job' : 'giveBack'
@@ -102,14 +109,14 @@ function serve({ capacity, times, seconds, speedAt = () => 1 }: Load): Outcome {
     },
     job(request) {
       send(edge, 'accepted', request)
-      send(router, 'answer', request)
+      send(router, 'respond', request)
     },
     accepted({ arrivedAtMs }) {
       underWay--
       noteWait(shedder, arrivedAtMs, nowMs)
       longestQueueMs = Math.max(longestQueueMs, nowMs - arrivedAtMs)
     },
-    answer: (request) => send(edge, 'deliver', request),
+    respond: (request) => send(edge, 'deliver', request),
     deliver(request) {
       if (!hasLeft(request)) latencies.push(nowMs - request.dueAtMs)
     },
@@ -182,12 +189,12 @@ function randomOf(seed: number): () => number {
   }
 }
 
-test('others that take the machine away for moments leave most of what it could have done', () => {
+test('the gateway serves most of its capacity while other processes take the machine for moments', () => {
   const seeds = fc.noShrink(fc.integer({ min: 0, max: 2 ** 32 - 1 }))
   fc.assert(
     fc.property(fc.integer({ min: 300, max: 2_000 }), fc.constantFrom(1, 2, 3), seeds, (capacity, times, seed) => {
       const random = randomOf(seed)
-      // Of 250 ms each. The machine stands nearly still in one of eight.
+      // Each moment lasts 250 ms. The machine stands nearly still in one of eight.
       const moments = Array.from({ length: 80 }, () => (random() < 1 / 8 ? 0.02 : 0.4 + 0.6 * random()))
       const speedAt = (nowMs: number) => moments[Math.floor(nowMs / 250) % moments.length]!
       expect(serve({ capacity, times, seconds: 12, speedAt }).goodput).toBeGreaterThan(0.7)

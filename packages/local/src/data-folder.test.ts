@@ -8,7 +8,7 @@ let folder: string
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'data-folder-'))))
 afterEach(() => rm(folder, { recursive: true }))
 
-test('a data folder is made with those above it, and nothing is left in it', async () => {
+test('the start creates a data folder with its parents, and leaves no file in it', async () => {
   const path = join(folder, 'a', 'b')
   await openDataFolder(path)
   expect((await stat(path)).isDirectory()).toBe(true)
@@ -22,12 +22,12 @@ test.each([
   // Node's own recursive `mkdir` never ends there (Node 24).
   ...(process.platform === 'linux'
     ? ([
-        ['where nothing can be made', async () => '/proc/no-such-folder/data'],
-        ['where nothing can be written', async () => '/proc/self'],
+        ['in which nobody can create a folder', async () => '/proc/no-such-folder/data'],
+        ['in which nobody can write', async () => '/proc/self'],
       ] as const)
     : []),
 ] as const)(
-  'one %s ends with a sentence that names it and its variable',
+  'a data folder %s ends with a sentence that names it and its variable',
   async (_, path) => {
     const dataDir = await path()
     await expect(openDataFolder(dataDir)).rejects.toThrow(`The data folder ${dataDir} (DATA_DIR) cannot be used: `)
