@@ -10,20 +10,13 @@ import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { step, tableOfSteps } from '../engine/steps.ts'
 import { type Addresses, type Cluster, type ClusterImages, imageOf } from './cluster.ts'
 import { type ClusterTools, clusterTools } from './cluster-tools.ts'
+import { doorProgram } from './door.ts'
 import { restrictedNamespace } from './release-steps.ts'
 import { CLIENTS_NAMESPACE, DATABASE_PORT, GATEWAY_URL, ISSUER_PORT, NAMESPACE, openStage } from './stage.ts'
 import { tour } from './tour.ts'
 
 const DOOR = 'door'
 const DOOR_PORT = 8080
-const DOOR_PROGRAM = `const { connect, createServer } = require('node:net')
-createServer((client) => {
-  const gateway = connect(80, '${new URL(GATEWAY_URL).hostname}')
-  client.on('error', () => {}).on('close', () => gateway.destroy()).pipe(gateway)
-  gateway.on('error', () => {}).on('close', () => client.destroy()).pipe(client)
-}).listen(${DOOR_PORT}, '0.0.0.0')
-process.on('SIGTERM', () => process.exit())`
-
 export interface GivenCluster {
   context: string
   images: ClusterImages
@@ -103,7 +96,7 @@ function door(images: ClusterImages): object {
           name: DOOR,
           image: imageOf(images, 'development'),
           imagePullPolicy: images.pullPolicy,
-          args: ['--eval', DOOR_PROGRAM],
+          args: ['--eval', doorProgram({ host: new URL(GATEWAY_URL).hostname, port: 80 }, DOOR_PORT)],
           readinessProbe: { tcpSocket: { port: DOOR_PORT }, periodSeconds: 1 },
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         },
