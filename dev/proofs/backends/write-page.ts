@@ -3,9 +3,10 @@
  * stand-ins hold the router to. A cell that nothing has shown is left empty.
  */
 
-import { CAPABILITIES, VENDOR_TABLE, type VendorRow } from '../../../services/router/test/vendors/capabilities.ts'
-import { ERROR_CASES, HANDLING, VENDOR_ERRORS } from '../../../services/router/test/vendors/error-bodies.ts'
-import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
+import { VENDOR_TABLE } from '../../../services/router/test/vendors/capabilities.ts'
+import { HANDLING, VENDOR_ERRORS } from '../../../services/router/test/vendors/error-bodies.ts'
+import { CAPABILITIES, ERROR_CASES, type VendorRow } from '../../../services/router/test/vendors/fixture.ts'
+import { VENDORS, type Vendor, type VendorSettings } from '@gateway/contracts/vendors'
 
 export interface Evidence {
   /** One line of a probe of a real server. */
@@ -23,7 +24,9 @@ export function writeVendors(): string {
     capability,
     ...vendors.map(([, row]) => (row.but[capability] ?? 'yes') + (row.assumed.includes(capability) ? '*' : '')),
   ])
-  const sources = vendors.map(([vendor, row]) => `- **${vendor}**, ${row.models}: ${sourcesOf(row)}.`)
+  const sources = vendors.map(
+    ([vendor, row]) => `- **${vendor}**${addressOf(vendor)}, ${row.models}: ${sourcesOf(row)}.`,
+  )
   return [
     '## Vendors',
     '',
@@ -38,7 +41,7 @@ export function writeVendors(): string {
     '',
     ...marked('vendors', table(['', ...vendors.map(([vendor]) => vendor)], rows)),
     '',
-    'The rules are of these models and sources:',
+    'The rules are of these models and sources. An address in brackets is the one without `url` in the config:',
     '',
     ...marked('sources', sources),
     '',
@@ -61,6 +64,12 @@ function writeErrors(): string[] {
     '',
     ...marked('errors', table(['', 'then', ...vendors], rows)),
   ]
+}
+
+/** Where it is asked if the config names no address. */
+function addressOf(vendor: string): string {
+  const { url }: VendorSettings = VENDORS[vendor as Vendor]
+  return url === undefined ? '' : ` (${url})`
 }
 
 function sourcesOf({ sources }: VendorRow): string {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_CHAT_MODEL } from '@gateway/contracts/chat'
 import { PLACEHOLDER } from '@gateway/contracts/config'
-import { VENDORS } from '@gateway/contracts/vendors'
+import { VENDORS, type VendorSettings } from '@gateway/contracts/vendors'
 import { PRICE_LIST } from '@gateway/pricing/list-rates'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from './load-config.ts'
@@ -18,9 +18,11 @@ function variablesOf(text: string): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, name.endsWith('_URL') ? 'https://a.example/v1' : 'a-key']))
 }
 
-test('there is an example for each vendor', () => {
-  const files = Object.keys(VENDORS).map((vendor) => `${vendor.replace('.', '-')}.yaml`)
-  expect(examples.toSorted()).toEqual(files.toSorted())
+test('there is an example for each vendor whose address an operator has to name, and each is of a vendor', () => {
+  const all = Object.entries<VendorSettings>(VENDORS)
+  const fileOf = ([vendor]: [string, VendorSettings]) => `${vendor.replace('.', '-')}.yaml`
+  expect(examples).toEqual(expect.arrayContaining(all.filter(([, { url }]) => url === undefined).map(fileOf)))
+  expect(all.map(fileOf)).toEqual(expect.arrayContaining(examples))
 })
 
 describe.each(examples)('the example %s', (name) => {

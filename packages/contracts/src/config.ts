@@ -48,8 +48,8 @@ const ms = (plain: number) => positiveMs.optional().meta({ default: plain })
 export const backendConfig = z
   .strictObject({
     id,
-    /** The dialect's base address with its version: `https://api.openai.com/v1`. */
-    url: backendUrl,
+    /** The dialect's base address with its version: `https://api.openai.com/v1`. The vendor's, where it has one. */
+    url: backendUrl.optional(),
     vendor: z.enum(Object.keys(VENDORS) as [Vendor, ...Vendor[]]).optional(),
     dialect: z.enum(dialectNames).optional().meta({ default: PLAIN.dialect }),
     /** The wire formats of conversations that it takes; the vendor's, or else the dialect's, where it is left out. */
@@ -72,12 +72,24 @@ export const backendConfig = z
     /** Control parameters that clients may send to it, as `priority` or `chat_template_kwargs.chat_template`. */
     allowParameters: z.array(z.string().min(1)).default([]),
   })
-  .transform(({ dialect: named, dialects, timeouts, ...rest }) => {
+  .transform(({ url, dialect: named, dialects, timeouts, ...rest }, { addIssue }) => {
     const known: VendorSettings = rest.vendor === undefined ? PLAIN : VENDORS[rest.vendor]
+    const address = url ?? known.url
+    if (address === undefined) {
+      addIssue({
+        code: 'invalid_type',
+        expected: 'string',
+        input: url,
+        path: ['url'],
+        message: 'is required: expected string',
+      })
+      return z.NEVER
+    }
     const { connectMs, firstByteMs, idleMs } = known.timeouts
     const dialect = named ?? known.dialect
     return {
       ...rest,
+      url: address,
       dialect,
       dialects: dialects ?? (named === undefined ? known.dialects : undefined) ?? SPOKEN[dialect],
       timeouts: {

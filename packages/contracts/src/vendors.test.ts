@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { KNOWN_BY_HOST, vendorByHost, VENDORS, type VendorName } from './vendors.ts'
+import { backendConfig } from './config.ts'
+import { KNOWN_BY_HOST, vendorByHost, VENDORS, type VendorName, type VendorSettings } from './vendors.ts'
 
 test.each<[string, VendorName | null]>([
   ['https://api.openai.com/v1', 'openai'],
@@ -28,6 +29,16 @@ test.each<[string, VendorName | null]>([
 ])('%s is the address of %s', (url, vendor) => {
   expect(vendorByHost(url)).toBe(vendor)
 })
+
+test.each(Object.entries<VendorSettings>(VENDORS))(
+  'a backend of %s has its vendor’s address, or must name one',
+  (vendor, { url }) => {
+    const parsed = backendConfig.safeParse({ id: 'a', vendor })
+    if (url === undefined) expect(parsed.error?.issues).toMatchObject([{ path: ['url'] }])
+    else expect([parsed.data?.url, vendorByHost(url)]).toEqual([url, vendor])
+    expect(backendConfig.parse({ id: 'a', vendor, url: 'https://a.example/v1' }).url).toBe('https://a.example/v1')
+  },
+)
 
 test('no vendor is known by its address alone and by its name, too', () => {
   for (const name of Object.keys(KNOWN_BY_HOST)) expect(VENDORS).not.toHaveProperty(name)

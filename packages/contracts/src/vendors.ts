@@ -32,6 +32,8 @@ export interface Timeouts {
 export interface VendorSettings {
   /** The public addresses; none where operators run the server themselves. */
   hosts?: RegExp
+  /** Where it is asked if the config names no address; none where each operator has another one. */
+  url?: string
   dialect: DialectName
   /** Where it is more than its dialect says. */
   dialects?: TargetDialect[]
@@ -53,13 +55,25 @@ const ON_GPUS = { connectMs: 2_000, firstByteMs: 120_000, idleMs: 60_000 }
 
 /** The vendors that `vendor` in the config names: whatever a backend leaves out there follows from the row. */
 export const VENDORS = {
-  openai: { hosts: at('openai.com'), dialect: 'openai', dialects: ['chat', 'responses'], timeouts: HOSTED },
-  azure: { hosts: at('azure.com'), dialect: 'openai', dialects: ['chat', 'responses'], timeouts: HOSTED },
-  anthropic: { hosts: at('anthropic.com'), dialect: 'anthropic', timeouts: HOSTED },
-  gemini: { hosts: at('generativelanguage.googleapis.com'), dialect: 'openai', timeouts: HOSTED },
-  vertex: { hosts: /(?:^|[.-])aiplatform(?:\.[\w-]+\.rep)?\.googleapis\.com$/, dialect: 'openai', timeouts: HOSTED },
-  bedrock: { hosts: /(?:^|\.)bedrock[\w.-]*\.(?:amazonaws\.com|api\.aws)$/, dialect: 'openai', timeouts: HOSTED },
-  openrouter: { hosts: at('openrouter.ai'), dialect: 'openai', timeouts: HOSTED },
+  openai: { ...hosted(at('openai.com'), 'https://api.openai.com/v1'), dialects: ['chat', 'responses'] },
+  azure: { ...hosted(at('azure.com')), dialects: ['chat', 'responses'] },
+  anthropic: { ...hosted(at('anthropic.com'), 'https://api.anthropic.com/v1'), dialect: 'anthropic' },
+  gemini: hosted(at('generativelanguage.googleapis.com'), 'https://generativelanguage.googleapis.com/v1beta/openai'),
+  vertex: hosted(/(?:^|[.-])aiplatform(?:\.[\w-]+\.rep)?\.googleapis\.com$/),
+  bedrock: hosted(/(?:^|\.)bedrock[\w.-]*\.(?:amazonaws\.com|api\.aws)$/),
+  openrouter: hosted(at('openrouter.ai'), 'https://openrouter.ai/api/v1'),
+  mistral: hosted(at('mistral.ai'), 'https://api.mistral.ai/v1'),
+  groq: hosted(at('groq.com'), 'https://api.groq.com/openai/v1'),
+  deepseek: hosted(at('deepseek.com'), 'https://api.deepseek.com/v1'),
+  xai: hosted(at('x.ai'), 'https://api.x.ai/v1'),
+  together: hosted(/(?:^|\.)together\.(?:xyz|ai)$/, 'https://api.together.xyz/v1'),
+  fireworks: hosted(at('fireworks.ai'), 'https://api.fireworks.ai/inference/v1'),
+  cohere: hosted(/(?:^|\.)cohere\.(?:com|ai)$/, 'https://api.cohere.ai/compatibility/v1'),
+  cerebras: hosted(at('cerebras.ai'), 'https://api.cerebras.ai/v1'),
+  perplexity: hosted(at('perplexity.ai'), 'https://api.perplexity.ai'),
+  nvidia: hosted(at('nvidia.com'), 'https://integrate.api.nvidia.com/v1'),
+  huggingface: hosted(at('huggingface.co'), 'https://router.huggingface.co/v1'),
+  dashscope: hosted(at('aliyuncs.com'), 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1'),
   vllm: { dialect: 'openai', timeouts: ON_GPUS },
   sglang: { dialect: 'openai', timeouts: ON_GPUS },
   'llama.cpp': { dialect: 'openai', timeouts: ON_ONE_COMPUTER },
@@ -70,23 +84,14 @@ export const VENDORS = {
 export type Vendor = keyof typeof VENDORS
 
 /** Vendors that the router knows by their addresses alone: a backend of theirs has the settings of a plain one. */
-export const KNOWN_BY_HOST = {
-  xai: at('x.ai'),
-  mistral: at('mistral.ai'),
-  groq: at('groq.com'),
-  together: /(?:^|\.)together\.(?:xyz|ai)$/,
-  fireworks: at('fireworks.ai'),
-  deepseek: at('deepseek.com'),
-  deepinfra: at('deepinfra.com'),
-  cohere: /(?:^|\.)cohere\.(?:com|ai)$/,
-  cerebras: at('cerebras.ai'),
-  perplexity: at('perplexity.ai'),
-  nvidia: at('nvidia.com'),
-  huggingface: at('huggingface.co'),
-  dashscope: at('aliyuncs.com'),
-} satisfies Record<string, RegExp>
+export const KNOWN_BY_HOST = { deepinfra: at('deepinfra.com') } satisfies Record<string, RegExp>
 
 export type VendorName = Vendor | keyof typeof KNOWN_BY_HOST
+
+/** A vendor's own service. */
+function hosted(hosts: RegExp, url?: string): VendorSettings {
+  return { hosts, ...(url === undefined ? {} : { url }), dialect: 'openai', timeouts: HOSTED }
+}
 
 /** The domain, and every host below it. */
 function at(domain: string): RegExp {

@@ -1,4 +1,4 @@
-import { vendorByHost } from '@gateway/contracts/vendors'
+import { vendorByHost, VENDORS, type Vendor, type VendorSettings } from '@gateway/contracts/vendors'
 import { loadConfig } from '@gateway/config/load-config'
 import { describe, expect, test } from 'vitest'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -182,17 +182,36 @@ test('no name of a setting or a model ends its comment', async () => {
   }
 })
 
-test.each([
-  ['together_ai/llama', 'https://api.together.xyz/v1', 'together'],
-  ['fireworks_ai/llama', 'https://api.fireworks.ai/inference/v1', 'fireworks'],
-  ['cohere/command-a', 'https://api.cohere.ai/compatibility/v1', 'cohere'],
-  ['cerebras/llama', 'https://api.cerebras.ai/v1', 'cerebras'],
-  ['perplexity/sonar', 'https://api.perplexity.ai', 'perplexity'],
-  ['nvidia_nim/llama', 'https://integrate.api.nvidia.com/v1', 'nvidia'],
-  ['dashscope/qwen', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', 'dashscope'],
-  ['deepinfra/llama', 'https://api.deepinfra.com/v1/openai', 'deepinfra'],
-])('%s comes at %s, whose vendor the router knows', (model, url, vendor) => {
-  const { file } = importLitellm({ model_list: [{ model_name: 'm', litellm_params: { model } }] })
-  expect(file.backends).toMatchObject([{ url }])
-  expect(vendorByHost(url)).toBe(vendor)
+/** docs.litellm.ai/docs/providers (2026-11). */
+const PREFIXES: Partial<Record<Vendor, string>> = {
+  together: 'together_ai',
+  fireworks: 'fireworks_ai',
+  nvidia: 'nvidia_nim',
+}
+const addresses = Object.entries<VendorSettings>(VENDORS).filter(([, { url }]) => url !== undefined)
+
+test.each(addresses)('a model of %s is imported with its vendor, at the vendor’s own address', (vendor, { url }) => {
+  const provider = PREFIXES[vendor as Vendor] ?? vendor
+  const { file } = importLitellm({
+    model_list: [{ model_name: 'm', litellm_params: { model: `${provider}/a-model` } }],
+  })
+  expect(file.backends).toMatchObject([{ vendor, url }])
+  expect(file.pools).toMatchObject([{ targets: [{ model: 'a-model' }] }])
+  const { config } = loadConfig(JSON.stringify(file), 'imported')
+  expect(config.backends).toMatchObject([{ vendor, url }])
+})
+
+test('a model of Hugging Face names its provider as the vendor does', () => {
+  const imported = (model: string) =>
+    importLitellm({ model_list: [{ model_name: 'm', litellm_params: { model } }] }).file.pools![0]!.targets
+  expect(imported('huggingface/together/deepseek-ai/DeepSeek-R1')).toMatchObject([
+    { model: 'deepseek-ai/DeepSeek-R1:together' },
+  ])
+  expect(imported('huggingface/Qwen/Qwen3-32B')).toMatchObject([{ model: 'Qwen/Qwen3-32B' }])
+})
+
+test('a vendor that the config does not name is imported by its address', () => {
+  const { file } = importLitellm({ model_list: [{ model_name: 'm', litellm_params: { model: 'deepinfra/llama' } }] })
+  expect(file.backends).toMatchObject([{ url: 'https://api.deepinfra.com/v1/openai' }])
+  expect(vendorByHost(file.backends![0]!.url!)).toBe('deepinfra')
 })

@@ -8,7 +8,7 @@
 
 import { isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { ConfigFileInput } from '@gateway/contracts/config'
-import type { Vendor } from '@gateway/contracts/vendors'
+import { VENDORS, type Vendor, type VendorSettings } from '@gateway/contracts/vendors'
 
 type Json = Record<string, unknown>
 type BackendInput = NonNullable<ConfigFileInput['backends']>[number]
@@ -28,6 +28,8 @@ interface Provider {
   vendor?: Vendor
   /** Null: the settings do not say where it is. */
   url(params: Json): string | null
+  /** Its own name of a model, where LiteLLM writes another one. */
+  modelOf?(model: string): string
 }
 
 const at = (url: string) => (params: Json) => text(params, 'api_base') ?? url
@@ -37,30 +39,41 @@ const withPath = (path: string, fallback?: string) => (params: Json) => {
   return base.replace(/(?<!\/)\/+$/, '').endsWith(path) ? base : base.replace(/(?<!\/)\/+$/, '') + path
 }
 
+/** LiteLLM's names of vendors that have another one here. */
+const OTHER_NAMES: Partial<Record<Vendor, string>> = {
+  together: 'together_ai',
+  fireworks: 'fireworks_ai',
+  nvidia: 'nvidia_nim',
+}
+
+/** A vendor with an address of its own is imported by it, unless the file names another one. */
+function hostedProviders(): Record<string, Provider> {
+  const all = Object.entries(VENDORS) as [Vendor, VendorSettings][]
+  return Object.fromEntries(
+    all.flatMap(([vendor, { url }]) =>
+      url === undefined ? [] : [[OTHER_NAMES[vendor] ?? vendor, { vendor, url: at(url) }]],
+    ),
+  )
+}
+
+/** LiteLLM writes `<provider>/<organisation>/<model>`, the vendor `<organisation>/<model>:<provider>` (docs.litellm.ai/docs/providers/huggingface, 2026-11). */
+function ofHuggingFace(model: string): string {
+  const [, provider, name] = /^([^/]+)\/([^/]+\/[^/]+)$/.exec(model) ?? []
+  return name === undefined ? model : `${name}:${provider}`
+}
+
 const PROVIDERS = new Map(
   Object.entries<Provider>({
-    openai: { vendor: 'openai', url: at('https://api.openai.com/v1') },
+    ...hostedProviders(),
     azure: { vendor: 'azure', url: withPath('/openai/v1') },
     anthropic: { vendor: 'anthropic', url: withPath('/v1', 'https://api.anthropic.com') },
-    gemini: { vendor: 'gemini', url: at('https://generativelanguage.googleapis.com/v1beta/openai') },
     vertex_ai: { vendor: 'vertex', url: vertexUrl },
     bedrock: { vendor: 'bedrock', url: bedrockUrl },
-    openrouter: { vendor: 'openrouter', url: at('https://openrouter.ai/api/v1') },
     ollama: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
     ollama_chat: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
     hosted_vllm: { vendor: 'vllm', url: at('http://127.0.0.1:8000/v1') },
     lm_studio: { vendor: 'lm-studio', url: at('http://127.0.0.1:1234/v1') },
-    groq: { url: at('https://api.groq.com/openai/v1') },
-    mistral: { url: at('https://api.mistral.ai/v1') },
-    deepseek: { url: at('https://api.deepseek.com/v1') },
-    xai: { url: at('https://api.x.ai/v1') },
-    together_ai: { url: at('https://api.together.xyz/v1') },
-    fireworks_ai: { url: at('https://api.fireworks.ai/inference/v1') },
-    cohere: { url: at('https://api.cohere.ai/compatibility/v1') },
-    cerebras: { url: at('https://api.cerebras.ai/v1') },
-    perplexity: { url: at('https://api.perplexity.ai') },
-    nvidia_nim: { url: at('https://integrate.api.nvidia.com/v1') },
-    dashscope: { url: at('https://dashscope-intl.aliyuncs.com/compatible-mode/v1') },
+    huggingface: { vendor: 'huggingface', url: at(VENDORS.huggingface.url!), modelOf: ofHuggingFace },
     deepinfra: { url: at('https://api.deepinfra.com/v1/openai') },
   }),
 )
@@ -120,7 +133,8 @@ function importModel(entry: Json, importing: Importing): void {
   const backend = backendFor(backends, { provider, known, url, params, type, apiKey })
   const pool = pools.get(name) ?? { id: freeId(slug(name) || 'model', [...pools.values()]), targets: [] }
   pools.set(name, pool)
-  const model = asked.startsWith(`${provider}/`) ? asked.slice(provider.length + 1) : asked
+  const named = asked.startsWith(`${provider}/`) ? asked.slice(provider.length + 1) : asked
+  const model = known.modelOf?.(named) ?? named
   pool.targets.push({ backend: backend.id, model, ...weightOf(params) })
   const maxOutputTokens = number(info, 'max_output_tokens')
   if (!models.has(name)) {

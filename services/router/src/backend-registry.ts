@@ -20,6 +20,7 @@ import { shareOfLimit, COMPLETE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
 import { dialectRoute, type DialectRoute } from './dialects/dialects.ts'
 import { profileOf } from './vendors/index.ts'
+import { meaningsOf, type Meanings } from './vendors/meanings.ts'
 import { policiesFor, type ParameterPolicies } from './vendors/policies.ts'
 import type { VendorProfile } from './vendors/profile.ts'
 
@@ -27,6 +28,8 @@ export interface Backend {
   config: BackendConfig
   /** What is known of its vendor. */
   profile: VendorProfile
+  /** Of its words, in errors and at the end of answers. */
+  meanings: Meanings
   client: BackendClient
   /** What no client may read of it. */
   secrets(): readonly string[]
@@ -111,9 +114,11 @@ export function openBackendRegistry(
     // Whatever is asked of it that is no conversation.
     const { headers } = ways.chat
     const credential = openCredential(config, environment)
+    const profile = profileOf(config)
     return {
       config,
-      profile: profileOf(config),
+      profile,
+      meanings: meaningsOf(profile),
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),
       ways,

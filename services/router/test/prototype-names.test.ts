@@ -12,6 +12,8 @@ import { readRejections } from '../src/core/refused-parameters.ts'
 import type { Question } from '../src/dialects/dialect.ts'
 import { dialectRoute } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
+import { meaningsOf } from '../src/vendors/meanings.ts'
+import { plain } from '../src/vendors/plain.ts'
 
 const USAGE = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 }
 const CALL = { id: 'chatcmpl-1', type: 'function', function: { name: 'look', arguments: '{"at":"home"}' } }
@@ -182,13 +184,14 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
 
   test('an error of the backend is understood', () => {
     const asked = Buffer.from(JSON.stringify(RICH_REQUESTS[client]))
+    const { errors: meanings } = meaningsOf(plain)
     const failures = ERRORS.flatMap((error) =>
       [...withPrototypeNames(error)].flatMap(({ place, name, changed }) =>
         failuresOf(() => {
           const body = dialect.readErrorBody(JSON.stringify(changed)) ?? '{}'
           for (const status of [400, 403, 404, 429, 500])
-            understood(new BackendFault('status', 'no', { status, body }), { asked, secrets: [] })
-          readRejections(body, { kind: 'chat', body: asked, form: [], stream: false, capped: false })
+            understood(new BackendFault('status', 'no', { status, body }), { asked, secrets: [], meanings })
+          readRejections(body, { kind: 'chat', body: asked, form: [], stream: false, capped: false }, meanings)
         }).map((why) => `${place}: ${name}: ${why}`),
       ),
     )

@@ -8,89 +8,27 @@
  */
 
 import { isText, readErrorBody } from './error-answer.ts'
+import type { AccountSign, ErrorMeanings } from './error-meanings.ts'
 import { isObject, membersOf } from '@gateway/contracts/json'
 
 /**
- * `credential`: nothing will be served until an operator acts. `unpaid`: nothing until someone pays, or a new month.
- * `no_model`: nothing of this model. `quoted`: the client itself wrote these words, or the conversation that a template
- * refuses, so the router cannot tell.
+ * As a sign says. `quoted`: the client itself wrote these words, or the conversation that a template refuses, so the router
+ * cannot tell.
  */
-export type AccountTrouble = 'credential' | 'unpaid' | 'no_model' | 'quoted'
+export type AccountTrouble = Exclude<AccountSign['is'], 'passing'> | 'quoted'
 
 /** The reasons for which a target serves nothing until an operator acts. */
 export type Trouble = 'missing' | 'refused' | 'unpaid' | 'no_model'
 
-interface Sign {
-  is: Exclude<AccountTrouble, 'quoted'>
-  /** A code of the vendor: `error.code`, `error.status`, `error.details[].reason`, `__type`. */
-  code?: string
-  /** How the vendor's sentence begins. */
-  sentence?: RegExp
-}
-
-/** As seen in November 2026. */
-const SIGNS: readonly Sign[] = [
-  // Gemini: github.com/google-gemini/gemini-cli/issues/25198 (2026-04-12), github.com/continuedev/continue/issues/11336 (2026-03-12).
-  { is: 'credential', code: 'API_KEY_INVALID' },
-  { is: 'credential', sentence: /^API key (?:not valid|not found|expired)\b/i },
-  // Gemini, no free tier where the router is: ai.google.dev/gemini-api/docs/troubleshooting, github.com/google-gemini/gemini-cli/issues/24641 (2026-04-03).
-  { is: 'credential', sentence: /^User location is not supported for the API use\b/i },
-  // xAI: github.com/continuedev/continue/issues/11704 (2026-03-22), github.com/openai/codex/issues/1352 (2025-06-19).
-  { is: 'credential', sentence: /^Incorrect API key provided\b/i },
-  { is: 'credential', code: 'invalid_api_key' },
-  // Anthropic: github.com/anthropics/claude-code/issues/72457 (2026-06-30).
-  { is: 'credential', sentence: /^This organization has been disabled\b/i },
-  // Bedrock, all with 400: docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html.
-  { is: 'credential', code: 'IncompleteSignature' },
-  { is: 'credential', code: 'NotAuthorized' },
-  { is: 'credential', code: 'AccessDeniedException' },
-  { is: 'credential', code: 'UnrecognizedClientException' },
-  { is: 'credential', code: 'ExpiredTokenException' },
-  // Anthropic: docs.anthropic.com/en/api/errors; the sentence with a 400 since 2024.
-  { is: 'unpaid', sentence: /^Your credit balance is too low\b/i },
-  { is: 'unpaid', sentence: /^You have reached your specified (?:API|workspace API) usage limits\b/i },
-  // OpenAI: github.com/all-in-aigc/aiwallpaper/issues/2 (2024-08-01).
-  { is: 'unpaid', code: 'billing_hard_limit_reached' },
-  { is: 'unpaid', sentence: /^Billing hard limit has been reached\b/i },
-  // OpenAI with a 429: github.com/langchain-ai/langchainjs/issues/1929 (2023-07-11), github.com/continuedev/continue/issues/10835 (2026-02-25).
-  { is: 'unpaid', code: 'insufficient_quota' },
-  // Anthropic with a 429: learn.microsoft.com/microsoft-cloud/dev/dev-proxy/concepts/anthropic-529-overloaded-error, November 2026.
-  { is: 'unpaid', code: 'enforced_spend_limit_reached' },
-  // Google with a 403: cloud.google.com/service-usage/docs/reference/rest/v1/ErrorReason, November 2026.
-  { is: 'unpaid', code: 'BILLING_DISABLED' },
-  // OpenRouter: github.com/OpenRouterTeam/openrouter-examples/issues/74 (2026-05-06).
-  { is: 'no_model', sentence: /^\S+ is not a valid model ID$/ },
-  // Bedrock: github.com/earendil-works/pi/issues/4993 (2026-05-25).
-  { is: 'no_model', sentence: /^The provided model identifier is invalid\b/ },
-  // LM Studio and others: assumed to be OpenAI's code with a 400.
-  { is: 'no_model', code: 'model_not_found' },
-]
-
 /** Aggregators put another vendor's error into theirs, as text. */
 const DEEPEST = 3
 
-/**
- * A vendor's words that blame the request itself, under a status that elsewhere refuses our credential or the target's model.
- */
-const BLAMES_REQUEST: Record<number, readonly RegExp[]> = {
-  403: [
-    // xAI: github.com/Wei-Shaw/sub2api/pull/5359 (2026-08-07).
-    /^Content violates usage guidelines\b/i,
-    // Together: docs.together.ai/docs/error-codes, November 2026.
-    /\bmust be less than the context length\b/i,
-  ],
-  404: [
-    // OpenRouter: github.com/OpenRouterTeam/ai-sdk-provider/issues/451 (2026-04-03), JohnnyZ93/oai-compatible-copilot#229 (2026-05-08).
-    /^No endpoints found that (?:support|can handle)\b/i,
-    // OpenAI: github.com/can1357/oh-my-pi/issues/41 (2026-02-12).
-    /^Item (?:with id )?'[\w-]+' not found\b/i,
-    // Of files that a client names: assumed.
-    /^(?:File not found|No such File object)\b/i,
-  ],
-}
-
-export function blamesRequestAnyway(status: number | undefined, body: string): boolean {
-  const patterns = BLAMES_REQUEST[status ?? 0]
+export function blamesRequestAnyway(
+  status: number | undefined,
+  body: string,
+  { blamesRequest }: ErrorMeanings,
+): boolean {
+  const patterns = blamesRequest[status ?? 0]
   if (patterns === undefined) return false
   if (status === 403 && isModeration(body)) return true
   const { sentences } = wordsOf(readErrorBody(body), DEEPEST)
@@ -121,11 +59,13 @@ export function missesClientsOwn(body: string, asked: Buffer): boolean {
 const MOST_NAMES = 5
 
 /** `asked`: the client's request. */
-export function accountTroubleIn(body: string, asked: Buffer): AccountTrouble | null {
+export function accountTroubleIn(body: string, asked: Buffer, { account }: ErrorMeanings): AccountTrouble | null {
   const { codes, sentences } = wordsOf(readErrorBody(body), DEEPEST)
-  for (const { is, code, sentence } of SIGNS) {
+  for (const { is, code, sentence } of account) {
     const found = code === undefined ? firstMatch(sentences, sentence!) : codes.includes(code) ? code : null
-    if (found !== null) return wrote(asked, found) ? 'quoted' : is
+    if (found === null) continue
+    if (wrote(asked, found)) return 'quoted'
+    return is === 'passing' ? null : is
   }
   return null
 }

@@ -8,6 +8,8 @@ import {
   understood,
   type FaultKind,
 } from './backend-fault.ts'
+import { meaningsOf } from '../vendors/meanings.ts'
+import { plain } from '../vendors/plain.ts'
 
 const status = (code: number, retryAfterMs?: number) =>
   new BackendFault('status', '', { status: code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
@@ -15,6 +17,7 @@ const asked = (code: number, body: object) =>
   understood(new BackendFault('status', '', { status: code, body: JSON.stringify(body) }), {
     asked: Buffer.from('{"messages":[{"content":[{"file_id":"file_011CNha8iCJc"}]}]}'),
     secrets: [],
+    meanings: meaningsOf(plain).errors,
   })
 const kind = (name: FaultKind) => new BackendFault(name, '')
 

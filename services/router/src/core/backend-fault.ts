@@ -12,8 +12,8 @@ import {
   refusesByTemplate,
   type AccountTrouble,
 } from './account-trouble.ts'
+import { COMMON_MEANINGS, type ErrorMeanings } from './error-meanings.ts'
 import { redactBody } from './redact.ts'
-import { TOO_LONG } from './refusal.ts'
 
 export type FaultKind =
   /** Of this router's own: no free file, port or memory for a connection. */
@@ -41,6 +41,8 @@ export interface FaultDetails {
   account?: AccountTrouble
   /** The router refused the request in the target's place. */
   isUnsent?: boolean
+  /** What the target's words mean. */
+  meanings?: ErrorMeanings
   cause?: unknown
 }
 
@@ -51,6 +53,7 @@ export class BackendFault extends Error {
   readonly retryAfterMs: number | undefined
   readonly account: AccountTrouble | undefined
   readonly isUnsent: boolean
+  readonly meanings: ErrorMeanings
 
   constructor(kind: FaultKind, message: string, details: FaultDetails = {}) {
     super(message, { cause: details.cause })
@@ -61,6 +64,7 @@ export class BackendFault extends Error {
     this.retryAfterMs = details.retryAfterMs
     this.account = details.account
     this.isUnsent = details.isUnsent ?? false
+    this.meanings = details.meanings ?? COMMON_MEANINGS
   }
 
   /** The stable word of this fault in attempt records and metrics. */
@@ -69,21 +73,23 @@ export class BackendFault extends Error {
   }
 }
 
-/** The client's request, and the secrets of the backend. */
+/** The client's request, the secrets of the backend, and what its words mean. */
 export interface Circumstances {
   asked: Buffer
   secrets: readonly string[]
+  meanings: ErrorMeanings
 }
 
 /** The same fault, fit to be judged, logged and told: with our account's trouble named, and no secret in its body. */
-export function understood(fault: BackendFault, { asked, secrets }: Circumstances): BackendFault {
+export function understood(fault: BackendFault, { asked, secrets, meanings }: Circumstances): BackendFault {
   const { kind, message, status, body, retryAfterMs, cause } = fault
   if (body === undefined || fault.isUnsent) return fault
-  const isRefusal = blamesRequestAnyway(status, body)
-  const account = isRefusal ? null : accountIn(status, body, asked)
+  const isRefusal = blamesRequestAnyway(status, body, meanings)
+  const account = isRefusal ? null : accountIn(status, body, asked, meanings)
   const reported = redactBody(body, secrets, asked)
   return new BackendFault(kind, message, {
     cause,
+    meanings,
     ...(status === undefined ? {} : { status: isRefusal ? REFUSED : status }),
     ...(reported === null ? {} : { body: reported }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
@@ -91,12 +97,17 @@ export function understood(fault: BackendFault, { asked, secrets }: Circumstance
   })
 }
 
-function accountIn(status: number | undefined, body: string, asked: Buffer): AccountTrouble | null {
-  if (blamesRequest(status)) return accountTroubleIn(body, asked)
+function accountIn(
+  status: number | undefined,
+  body: string,
+  asked: Buffer,
+  meanings: ErrorMeanings,
+): AccountTrouble | null {
+  if (blamesRequest(status)) return accountTroubleIn(body, asked, meanings)
   if (status === 404) return missesClientsOwn(body, asked) ? 'quoted' : null
   if (status === undefined || status === 500) return refusesByTemplate(body) ? 'quoted' : null
   // Neither waiting nor another credential ends that.
-  return (status === 429 || status === 403) && accountTroubleIn(body, asked) === 'unpaid' ? 'unpaid' : null
+  return (status === 429 || status === 403) && accountTroubleIn(body, asked, meanings) === 'unpaid' ? 'unpaid' : null
 }
 
 /** Statuses by which a backend says that the request itself is wrong. */
@@ -124,8 +135,9 @@ export function isLeftWaiting(fault: BackendFault | undefined): boolean {
 
 /** A refusal that a target with a larger context window may not repeat. */
 export function isContextOverflow(fault: BackendFault): boolean {
-  if (!isRequestsOwnFault(fault) || !fault.body) return false
-  return TOO_LONG.test(fault.body)
+  const { body, meanings } = fault
+  if (!isRequestsOwnFault(fault) || !body) return false
+  return meanings.tooLong.some((words) => words.test(body))
 }
 
 export interface FailureAttribution {

@@ -5,6 +5,7 @@
 
 import { BackendFault } from './backend-fault.ts'
 import { billedBeside } from './billed-beside.ts'
+import { COMMON_FINISH_REASONS, type FinishReasons } from './finish-reasons.ts'
 import { isObject, objectsOf, membersOf, plainNumber } from '@gateway/contracts/json'
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 
@@ -93,27 +94,21 @@ function calledFunctionText(call: unknown): string {
 /**
  * The failure that a backend reports inside a 200, as an event or as a body, whatever else it writes beside it.
  *
- * The forms, as published: an `error` member (OpenAI, vLLM, SGLang); the same beside choices of which one has the finish
- * reason `error` (https://openrouter.ai/docs/api-reference/streaming, read in November 2026); an `error` within a choice
+ * The forms, as published: an `error` member (OpenAI, vLLM, SGLang), also beside choices; an `error` within a choice
  * (OpenRouter's types); `{"object":"error"}` (vLLM before 0.10); a finish reason by which the server itself has stopped.
  */
-export function errorIn(chunk: Chunk): BackendFault | null {
+export function errorIn(chunk: Chunk, reasons: FinishReasons = COMMON_FINISH_REASONS): BackendFault | null {
   if (isError(chunk.error)) return errorFault(chunk.error, chunk)
   if (chunk.object === 'error') return errorFault(chunk, { error: chunk })
   if (!Array.isArray(chunk.choices)) return null
   for (const choice of chunk.choices) {
     if (!isObject(choice)) continue
     if (isError(choice.error)) return errorFault(choice.error, { error: choice.error })
-    if (FAILURES.has(choice.finish_reason)) return errorFault(undefined, {})
+    const { finish_reason: reason } = choice
+    if (typeof reason === 'string' && reasons.get(reason) === 'failure') return errorFault(undefined, {})
   }
   return null
 }
-
-/**
- * `abort`: an engine that shuts down or is paused (vllm-project/vllm#57082, 2026-09-15; SGLang has the same word).
- * `insufficient_system_resource`: DeepSeek's, of an interrupted answer (tetsuo-ai/agenc-core#2492, 2026-09-14).
- */
-const FAILURES = new Set<unknown>(['error', 'abort', 'insufficient_system_resource'])
 
 /** The failure in an event that is named `error`; its data need not be JSON. */
 export function errorEvent(data: string): BackendFault {
@@ -153,6 +148,8 @@ export interface UsageRules {
    * server may be wrong, so it adds nothing to its parts.
    */
   countsReasoningInTotalAlone?: boolean
+  /** The member of a streamed chunk that holds the usage, where it does not stand in the chunk itself. */
+  streamMember?: string
 }
 
 /** Null where there is no usage to believe: absent, malformed, all zeros, or more than any request has. */

@@ -9,7 +9,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import { isFinished, textOf, thoughtsOf, readUsage, writeUsage, type UsageRules } from './chat-chunk.ts'
 import { type JsonObject, isObject, membersOf, plainNumber, wordOf } from '@gateway/contracts/json'
 import { responseId, isResponseId } from './answer-id.ts'
-import { endingOf } from './finish-reasons.ts'
+import { COMMON_FINISH_REASONS, endingOf, type FinishReasons } from './finish-reasons.ts'
 import { newId } from './tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */
@@ -23,6 +23,8 @@ export interface ResponseNames {
 export interface Identity extends ResponseNames {
   /** How the backend's usage is read, where its vendor counts in its own way. */
   usageRules?: UsageRules
+  /** What its finish reasons mean. */
+  finishReasons?: FinishReasons
 }
 
 type Completed = JsonObject | null
@@ -39,27 +41,28 @@ export function completeResponse(kind: JobKind, answer: JsonObject, identity: Id
 }
 
 function completeCompletion(answer: JsonObject, identity: Identity): Completed {
+  const { finishReasons } = identity
   const gaps = { ...named(answer, 'chat.completion', identity), ...usageGap(answer, 'chat', identity) }
   const choices = filledItems(answer.choices, (choice, position) => ({
     ...indexGap(choice, position),
-    ...endGap(choice, isFinished(choice) ? choice.finish_reason : 'stop', hasCalls(choice.message)),
+    ...endGap(choice, isFinished(choice) ? choice.finish_reason : 'stop', hasCalls(choice.message), finishReasons),
     ...messageGap(choice.message, identity.id, position),
   }))
   return filled(answer, choices === null ? gaps : { ...gaps, choices })
 }
 
 /** On the way of every streamed chunk. */
-export function completeChunk(chunk: JsonObject, identity: ResponseNames): Completed {
+export function completeChunk(chunk: JsonObject, identity: ResponseNames, reasons?: FinishReasons): Completed {
   const gaps = named(chunk, 'chat.completion.chunk', identity)
-  const choices = Array.isArray(chunk.choices) ? filledItems(chunk.choices, chunkGaps) : []
+  const choices = Array.isArray(chunk.choices) ? filledItems(chunk.choices, chunkGaps, reasons) : []
   if (choices !== null) gaps.choices = choices
   return filled(chunk, gaps)
 }
 
-function chunkGaps(choice: JsonObject, position: number): JsonObject {
+function chunkGaps(choice: JsonObject, position: number, reasons: FinishReasons): JsonObject {
   const gaps = indexGap(choice, position)
   // Strict clients refuse an empty one (OpenSecretCloud/maple-proxy#3, 2025-11-15).
-  if (isFinished(choice)) Object.assign(gaps, endGap(choice, choice.finish_reason, false))
+  if (isFinished(choice)) Object.assign(gaps, endGap(choice, choice.finish_reason, false, reasons))
   else if (choice.finish_reason !== null) gaps.finish_reason = null
   const { delta } = choice
   if (!isObject(delta)) gaps.delta = {}
@@ -136,8 +139,13 @@ function messageGap(message: unknown, responseId: string, choice: number): JsonO
 }
 
 /** Strict clients know OpenAI's words alone. Some servers end an answer that calls tools by `stop`. */
-function endGap({ finish_reason: reported }: JsonObject, reason: unknown, hasCalled: boolean): JsonObject {
-  const known = reason === 'function_call' ? reason : endingOf(reason)
+function endGap(
+  { finish_reason: reported }: JsonObject,
+  reason: unknown,
+  hasCalled: boolean,
+  reasons?: FinishReasons,
+): JsonObject {
+  const known = reason === 'function_call' ? reason : endingOf(reason, reasons)
   const ending = known === 'stop' && hasCalled ? 'tool_calls' : known
   return ending === reported ? {} : { finish_reason: ending }
 }
@@ -177,12 +185,13 @@ function filled(record: JsonObject, gaps: JsonObject): JsonObject | null {
 /** Null where each item is whole. Another kind of value than a list is for others to judge. */
 function filledItems(
   items: unknown,
-  gapsOf: (item: JsonObject, position: number) => JsonObject | null,
+  gapsOf: (item: JsonObject, position: number, reasons: FinishReasons) => JsonObject | null,
+  reasons: FinishReasons = COMMON_FINISH_REASONS,
 ): unknown[] | null {
   if (!Array.isArray(items)) return null
   let isChanged = false
   const whole = items.map((item: unknown, position) => {
-    const gaps = isObject(item) ? gapsOf(item, position) : null
+    const gaps = isObject(item) ? gapsOf(item, position, reasons) : null
     if (gaps === null || isEmpty(gaps)) return item
     isChanged = true
     return { ...(item as JsonObject), ...gaps }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { endingOf } from './finish-reasons.ts'
+import { meaningsOf } from '../vendors/meanings.ts'
+import { plain } from '../vendors/plain.ts'
 
 test.each([
   ['stop', 'stop'],
@@ -14,5 +16,5 @@ test.each([
   ['SAFETY', 'content_filter'],
   ['constructor', 'stop'],
 ])('%s is an end by %s', (reason, ending) => {
-  expect(endingOf(reason)).toBe(ending)
+  expect(endingOf(reason, meaningsOf(plain).finishReasons)).toBe(ending)
 })

@@ -1,31 +1,30 @@
 /**
- * The meaning of finish reasons of all vendors. OpenAI's words are a few; some servers of its convention have their own.
+ * The meaning of finish reasons. OpenAI's words are a few; the profiles of vendors have the others
+ * (`vendors/meanings.ts`).
  */
 
 export type Ending = 'stop' | 'length' | 'content_filter' | 'tool_calls'
 
-const ENDINGS = new Map(
-  Object.entries<Ending>({
+/** `failure`: the server itself has stopped. */
+export type FinishMeaning = Ending | 'failure'
+
+/** By the word in lower case. Any other word is an ordinary end. */
+export type FinishReasons = ReadonlyMap<string, FinishMeaning>
+
+/** OpenAI's, of today and before, and Anthropic's. */
+export const COMMON_FINISH_REASONS: FinishReasons = new Map(
+  Object.entries<FinishMeaning>({
     tool_calls: 'tool_calls',
     function_call: 'tool_calls',
     length: 'length',
-    // Mistral: the window is full (the types of `@mistralai/mistralai`, 2026).
-    model_length: 'length',
     max_tokens: 'length',
     content_filter: 'content_filter',
-    // Google's own words, which its compatible addresses may pass on: HKUDS/Vibe-Trading#308 (2026-06-25).
-    safety: 'content_filter',
-    recitation: 'content_filter',
-    blocklist: 'content_filter',
-    prohibited_content: 'content_filter',
-    spii: 'content_filter',
-    image_safety: 'content_filter',
   }),
 )
 
-/** Google writes `content_filter: RECITATION`, too. Any other word is an ordinary end. */
-export function endingOf(finishReason: unknown): Ending {
+/** Google writes `content_filter: RECITATION`, too. */
+export function endingOf(finishReason: unknown, reasons: FinishReasons = COMMON_FINISH_REASONS): Ending {
   if (typeof finishReason !== 'string') return 'stop'
-  const word = finishReason.toLowerCase().split(':', 1)[0]!
-  return ENDINGS.has(word) ? ENDINGS.get(word)! : 'stop'
+  const meaning = reasons.get(finishReason.toLowerCase().split(':', 1)[0]!)
+  return meaning === undefined || meaning === 'failure' ? 'stop' : meaning
 }

@@ -11,12 +11,13 @@ import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from './backend-fault.ts'
 import { errorIn, generatedText, writeUsage } from './chat-chunk.ts'
+import type { FinishReasons } from './finish-reasons.ts'
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-export function parseResponseBody(bytes: Buffer): JsonObject {
+export function parseResponseBody(bytes: Buffer, reasons?: FinishReasons): JsonObject {
   const value = parseObject(bytes)
-  const fault = errorIn(value)
+  const fault = errorIn(value, reasons)
   if (fault) throw fault
   return value
 }

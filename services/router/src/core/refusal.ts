@@ -9,19 +9,24 @@ import type { TargetRefusal } from '@gateway/contracts/job'
 import { refusalSentence } from '@gateway/contracts/refusal-sentence'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { isText, readErrorBody } from './error-answer.ts'
+import { COMMON_MEANINGS, type ErrorMeanings } from './error-meanings.ts'
 
 /** `body`: of the target, without its secrets. */
-export function refusalOf(dialect: ClientDialect, body: string | undefined): TargetRefusal {
+export function refusalOf(
+  dialect: ClientDialect,
+  body: string | undefined,
+  meanings: ErrorMeanings = COMMON_MEANINGS,
+): TargetRefusal {
   const said = membersOf(body === undefined ? null : readErrorBody(body))
   const error = { ...said, ...membersOf(said.error) }
   const own = { code: codeIn(error), type: word(error.type), param: isText(error.param) ? error.param : null }
   const sentence = refusalSentence(JSON.stringify(said)) ?? 'The backend refused the request'
   const { type = INVALID, param } = own
-  if (isOverflow(sentence, own.code, own.type)) {
-    return { message: overflowIn(dialect, sentence, error), code: 'context_length_exceeded', type, param }
+  if (isTooLong(meanings, sentence, own.code, own.type)) {
+    return { message: overflowIn(dialect, sentence, error, meanings), code: 'context_length_exceeded', type, param }
   }
-  if (isFiltered(sentence, own.code)) {
-    return { message: filteredIn(dialect, sentence), code: own.code ?? 'content_filter', type, param }
+  if (isFiltered(meanings, sentence, own.code)) {
+    return { message: filteredIn(dialect, sentence), code: knownFilter(own.code), type, param }
   }
   return { message: sentence, code: own.code ?? INVALID, type, param }
 }
@@ -41,12 +46,8 @@ function codeIn({ code, status }: Record<string, unknown>): string | undefined {
   return word(code) ?? word(status)
 }
 
-/** In the vendors' words: `test/vendors/error-bodies.ts`. */
-export const TOO_LONG =
-  /context_length_exceeded|exceed_context_size|context (?:length|window|size|limit)|(?:prompt|input) is too long|exceeds the maximum number of tokens/i
-
-function isOverflow(...words: (string | undefined)[]): boolean {
-  return words.some((text) => text !== undefined && TOO_LONG.test(text))
+function isTooLong({ tooLong }: ErrorMeanings, ...words: (string | undefined)[]): boolean {
+  return words.some((text) => text !== undefined && tooLong.some((pattern) => pattern.test(text)))
 }
 
 /**
@@ -57,14 +58,21 @@ const PHRASE = 'prompt is too long'
 /** Anthropic's of a prompt that fits, with an answer that does not: Claude Code then asks for a shorter one. */
 const RESPONSE_TOO_LONG = 'exceed context limit'
 
-function overflowIn(dialect: ClientDialect, sentence: string, error: Record<string, unknown>): string {
-  if (sentence.includes(PHRASE)) return sentence
-  if (dialect !== 'messages') return `${sentence} (${PHRASE})`
-  if (sentence.includes(RESPONSE_TOO_LONG)) return sentence
-  const numbers = numbersIn(sentence, error)
+function overflowIn(
+  dialect: ClientDialect,
+  sentence: string,
+  error: Record<string, unknown>,
+  meanings: ErrorMeanings,
+): string {
+  const isSaid = sentence.includes(PHRASE)
+  if (dialect !== 'messages') return isSaid ? sentence : `${sentence} (${PHRASE})`
+  if (sentence.includes(RESPONSE_TOO_LONG) || sentence.startsWith(`${PHRASE}:`)) return sentence
+  const numbers = numbersIn(sentence, error, meanings)
   return numbers
     ? `${PHRASE}: ${numbers.asked} tokens > ${numbers.most} maximum. ${sentence}`
-    : `${PHRASE}: ${sentence}`
+    : isSaid
+      ? sentence
+      : `${PHRASE}: ${sentence}`
 }
 
 interface Numbers {
@@ -72,8 +80,17 @@ interface Numbers {
   most: number
 }
 
-function numbersIn(sentence: string, { n_prompt_tokens: asked, n_ctx: most }: Record<string, unknown>): Numbers | null {
+function numbersIn(
+  sentence: string,
+  { n_prompt_tokens: asked, n_ctx: most }: Record<string, unknown>,
+  { tooLong }: ErrorMeanings,
+): Numbers | null {
   if (typeof asked === 'number' && typeof most === 'number') return { asked, most }
+  for (const pattern of tooLong) {
+    const told = pattern.exec(sentence)?.groups
+    if (told?.asked !== undefined && told.most !== undefined)
+      return { asked: Number(told.asked), most: Number(told.most) }
+  }
   const of = (patterns: readonly RegExp[]) => {
     const found = patterns.map((pattern) => pattern.exec(sentence)?.[1]).find((digits) => digits !== undefined)
     return found === undefined ? null : Number(found)
@@ -97,13 +114,15 @@ const MOST = [
   /n_ctx: (\d+)/,
 ]
 
-const FILTER_CODES: ReadonlySet<unknown> = new Set(['content_filter', 'content_policy_violation'])
-/** Anthropic's, Azure's, OpenRouter's, xAI's. */
-const FILTERED =
-  /content filtering policy|content management policy|^Input was flagged|^Content violates usage guidelines/
+function isFiltered({ filtered }: ErrorMeanings, sentence: string, code: string | undefined): boolean {
+  return filtered.some((words) => (typeof words === 'string' ? words === code : words.test(sentence)))
+}
 
-function isFiltered(sentence: string, code: string | undefined): boolean {
-  return FILTER_CODES.has(code) || FILTERED.test(sentence)
+/** Clients look for these codes, whatever the vendor's own is. */
+const FILTER_CODES = ['content_filter', 'content_policy_violation']
+
+function knownFilter(code: string | undefined): string {
+  return FILTER_CODES.find((known) => known === code) ?? 'content_filter'
 }
 
 /** LiteLLM looks for this one. */

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { meaningsOf } from '../vendors/meanings.ts'
+import { plain } from '../vendors/plain.ts'
 import { readRejections } from './refused-parameters.ts'
+
+const { errors: meanings } = meaningsOf(plain)
 
 const CHAT = {
   messages: [{ role: 'user', content: 'x' }],
@@ -13,7 +17,7 @@ const CHAT = {
 function namesIn(refusal: object, chat: object = CHAT, more: object = {}): string[] {
   const body = Buffer.from(JSON.stringify(chat))
   const sent = { kind: 'chat', body, form: [], stream: true, capped: false, ...more }
-  return readRejections(JSON.stringify(refusal), sent).map(({ parameter }) => parameter)
+  return readRejections(JSON.stringify(refusal), sent, meanings).map(({ parameter }) => parameter)
 }
 
 const inner = { error: { message: 'no', param: 'temperature', code: 'unsupported_parameter' } }
@@ -73,7 +77,7 @@ describe('a refusal', () => {
 
   test('that is none of JSON teaches nothing', () => {
     const sent = { kind: 'chat', body: Buffer.from(JSON.stringify(CHAT)), form: [], stream: false, capped: true }
-    expect(readRejections("Unsupported parameter: 'top_p'", sent)).toEqual([])
+    expect(readRejections("Unsupported parameter: 'top_p'", sent, meanings)).toEqual([])
   })
 
   test('that the client itself wrote teaches nothing, however it escaped it', () => {

@@ -7,6 +7,7 @@
  */
 
 import { isText, readErrorBody } from './error-answer.ts'
+import type { ErrorMeanings } from './error-meanings.ts'
 import { isObject, membersOf } from '@gateway/contracts/json'
 import { OWN_OF_IMAGES, learnableRejections, type Parameter, type Rejection, type Sent } from './parameter-support.ts'
 
@@ -14,34 +15,7 @@ import { OWN_OF_IMAGES, learnableRejections, type Parameter, type Rejection, typ
 const DEEPEST = 3
 
 /** LiteLLM writes its own words in front (chatboxai/chatbox#2627, 2025-09-01). */
-const ADAPTER = '^(?:litellm\\.\\w+: \\w+Exception - )?'
-
-/** How servers say it, with the name or names in the first group. The sources: `test/strict-servers.ts`. */
-const SENTENCES = [
-  // OpenAI, Azure.
-  /Unsupported parameter: '?(\w+)'?/,
-  /Unsupported value: '(\w+)' does not support \S+ with this model\. Only the default/,
-  /Unsupported value: 'messages\[\d+\]\.role' does not support '(developer|system)'/,
-  /Unrecognized request arguments? supplied: (\w+(?:, \w+)*)/,
-  /Unknown parameter: '(\w+)'/,
-  // Gemini: one line for each.
-  /Invalid JSON payload received\. Unknown name "(\w+)": Cannot find field/,
-  // xAI.
-  /Argument not supported on this model: (\w+)/,
-  /Model \S+ does not support parameter (\w+)/,
-  // Anthropic: rocketride-org/rocketride-server#1194 (2026-06-09), Comfy-Org/ComfyUI#13923 (2026-05-16).
-  /[`'"]?(\w{1,64})[`'"]? is deprecated for this model/,
-  /(\w{1,64}): Extra inputs are not permitted/,
-  // A server's own words, and those of serde and of jsonschema: assumed.
-  /[`'"]?(\w{1,64})[`'"]? (?:is|are) not supported(?: (?:by|with|for) this (?:model|server|endpoint))?\.?$/,
-  /(?:Failed to deserialize the JSON body into the target type: )?unknown field `(\w+)`/,
-  /Additional properties are not allowed \('(\w+)' was unexpected\)/,
-  // vLLM, in Python's notation; further ones follow in the next refusal.
-  /\[\{'type': 'extra_forbidden', 'loc': \('body', '(\w+)'\)/,
-  // Alibaba, DeepSeek.
-  /(developer|system) is not one of \[/,
-  /Failed to deserialize the JSON body into the target type: messages\[\d+\]\.role: unknown variant `(developer|system)`/,
-].map((sentence) => new RegExp(ADAPTER + sentence.source))
+const ADAPTER = /^litellm\.\w+: \w+Exception - /
 
 /** The codes by which OpenAI means the parameter, not its value. */
 const CODES = new Set<unknown>(['unsupported_parameter', 'unknown_parameter'])
@@ -50,12 +24,12 @@ const CODES = new Set<unknown>(['unsupported_parameter', 'unknown_parameter'])
 const OURS: readonly Parameter[] = ['stream_options', ...OWN_OF_IMAGES]
 
 /** What the refusal teaches about the target; empty where it blames anything else. */
-export function readRejections(refusal: string, sent: Sent): Rejection[] {
+export function readRejections(refusal: string, sent: Sent, { rejectedParameter }: ErrorMeanings): Rejection[] {
   const candidates = learnableRejections(sent)
   const said = readErrorBody(refusal)
   if (candidates.length === 0 || said === null) return []
-  const asked = clientsWords(sent.body)
-  const named = new Set(namesIn(said, asked, DEEPEST))
+  const read: Reading = { asked: clientsWords(sent.body), sentences: rejectedParameter }
+  const named = new Set(namesIn(said, read, DEEPEST))
   return candidates.filter(
     ({ parameter }) => named.has(parameter) || (isOurs(parameter) && membersOf(said.error).param === parameter),
   )
@@ -72,7 +46,13 @@ function clientsWords(body: Buffer): string {
   return JSON.stringify(Object.fromEntries(entries))
 }
 
-function namesIn(said: unknown, asked: string, depth: number): string[] {
+interface Reading {
+  /** The client's own words prove nothing. */
+  asked: string
+  sentences: ErrorMeanings['rejectedParameter']
+}
+
+function namesIn(said: unknown, read: Reading, depth: number): string[] {
   if (!isObject(said) || depth === 0) return []
   const error = isObject(said.error) ? said.error : said
   const message = membersOf(error.message)
@@ -80,7 +60,7 @@ function namesIn(said: unknown, asked: string, depth: number): string[] {
   const texts = [error.message, said.message, said.error, said.detail, metadata.raw].filter(isText)
   const byCode = CODES.has(error.code) && isText(error.param) ? [error.param] : []
   const details = [said.detail, error.detail, message.detail].flatMap(namesInDetails)
-  return [...byCode, ...details, ...texts.flatMap((text) => namesInText(text, asked, depth))]
+  return [...byCode, ...details, ...texts.flatMap((text) => namesInText(text, read, depth))]
 }
 
 /** FastAPI, Mistral: exactly the request's own members, since a client may nest anything. */
@@ -93,19 +73,21 @@ function namesInDetails(details: unknown): string[] {
   })
 }
 
-function namesInText(text: string, asked: string, depth: number): string[] {
-  if (wrote(asked, text)) return []
-  const inner = namesIn(readErrorBody(text), asked, depth - 1)
-  const lines = text.split('\n', MOST_LINES).flatMap((line) => namesInSentence(line, asked))
+function namesInText(text: string, read: Reading, depth: number): string[] {
+  if (wrote(read.asked, text)) return []
+  const inner = namesIn(readErrorBody(text), read, depth - 1)
+  const lines = text.split('\n', MOST_LINES).flatMap((line) => namesInSentence(line, read))
   return [...inner, ...lines]
 }
 
 const MOST_LINES = 20
 
-function namesInSentence(line: string, asked: string): string[] {
-  for (const sentence of SENTENCES) {
-    const match = sentence.exec(line)
-    if (match) return wrote(asked, match[0]) ? [] : match[1]!.split(', ').map(inSnakeCase)
+/** A sentence counts at the beginning of a line alone. */
+function namesInSentence(line: string, { asked, sentences }: Reading): string[] {
+  const own = line.replace(ADAPTER, '')
+  for (const sentence of sentences) {
+    const match = sentence.exec(own)
+    if (match?.index === 0) return wrote(asked, match[0]) ? [] : match[1]!.split(', ').map(inSnakeCase)
   }
   return []
 }

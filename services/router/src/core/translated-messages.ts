@@ -18,11 +18,33 @@ export interface MessageRules {
    * member, or make nothing of it.
    */
   takesReasoning: boolean
+  /** False: behind results of tools it takes nothing but the model's own turn. */
+  takesUserAfterTool?: boolean
 }
 
 export function messagesFor(rules: MessageRules, messages: readonly JsonObject[]): readonly JsonObject[] {
   const written = rules.takesReasoning ? messages : withoutReasoning(messages)
-  return rules.order === 'any' ? written : alternating(written)
+  if (rules.order === 'any') return written
+  const turns = alternating(written)
+  return rules.takesUserAfterTool === false ? withinResults(turns) : turns
+}
+
+/** A user's words behind the results of tools become part of the last result, in the words of a reminder. */
+function withinResults(turns: readonly JsonObject[]): JsonObject[] {
+  const written: JsonObject[] = []
+  for (const turn of turns) {
+    const last = written.at(-1)
+    if (last?.role !== 'tool' || turn.role !== 'user') written.push(turn)
+    else written[written.length - 1] = { ...last, content: joinedContent(last.content, turn.content) }
+  }
+  return written
+}
+
+function joinedContent(result: unknown, words: unknown): unknown {
+  const texts = partsOf(words)
+  const isText = texts.every((part) => isObject(part) && typeof part.text === 'string')
+  if (typeof result === 'string' && isText) return `${result}\n\n${remindedOf(words)}`
+  return [...partsOf(result), ...texts]
 }
 
 export function withoutReasoning(messages: readonly JsonObject[]): readonly JsonObject[] {

@@ -7,8 +7,11 @@ import { expect, test } from 'vitest'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { anthropic } from './chat-to-messages.ts'
 import { openai } from './chat-to-chat.ts'
+import { meaningsOf } from '../vendors/meanings.ts'
+import { plain as unknownServer } from '../vendors/plain.ts'
 
-const IDENTITY = { id: 'chatcmpl-own', created: 1, model: 'm' }
+const { finishReasons } = meaningsOf(unknownServer)
+const IDENTITY = { id: 'chatcmpl-own', created: 1, model: 'm', finishReasons }
 const NAME = { id: 'chatcmpl-1', created: 1, model: 'm' }
 const CALL = { index: 0, id: 't', type: 'function', function: { name: 'f', arguments: '{}' } }
 

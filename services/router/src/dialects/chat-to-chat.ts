@@ -25,6 +25,7 @@ import { capName, fitChat, refuses } from '../core/parameter-support.ts'
 import { checkChatResponse, generatedTextOf, parseResponseBody, parseObject, withUsage } from '../core/plain-answer.ts'
 import { isObject, type JsonObject, mayHoldExactNumbers, parseExactly } from '@gateway/contracts/json'
 import { responseId, isResponseId, withResponseId } from '../core/answer-id.ts'
+import type { FinishReasons } from '../core/finish-reasons.ts'
 import { readErrorBody } from '../core/error-answer.ts'
 import {
   StreamedToolCalls,
@@ -106,7 +107,7 @@ function skipWhitespace(bytes: Buffer, from: number): number {
 }
 
 function readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity): PlainResponse {
-  const json = parseResponseBody(bytes)
+  const json = parseResponseBody(bytes, identity.finishReasons)
   if (kind === 'chat') checkChatResponse(json)
   const usage = readUsage(json.usage, identity.usageRules)
   const whole = completeResponse(kind, json, identity) && completeResponse(kind, exactly(kind, json, bytes), identity)
@@ -122,6 +123,7 @@ class OpenAiStream implements ChatReading {
   readonly progress = noProgress()
   #includeUsage: boolean
   #usageRules: UsageRules | undefined
+  #finishReasons: FinishReasons | undefined
   #choices: number
   #finished = new Set<unknown>()
   #unfinished = new Set<unknown>()
@@ -142,9 +144,10 @@ class OpenAiStream implements ChatReading {
   /** Where only the id is another one than the backend's. */
   #ownBytes: Buffer | null = null
 
-  constructor({ includeUsage, choices, identity: { usageRules, ...name } }: StreamOptions) {
+  constructor({ includeUsage, choices, identity: { usageRules, finishReasons, ...name } }: StreamOptions) {
     this.#includeUsage = includeUsage
     this.#usageRules = usageRules
+    this.#finishReasons = finishReasons
     this.#choices = choices
     this.#last = name
     this.#calls = new StreamedToolCalls(name.id)
@@ -176,7 +179,7 @@ class OpenAiStream implements ChatReading {
     if (event.name === 'ping') return null
     if (event.name === 'error') throw errorEvent(event.data)
     const chunk = parseChunk(event.data)
-    const fault = errorIn(chunk)
+    const fault = errorIn(chunk, this.#finishReasons)
     if (fault) throw fault
     if (this.#isFirst) {
       this.#isFirst = false
@@ -186,10 +189,10 @@ class OpenAiStream implements ChatReading {
       }
     }
     let own = this.#rename(chunk, event)
-    let gaps = completeChunk(own, this.#last)
+    let gaps = completeChunk(own, this.#last, this.#finishReasons)
     if ((gaps !== null || choicesOf(chunk).some(hasCalls)) && mayHoldExactNumbers(event.data)) {
       own = parseExactly(event.data) as Chunk
-      gaps = completeChunk(own, this.#last)
+      gaps = completeChunk(own, this.#last, this.#finishReasons)
     }
     this.#own = own
     const named = gaps ?? own
@@ -200,6 +203,7 @@ class OpenAiStream implements ChatReading {
     // Moonshot's, beside its last finish reason (earendil-works/pi#2017, 2026-03-10).
     const [first] = choices
     if (first && isObject(first.usage)) this.#readUsage(first.usage)
+    this.#readUsageBeside(chunk)
     if (!isObject(chunk.usage)) return whole
     const isOfOne = this.#choices > 1 && choices.length === 0 && countsOneChoice(chunk)
     this.#readUsage(isOfOne ? this.#withFormerChoices(chunk.usage) : chunk.usage)
@@ -256,6 +260,13 @@ class OpenAiStream implements ChatReading {
     noteUsage(this.progress, usage)
     this.#told = completeUsage(reported, 'chat', this.#usageRules) ?? reported
     this.#usageEvent = null
+  }
+
+  #readUsageBeside(chunk: Chunk): void {
+    const member = this.#usageRules?.streamMember
+    if (member === undefined || !isObject(chunk[member])) return
+    const { usage } = chunk[member]
+    if (isObject(usage)) this.#readUsage(usage)
   }
 
   #readChoice(choice: Record<string, unknown>): void {

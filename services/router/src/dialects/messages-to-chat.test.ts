@@ -14,10 +14,13 @@ import { writeChat } from './messages-to-chat/request.ts'
 import { messagesAdapter } from './messages-to-chat.ts'
 import { UNSIGNED } from './messages-to-messages/unsigned.ts'
 import { openai } from './chat-to-chat.ts'
+import { meaningsOf } from '../vendors/meanings.ts'
+import { plain } from '../vendors/plain.ts'
 import { viaChat } from './via-chat.ts'
 
 const dialect = viaChat(messagesAdapter, openai)
-const IDENTITY = { id: 'msg_own', created: 1_790_000_000, model: 'of-the-target' }
+const { finishReasons } = meaningsOf(plain)
+const IDENTITY = { id: 'msg_own', created: 1_790_000_000, model: 'of-the-target', finishReasons }
 const PIXEL = 'iVBORw0KGgo='
 
 function chatOf(request: object): { chat: JsonObject; dropped: string[] } {

@@ -217,7 +217,7 @@ function tooDeep(thrown: unknown): unknown {
 }
 
 function circumstances(run: BoundJob, { backend }: Target): Circumstances {
-  return { asked: run.body, secrets: backend.secrets() }
+  return { asked: run.body, secrets: backend.secrets(), meanings: backend.meanings.errors }
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */

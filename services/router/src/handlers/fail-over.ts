@@ -152,6 +152,6 @@ function refusal(run: JobContext, fault: BackendFault): ResponseFailure {
     ...(fault.status === undefined ? {} : { backendStatus: fault.status }),
     ...(fault.body === undefined ? {} : { backendBody: fault.body }),
     // The router's own refusal is the gateway's.
-    ...(fault.isUnsent ? {} : { refusal: refusalOf(clientDialect(run.header), fault.body) }),
+    ...(fault.isUnsent ? {} : { refusal: refusalOf(clientDialect(run.header), fault.body, fault.meanings) }),
   })
 }

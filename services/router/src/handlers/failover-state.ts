@@ -284,7 +284,7 @@ export function learnRejections(
   // Lessons are of the request as it was sent, which a translation has written in other words.
   const { asChat: sentBody = run.body } = dialect.request(question)
   const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
-  const learned = readRejections(body, sent).map((refusal): LearnedRejection => ({
+  const learned = readRejections(body, sent, fault.meanings).map((refusal): LearnedRejection => ({
     ...refusal,
     untilMs: nowMs + LEARNED_MS,
   }))

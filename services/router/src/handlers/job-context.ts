@@ -174,7 +174,9 @@ export function failureOf(
 /** For an answer whose backend leaves these out. */
 export function identityOf({ header }: JobContext, { model, backend }: Target): Identity {
   const id = responseId(clientDialect(header), header.requestId)
-  return { id, created: Math.floor(Date.now() / 1_000), model, usageRules: backend.profile.usage }
+  const { usage: usageRules } = backend.profile
+  const { finishReasons } = backend.meanings
+  return { id, created: Math.floor(Date.now() / 1_000), model, usageRules, finishReasons }
 }
 
 /** The answer, or its first content, is there; or the call has failed. */

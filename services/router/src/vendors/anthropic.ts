@@ -32,4 +32,22 @@ export const anthropic: VendorProfile = {
   // `max_uses` of each tool (the types of `@anthropic-ai/sdk` 1.12, 2026).
   hostedTools: ['messages'],
   usage: {},
+  errors: {
+    account: [
+      // github.com/anthropics/claude-code/issues/72457 (2026-06-30).
+      { is: 'credential', sentence: /^This organization has been disabled\b/i },
+      // docs.anthropic.com/en/api/errors; the sentence with a 400 since 2024.
+      { is: 'unpaid', sentence: /^Your credit balance is too low\b/i },
+      { is: 'unpaid', sentence: /^You have reached your specified (?:API|workspace API) usage limits\b/i },
+      // With a 429: learn.microsoft.com/microsoft-cloud/dev/dev-proxy/concepts/anthropic-529-overloaded-error, November 2026.
+      { is: 'unpaid', code: 'enforced_spend_limit_reached' },
+    ],
+    // rocketride-org/rocketride-server#1194 (2026-06-09), Comfy-Org/ComfyUI#13923 (2026-05-16).
+    rejectedParameter: [
+      /[`'"]?(\w{1,64})[`'"]? is deprecated for this model/,
+      /(\w{1,64}): Extra inputs are not permitted/,
+    ],
+    // anthropics/claude-code#58367, 2026-05-12.
+    filtered: [/content filtering policy/],
+  },
 }

@@ -21,4 +21,6 @@ export const azure: VendorProfile = {
   messages: { order: 'any', takesReasoning: false },
   hostedTools: ['responses'],
   usage: {},
+  // Gitlawb/openclaude#273, 2026-04-03.
+  errors: { filtered: [/content management policy/] },
 }

@@ -23,6 +23,18 @@ export const bedrock: VendorProfile = {
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   usage: {},
+  errors: {
+    account: [
+      // All with 400: docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html, November 2026.
+      { is: 'credential', code: 'IncompleteSignature' },
+      { is: 'credential', code: 'NotAuthorized' },
+      { is: 'credential', code: 'AccessDeniedException' },
+      { is: 'credential', code: 'UnrecognizedClientException' },
+      { is: 'credential', code: 'ExpiredTokenException' },
+      // github.com/earendil-works/pi/issues/4993 (2026-05-25).
+      { is: 'no_model', sentence: /^The provided model identifier is invalid\b/ },
+    ],
+  },
 }
 
 /** From the address, as AWS writes it, or from the environment. */

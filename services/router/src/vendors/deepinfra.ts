@@ -1,15 +1,5 @@
 /** DeepInfra. */
 
-import type { VendorProfile } from './profile.ts'
-import { rejectedByName } from './openai.ts'
+import { hostedVendor } from './hosted-vendor.ts'
 
-export const deepinfra: VendorProfile = {
-  name: 'deepinfra',
-  authentication: {},
-  rejectedParameters: rejectedByName,
-  parameters: { chat: () => undefined, control: new Set() },
-  pricedOptions: {},
-  toolCalls: {},
-  messages: { order: 'alternating', takesReasoning: false },
-  usage: {},
-}
+export const deepinfra = hostedVendor('deepinfra', {})

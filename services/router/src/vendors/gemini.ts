@@ -18,6 +18,16 @@ export const GOOGLE_NESTED = {
 /** A cache of Google's has a name, by which whoever knows it reads it. */
 export const GOOGLE_CONTROL = namesIn('cached_content')
 
+/** Google's own words, which its compatible addresses may pass on: HKUDS/Vibe-Trading#308 (2026-06-25). */
+export const GOOGLE_FINISH_REASONS = {
+  safety: 'content_filter',
+  recitation: 'content_filter',
+  blocklist: 'content_filter',
+  prohibited_content: 'content_filter',
+  spii: 'content_filter',
+  image_safety: 'content_filter',
+} as const
+
 export const gemini: VendorProfile = {
   name: 'gemini',
   authentication: {},
@@ -32,4 +42,16 @@ export const gemini: VendorProfile = {
   messages: { order: 'alternating', takesReasoning: false },
   // pydantic/pydantic-ai, recorded 2025-06-02.
   usage: { countsReasoningInTotalAlone: true },
+  errors: {
+    account: [
+      // github.com/google-gemini/gemini-cli/issues/25198 (2026-04-12), github.com/continuedev/continue/issues/11336 (2026-03-12).
+      { is: 'credential', code: 'API_KEY_INVALID' },
+      { is: 'credential', sentence: /^API key (?:not valid|not found|expired)\b/i },
+      // No free tier where the router is: ai.google.dev/gemini-api/docs/troubleshooting, github.com/google-gemini/gemini-cli/issues/24641 (2026-04-03).
+      { is: 'credential', sentence: /^User location is not supported for the API use\b/i },
+    ],
+    // One line for each (n4ze3m/page-assist#418, 2025-02-18).
+    rejectedParameter: [/Invalid JSON payload received\. Unknown name "(\w+)": Cannot find field/],
+  },
+  finishReasons: GOOGLE_FINISH_REASONS,
 }

@@ -46,4 +46,23 @@ export const openai: VendorProfile = {
   // `max_tool_calls` (the types of `openai` 7.55, 2026).
   hostedTools: ['responses'],
   usage: {},
+  errors: {
+    account: [
+      // github.com/all-in-aigc/aiwallpaper/issues/2 (2024-08-01).
+      { is: 'unpaid', code: 'billing_hard_limit_reached' },
+      { is: 'unpaid', sentence: /^Billing hard limit has been reached\b/i },
+      // With a 429: github.com/langchain-ai/langchainjs/issues/1929 (2023-07-11), github.com/continuedev/continue/issues/10835 (2026-02-25).
+      { is: 'unpaid', code: 'insufficient_quota' },
+    ],
+    blamesRequest: {
+      // github.com/can1357/oh-my-pi/issues/41 (2026-02-12).
+      404: [/^Item (?:with id )?'[\w-]+' not found\b/i],
+    },
+    // Azure's, too. The sources: `test/strict-servers.ts`.
+    rejectedParameter: [
+      /Unsupported parameter: '?(\w+)'?/,
+      /Unsupported value: '(\w+)' does not support \S+ with this model\. Only the default/,
+      /Unsupported value: 'messages\[\d+\]\.role' does not support '(developer|system)'/,
+    ],
+  },
 }

@@ -9,6 +9,8 @@
 import type { BackendConfig } from '@gateway/contracts/config'
 import type { TargetDialect, VendorName } from '@gateway/contracts/vendors'
 import type { UsageRules } from '../core/chat-chunk.ts'
+import type { ErrorMeanings } from '../core/error-meanings.ts'
+import type { FinishMeaning } from '../core/finish-reasons.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { PricedOption } from '../core/strip-parameters.ts'
 import type { ToolCallRules } from '../core/tool-calls.ts'
@@ -36,6 +38,10 @@ export interface VendorProfile {
   /** Of conversations that the router has translated. */
   messages: MessageRules
   usage: UsageRules
+  /** Words of its own in errors (`core/error-meanings.ts`). Those of other vendors hold after them: `meanings.ts`. */
+  errors?: Partial<ErrorMeanings>
+  /** Finish reasons of its own, in lower case. */
+  finishReasons?: Readonly<Record<string, FinishMeaning>>
 }
 
 /**

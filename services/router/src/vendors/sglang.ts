@@ -25,4 +25,6 @@ export const sglang: VendorProfile = {
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: true },
   usage: {},
+  // sglang 0.5.23 of PyPI (November 2026): an engine that stops.
+  finishReasons: { abort: 'failure' },
 }

@@ -2,7 +2,7 @@
 
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { GOOGLE_CONTROL, GOOGLE_NESTED, needsSignature } from './gemini.ts'
+import { GOOGLE_CONTROL, GOOGLE_FINISH_REASONS, GOOGLE_NESTED, needsSignature } from './gemini.ts'
 import { CHAT, rejectedByName, TIERS } from './openai.ts'
 
 /** cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview, of google/ models, 2026-09-17. */
@@ -30,4 +30,7 @@ export const vertex: VendorProfile = {
   messages: { order: 'alternating', takesReasoning: false },
   // cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11.
   usage: { countsReasoningInTotalAlone: true },
+  // With a 403: cloud.google.com/service-usage/docs/reference/rest/v1/ErrorReason, November 2026.
+  errors: { account: [{ is: 'unpaid', code: 'BILLING_DISABLED' }] },
+  finishReasons: GOOGLE_FINISH_REASONS,
 }

@@ -29,4 +29,8 @@ export const vllm: VendorProfile = {
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: true },
   usage: {},
+  // In Python's notation (voideditor/void#128, 2024-10-28); further parameters follow in the next refusal.
+  errors: { rejectedParameter: [/\[\{'type': 'extra_forbidden', 'loc': \('body', '(\w+)'\)/] },
+  // An engine that shuts down or is paused (vllm-project/vllm#57082, 2026-09-15).
+  finishReasons: { abort: 'failure' },
 }

@@ -22,7 +22,7 @@ import { backend, closing, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
 import { startIdentityServer } from './identity-servers.ts'
 import { signatureFault } from './signature-v4.ts'
-import { AWS_IDENTITY } from './stand-ins.ts'
+import { AWS_IDENTITY } from './stand-in-credentials.ts'
 
 afterEach(() => {
   vi.unstubAllEnvs()
@@ -431,13 +431,13 @@ describe('the libraries of vendors', () => {
       const loaded = new Set()
       registerHooks({ resolve(name, context, next) { loaded.add(name); return next(name, context) } })
       const { backendConfig } = await import('@gateway/contracts/config')
-      const { openFleet } = await import('./src/fleet.ts')
+      const { openBackendRegistry } = await import('./src/backend-registry.ts')
       await import('./src/start.ts')
       const backends = ${JSON.stringify(backends)}.map((one) => backendConfig.parse(one))
-      const fleet = openFleet({ AWS_REGION: 'us-east-1' })
-      fleet.apply({ revision: 'r', backends, pools: [], models: [], plans: [] })
-      for (const { client } of fleet.backends()) await client.probe()
-      await fleet.close()
+      const registry = openBackendRegistry({ AWS_REGION: 'us-east-1' })
+      registry.apply({ revision: 'r', backends, pools: [], models: [], plans: [] })
+      for (const { client } of registry.backends()) await client.probe()
+      await registry.close()
       console.log(JSON.stringify([...loaded]))
       process.exit()`
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {

@@ -7,10 +7,14 @@ import { clientDialects, VENDORS, type Vendor } from '@gateway/contracts/vendors
 import { createLogger } from '@gateway/telemetry/logger'
 import { describe, expect, test } from 'vitest'
 import { BackendFault, attributeFailure, understood } from '../../src/core/backend-fault.ts'
+import { meaningsOf } from '../../src/vendors/meanings.ts'
+import { plain } from '../../src/vendors/plain.ts'
 import { goodChat, sendJson } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
-import { ERROR_CASES, HANDLING, VENDOR_ERRORS, type ErrorCase, type VendorError } from './error-bodies.ts'
+import { HANDLING, VENDOR_ERRORS } from './error-bodies.ts'
+import { ERROR_CASES, type ErrorCase, type VendorError } from './fixture.ts'
+import { FIXTURES } from './fixtures.ts'
 
 const KEY = 'sk-proj-a-key-of-the-backend-1234'
 /** Of an account of ours, in the bodies. */
@@ -50,7 +54,7 @@ describe('alone', () => {
     const reported = JSON.stringify(failure)
     for (const secret of SECRETS) expect(reported).not.toContain(secret)
     if (isRefused(name)) {
-      expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+      expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: reportedStatus(error, name) })
       expect(failure!.backendBody).toContain(sentenceOf(error.body).slice(0, 20))
     } else {
       expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempted: ['a'] })
@@ -88,7 +92,7 @@ describe.each(clientDialects)('a client of %s', (dialect) => {
     async ({ vendor, error }) => {
       const { under } = await open(vendor, error, 0)
       const { failure } = await under.ask({ dialect }, { ...CHAT, max_tokens: 100 })
-      const numbers = NUMBERS[vendor]
+      const numbers = FIXTURES[vendor].tooLong
       const reported = numbers
         ? `prompt is too long: ${numbers[0]} tokens > ${numbers[1]} maximum`
         : /^prompt is too long: /
@@ -97,26 +101,12 @@ describe.each(clientDialects)('a client of %s', (dialect) => {
   )
 })
 
-/** Tokens of the prompt and the most that there may be, in the bodies of `error-bodies.ts`. */
-const NUMBERS: Partial<Record<Vendor, [asked: number, most: number]>> = {
-  openai: [150_000, 128_000],
-  azure: [150_000, 128_000],
-  anthropic: [210_000, 200_000],
-  gemini: [1_200_293, 1_048_576],
-  vertex: [81_881, 65_536],
-  openrouter: [150_000, 131_072],
-  vllm: [1_015, 1_014],
-  sglang: [61_709, 40_960],
-  'llama.cpp': [5_000, 1_024],
-  'lm-studio': [13_055, 4_096],
-}
-
 describe('beside another target', () => {
-  test.for(cases)('$vendor, $name: the other one serves', async ({ vendor, error }) => {
+  test.for(cases)('$vendor, $name: the other one serves', async ({ vendor, name, error }) => {
     const { under } = await open(vendor, error, 1)
     const { failure, end } = await under.ask({}, CHAT)
     expect(failure).toBeNull()
-    expect(end!.attempts.map(({ outcome }) => outcome)).toEqual([`http_${reportedStatus(error)}`, 'served'])
+    expect(end!.attempts.map(({ outcome }) => outcome)).toEqual([`http_${reportedStatus(error, name)}`, 'served'])
   })
 })
 
@@ -190,7 +180,11 @@ describe("a vendor's words that the client wrote itself", () => {
     const body = JSON.stringify({ error: { message: words, type: words, code: words } })
     const attributeAfter = (asked: string, status: number) =>
       attributeFailure(
-        understood(new BackendFault('status', '', { status, body }), { asked: Buffer.from(asked), secrets: [] }),
+        understood(new BackendFault('status', '', { status, body }), {
+          asked: Buffer.from(asked),
+          secrets: [],
+          meanings: meaningsOf(plain).errors,
+        }),
       )
     expect(attributeAfter('{"messages":[]}', 400).on).not.toBe('nobody')
     expect(attributeAfter(JSON.stringify({ messages: [words] }), 400).on).toBe('nobody')
@@ -211,8 +205,8 @@ const MESSAGE = {
 }
 
 /** A moderation's 403 counts as the 400 of other vendors. */
-function reportedStatus({ status, body }: VendorError): number {
-  return status === 403 && JSON.stringify(body).includes('flagged_input') ? 400 : status
+function reportedStatus({ status }: VendorError, name: ErrorCase): number {
+  return status === 403 && name === 'content filter' ? 400 : status
 }
 
 function sentenceOf(body: unknown): string {

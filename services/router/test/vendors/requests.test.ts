@@ -157,7 +157,7 @@ describe('a member that is not the client’s to send, or would be ignored', () 
 
 describe('a description', () => {
   test.each(vendors)('of %s names its source and day, and refuses what it does not know', (vendor) => {
-    expect(sourceOf(vendor)).toMatch(/\d.*, 20\d\d-\d\d-\d\d$/)
+    expect(sourceOf(vendor)).toMatch(/^\S.*, 20\d\d-\d\d-\d\d$/)
     const path = vendor === 'anthropic' ? '/messages' : '/chat/completions'
     const good = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }
     expect(violationOf(vendor, path, good)).toBeNull()

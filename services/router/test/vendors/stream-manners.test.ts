@@ -9,8 +9,9 @@ import { openStream, type Answer } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
 import { assembledStream } from './assembled.ts'
+import { COUNTED, TEXTS } from './answer-texts.ts'
 import { STAND_INS } from './stand-ins.ts'
-import { COUNTED, STREAM_MANNERS, streamOf, TEXTS } from './stream-manners.ts'
+import { STREAM_MANNERS, streamOf } from './stream-manners.ts'
 
 const vendors = Object.keys(VENDORS) as Vendor[]
 const IDLE_MS = 400

@@ -1,25 +1,37 @@
 /**
- * Each vendor by its example file, in front of its strict stand-in: nothing is changed but the host of its address.
+ * Each vendor by its example file, or by its name alone where it has an address of its own, in front of its strict stand-in:
+ * nothing is changed but the host of its address.
  */
 
-import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
+import type { Vendor } from '@gateway/contracts/vendors'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
 import { loadConfig } from '@gateway/config/load-config'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { sendJson, type Answer, type HttpBackend } from '../http-backend.ts'
 import type { FakeJob } from '../fake-job.ts'
 import { backend, closing, router } from '../open.ts'
 import { configOf } from '../router-under-test.ts'
-import { CAPABILITIES, VENDOR_TABLE, type Capability, type Cell } from './capabilities.ts'
+import { VENDOR_TABLE } from './capabilities.ts'
+import { CAPABILITIES, type Capability, type Cell } from './fixture.ts'
+import { fileOf, vendors } from './fixtures.ts'
 import { startIdentityServer } from './identity-servers.ts'
 import { violationOf } from './schemas.ts'
-import { AWS_IDENTITY, KEY, refusalOf, STAND_INS, TOKEN } from './stand-ins.ts'
+import { AWS_IDENTITY, KEY, TOKEN } from './stand-in-credentials.ts'
+import { refusalOf, STAND_INS } from './stand-ins.ts'
 
-const vendors = Object.keys(VENDORS) as Vendor[]
-const example = (vendor: Vendor) =>
-  readFileSync(new URL(`../../../../deploy/config/examples/${vendor.replace('.', '-')}.yaml`, import.meta.url), 'utf8')
+function example(vendor: Vendor): string {
+  const file = new URL(`../../../../deploy/config/examples/${fileOf(vendor)}.yaml`, import.meta.url)
+  return existsSync(file) ? readFileSync(file, 'utf8') : byNameAlone(vendor)
+}
+
+const byNameAlone = (vendor: Vendor) => `
+backends:
+  - { id: ${vendor}, vendor: ${vendor}, apiKey: "\${VENDOR_API_KEY}" }
+pools:
+  - { id: spark, targets: [{ backend: ${vendor}, model: a-model }] }
+`
 
 afterEach(() => vi.unstubAllEnvs())
 
@@ -62,7 +74,7 @@ function configAt(vendor: Vendor, url: string): GatewayConfig {
   const backends = config.backends.map((one) => {
     const { pathname } = new URL(one.url)
     expect(one.vendor).toBe(vendor)
-    expect(pathname).toBe(STAND_INS[vendor].base)
+    expect(pathname.replace(/\/$/, '')).toBe(STAND_INS[vendor].base)
     return { ...one, url: new URL(pathname, url).href, capabilities: [...one.capabilities, 'vision', ...embeds] }
   })
   return configOf(backends, config.pools)

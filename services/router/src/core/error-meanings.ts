@@ -1,0 +1,55 @@
+/**
+ * The words by which a backend tells what its error means. What holds for every backend of a dialect stands here; what one
+ * vendor says stands in its profile, and `services/router/src/vendors/meanings.ts` puts both together.
+ */
+
+/**
+ * A sign that our own account is the trouble. `credential`: nothing will be served until an operator acts. `unpaid`: nothing
+ * until someone pays, or a new month. `no_model`: nothing of this model. `passing`: it ends by itself, whatever the same
+ * word means elsewhere.
+ */
+export interface AccountSign {
+  is: 'credential' | 'unpaid' | 'no_model' | 'passing'
+  /** A code of the vendor: `error.code`, `error.status`, `error.details[].reason`, `__type`. */
+  code?: string
+  /** How the vendor's sentence begins. */
+  sentence?: RegExp
+}
+
+export interface ErrorMeanings {
+  /** The first sign that is found counts. */
+  account: readonly AccountSign[]
+  /** Sentences that blame the request itself, by a status that elsewhere refuses our credential or the target's model. */
+  blamesRequest: Readonly<Partial<Record<number, readonly RegExp[]>>>
+  /** How a sentence names a parameter that the server does not take, in the first group. The first match counts. */
+  rejectedParameter: readonly RegExp[]
+  /** A prompt that is too long. The groups `asked` and `most` hold its tokens and the most that there may be. */
+  tooLong: readonly RegExp[]
+  /** The vendor's filter of contents has refused the request, by its code or sentence. */
+  filtered: readonly (string | RegExp)[]
+}
+
+/** What holds for every backend, whatever its vendor. */
+export const COMMON_MEANINGS: ErrorMeanings = {
+  account: [
+    { is: 'credential', code: 'invalid_api_key' },
+    // LM Studio and others: assumed to be OpenAI's code with a 400.
+    { is: 'no_model', code: 'model_not_found' },
+  ],
+  blamesRequest: {
+    // Of files that a client names: assumed.
+    404: [/^(?:File not found|No such File object)\b/i],
+  },
+  rejectedParameter: [
+    /Unknown parameter: '(\w+)'/,
+    /Unrecognized request arguments? supplied: (\w+(?:, \w+)*)/,
+    // A server's own words, and those of serde and of jsonschema: assumed.
+    /[`'"]?(\w{1,64})[`'"]? (?:is|are) not supported(?: (?:by|with|for) this (?:model|server|endpoint))?\.?$/,
+    /(?:Failed to deserialize the JSON body into the target type: )?unknown field `(\w+)`/,
+    /Additional properties are not allowed \('(\w+)' was unexpected\)/,
+  ],
+  tooLong: [
+    /context_length_exceeded|exceed_context_size|context (?:length|window|size|limit)|(?:prompt|input) is too long|exceeds the maximum number of tokens/i,
+  ],
+  filtered: ['content_filter', 'content_policy_violation'],
+}

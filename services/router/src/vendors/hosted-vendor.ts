@@ -1,0 +1,22 @@
+/**
+ * A vendor with an address of its own that speaks OpenAI's chat completions. Its file says only what is different from
+ * the others'.
+ */
+
+import type { VendorName } from '@gateway/contracts/vendors'
+import { rejectedByName } from './openai.ts'
+import type { VendorProfile } from './profile.ts'
+
+export function hostedVendor(name: VendorName, own: Partial<VendorProfile>): VendorProfile {
+  return {
+    name,
+    authentication: {},
+    rejectedParameters: rejectedByName,
+    parameters: { chat: () => undefined, control: new Set() },
+    pricedOptions: {},
+    toolCalls: {},
+    messages: { order: 'alternating', takesReasoning: false },
+    usage: {},
+    ...own,
+  }
+}
