@@ -44,13 +44,9 @@ const STILL_TO_MEND: readonly string[] = [
   'packages/telemetry',
   'dev/bench',
   'dev/chaos',
-  'dev/cluster',
   'dev/proofs',
-  'dev/servers',
-  'dev/testing',
   'tests',
   'scripts',
-  'training',
 ]
 /** Whose strings a person reads at the command line. */
 const COMMANDS = /^(?:packages\/ctl\/src|dev\/(?:bench|chaos)\/(?:main|options)\.ts|scripts\/[\w-]+\.ts)/

@@ -1,5 +1,5 @@
 /**
- * Answers as an assistant gives them on each lane, for prompts that follow one. Their words are not read, only their form.
+ * Turns of an assistant on each lane, for prompts that follow one. Their form is read, not their words.
  */
 
 import type { Lane } from '../../packages/auto/src/lanes.ts'

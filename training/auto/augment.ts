@@ -1,6 +1,7 @@
 /**
- * More examples from the given ones: the same request behind small talk or a back-story, in a later turn, without
- * punctuation, mistyped, with a word that seems to name another lane; and small talk alone. None of it changes the label, so the model learns that.
+ * Augments the given examples: the same request behind chit-chat or a back-story, in a later turn, without punctuation,
+ * or mistyped. Some get a word that seems to name another lane. Chit-chat alone is added too. The label stays, so the
+ * model learns that these do not matter.
  */
 
 import type { ChatMessage } from '@gateway/contracts/chat'
@@ -10,7 +11,7 @@ import { responseTo } from './answers.ts'
 import { FOLLOW_UPS, REPLIES } from './follow-ups.ts'
 import type { Prompt } from './prompts.ts'
 
-/** What people tell without asking, by language. */
+/** Stories that people add to a request, by language. */
 const TALES: Record<string, string[]> = {
   en: [
     'We moved house last month and half the boxes are still shut.',
@@ -126,9 +127,9 @@ const OPENINGS: Record<string, string[]> = {
   ru: ['привет, ', 'спасибо! '],
 }
 const ENDINGS = [' thanks', ' Thank you!', ' please', ' thx', ' Thanks in advance.']
-/** How often an answer is of another kind than its question's. */
+/** The share of assistant turns that are of another kind than the user's turn before. */
 const STRAY_SHARE = 0.15
-/** Words that seem to name a lane; in another lane's request they are only what it is about. */
+/** Words that seem to name a lane; in another lane's request they are only its subject. */
 const LURES = [
   'python',
   'javascript',
@@ -167,7 +168,7 @@ export function augment(prompts: readonly Prompt[], seed: number): Prompt[] {
   const some = (list: readonly string[], most: number): string =>
     Array.from({ length: 1 + Math.floor(random() * most) }, () => pick(list)).join(' ')
   const singles = prompts.filter((prompt) => prompt.messages.length === 1)
-  const answered = ({ lane, messages }: Prompt): ChatMessage[] => [
+  const withReply = ({ lane, messages }: Prompt): ChatMessage[] => [
     ...messages,
     { role: 'assistant', content: responseTo(random() < STRAY_SHARE ? pick(LANES) : lane, random) },
   ]
@@ -184,7 +185,7 @@ export function augment(prompts: readonly Prompt[], seed: number): Prompt[] {
     if (prompt.messages.length > 1) return withLast(prompt, last)
     return {
       ...prompt,
-      messages: [...answered(pick(singles)), ...prompt.messages],
+      messages: [...withReply(pick(singles)), ...prompt.messages],
     }
   }
 
@@ -220,14 +221,14 @@ export function augment(prompts: readonly Prompt[], seed: number): Prompt[] {
       const content = pick(FOLLOW_UPS[prompt.lane] ?? REPLIES)
       return {
         ...prompt,
-        messages: [...answered(prompt), { role: 'user', content }],
+        messages: [...withReply(prompt), { role: 'user', content }],
       }
     })
   const thanked = singles
     .filter(() => random() < FOLLOW_SHARE / 4)
     .map((prompt): Prompt => ({
       ...prompt,
-      messages: [...answered(prompt), { role: 'user', content: pick(REPLIES) }],
+      messages: [...withReply(prompt), { role: 'user', content: pick(REPLIES) }],
       lane: 'spark',
       also: [],
     }))

@@ -1,7 +1,7 @@
 /**
- * Prompts that others wrote: collections in a folder of the reader's, named by `--prompts <folder>`. This repository holds
- * none of them. Each line of a `.jsonl` file there names its source and its licence. Prompts under a licence that asks for
- * more than attribution are left out, so that the trained model carries no further duty.
+ * Prompts that others wrote: collections in a folder of the reader's, named by `--prompts <folder>`. This repository
+ * holds none of them. Each line of a `.jsonl` file there names its source and its licence. Prompts under a licence that
+ * requires more than attribution are left out, so that the trained model carries no further duty.
  */
 
 import { readdirSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Whether a labelled prompt echoes one that the model learnt from: it shares a run of six words, or of twelve characters of ideographic text.
- * An echo says little of unseen prompts, so the evaluation tells the figure without echoes too.
+ * A labelled prompt echoes one that the model learnt from when both share a run of six words, or of twelve characters
+ * of ideographic text. An echo says little of unseen prompts, so the evaluation prints the figure without echoes too.
  */
 
 import type { Prompt } from './prompts.ts'

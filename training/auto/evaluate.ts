@@ -3,7 +3,7 @@
  *
  * It judges the prompts of `--prompts <folder>` in parts: networks that learnt from all other sources judge each part.
  * No network learns from a labelled file that is named, so every source of it is unseen. Its nested estimate gives no
- * source a say in its own figure: all others choose the setting of the fit, and the lexicon lacks the phrases that it
+ * source a say in its own figure. All others choose the setting of the fit, and the lexicon lacks the phrases that it
  * alone attests. With `--quick` the shipped network judges the file, and nothing is trained.
  */
 
@@ -30,7 +30,7 @@ const PARTS = 3
 /** Smaller groups of prompts say too little by themselves. */
 const LEAST_OF_A_GROUP = 20
 const CONFIDENCES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0]
-/** What a lane costs per token, by the catalogue's multipliers. */
+/** Price of a lane per token, by the catalogue's multipliers. */
 const MULTIPLIERS: Record<Lane, number> = { spark: 1, bolt: 1.5, nova: 3.75, atlas: 6.7, research: 2.3, code: 1 }
 
 /** Which lanes cannot do a lane's work; any other wrong choice only costs more or takes longer. */
@@ -137,8 +137,8 @@ function judge(prompt: Prompt, by: Network, lexicon?: PhraseTrie): Verdict {
 }
 
 /**
- * Each group is judged by the setting that is best on all others, with the lexicon as it would be without the group, on
- * those of its prompts that do not echo ours.
+ * Each group is judged by the setting that is best on all others, with the lexicon as it would be without the group.
+ * Only its prompts that do not echo ours count.
  */
 function reportNested(name: string, groups: ReadonlyMap<string, Prompt[]>, networks: readonly Network[]): void {
   const right = networks.map((one) => new Set(prompts.filter((prompt) => isRight(prompt, judge(prompt, one).lane))))

@@ -1,6 +1,6 @@
 /**
- * Prompts as examples to learn from, and networks from examples: features, the acceptable lanes as a target, and a
- * weight that keeps any one source from ruling.
+ * Turns prompts into examples to learn from, and examples into networks. An example has features, the acceptable lanes
+ * as a target, and a weight that keeps any one source from ruling.
  */
 
 import { type Features, follow, readFeatures } from '../../packages/auto/src/features.ts'
@@ -18,7 +18,7 @@ import { readWritten } from './written.ts'
 const SHARE_OF_LANE = 0.6
 /** Of 0 to 1: how little each further prompt of a source adds. A template's fillings say little more than one of them. */
 const SIZE_DISCOUNT = 0.75
-/** Enough for the model that only tells what the turn before asked for. */
+/** Enough for the model that only classifies the turn before. */
 const FIRST_EPOCHS = 5
 const SEEDS = [7, 8, 9, 10]
 /** The part of a target that goes to all lanes alike, so that the fit takes no prompt as beyond doubt. */
@@ -33,7 +33,7 @@ interface Read {
   before: Features | null
 }
 
-/** Prompts and what their text reads as; the same prompts are read once, however many folds they are in. */
+/** Prompts and the features of their text; the same prompts are read once, however many folds they are in. */
 const known = new WeakMap<Prompt, Read>()
 
 /** The prompts that this repository holds itself. */
@@ -65,7 +65,7 @@ export function isRight(prompt: Prompt, lane: Lane): boolean {
   return lane === prompt.lane || prompt.also.includes(lane)
 }
 
-/** Twice: a first model of single turns tells what a later turn's predecessor asked for. */
+/** Twice: a first model of single turns classifies the predecessor of a later turn. */
 function trainOne(prompts: readonly Prompt[], options: FitOptions): Network {
   const weigh = weights(prompts)
   const single = prompts.filter((prompt) => read(prompt).before === null)

@@ -37,7 +37,7 @@ export interface FitOptions {
   dropCells: number
   /** The part of a target that the network may divide among the accepted lanes by itself. */
   freedom: number
-  /** How often an example has no cells of a list at all. */
+  /** The share of examples that lose all cells of a list. */
   dropAll: Record<keyof Cells, number>
   dropMeaning: number
 }
@@ -64,7 +64,7 @@ const INNER_ROWS = DENSE + 1
 const START_SPREAD = 0.3
 const START_SQUARE = 0.01
 
-/** What a fit works on: the weights, their sums of squared gradients (Adagrad), and space for one example. */
+/** The state of a fit: the weights, their sums of squared gradients (Adagrad), and space for one example. */
 interface Workbench {
   network: Network
   squares: CellWeights & Pick<Network, 'inner' | 'outer'>
@@ -95,8 +95,8 @@ export function fit(examples: readonly Example[], options: FitOptions): Network 
 }
 
 /**
- * The network whose scores are the mean of the given ones': their hidden units side by side, and the mean of what is
- * linear.
+ * The network whose scores are the mean of the given ones': their hidden units side by side, and the mean of the linear
+ * weights.
  */
 export function joinNetworks(networks: readonly Network[]): Network {
   const share = 1 / networks.length

@@ -1,5 +1,6 @@
 /**
- * What people say after an answer when they want more of the same kind. Their lane is the lane of the message before.
+ * Follow-ups: people write them after a response when they want more of the same kind. Their lane is the lane of the
+ * message before.
  */
 
 import type { Lane } from '../../packages/auto/src/lanes.ts'
@@ -169,7 +170,7 @@ export const FOLLOW_UPS: Partial<Record<Lane, string[]>> = {
     'спасибо',
   ],
 }
-/** These are small talk after anything. */
+/** These are chit-chat after anything. */
 export const REPLIES = [
   'thanks!',
   'thank you, that helps',

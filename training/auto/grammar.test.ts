@@ -9,7 +9,7 @@ weather in {city} [today|tomorrow]
 hi >> hello >> [thanks|bye]
 `
 
-test('slots and alternatives are filled, turns are told apart, and the same file gives the same prompts', () => {
+test('slots and alternatives are filled, turns are parted, and the same file gives the same prompts', () => {
   const prompts = promptsOf(GRAMMAR, 'en')
   const texts = prompts.filter(({ lane }) => lane === 'research').map(({ messages }) => messages[0]?.content)
   expect(texts.length).toBeGreaterThan(1)

@@ -1,6 +1,7 @@
 /**
- * Prompts of our own from small grammars, one file a language: `$slot = a | b`, `== lane,also`, then one template a line
- * with {slots}, [one|or the other] and ` >> ` between the turns. Seeded, so the same files give the same prompts.
+ * Prompts of our own from small grammars, one file a language. A file has `$slot = a | b`, `== lane,also`, then one
+ * template a line with {slots}, [one|or the other] and ` >> ` between the turns. Seeded, so the same files give the
+ * same prompts.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -10,7 +11,7 @@ import type { Prompt } from './prompts.ts'
 
 const FOLDER = new URL('grammar/', import.meta.url)
 const SEED = 5
-/** How often a template is filled; one with few fillings gives fewer. */
+/** The number of fillings of a template; one with few possible fillings gives fewer. */
 const FILLINGS = 6
 const DEPTH = 6
 
@@ -70,10 +71,10 @@ function fill(template: string, slots: ReadonlyMap<string, string[]>, random: ()
     const before = text
     text = text
       .replace(/\[([^[\]]*\|[^[\]]*)\]/g, (_, choices: string) => pick(choices.split('|')))
-      .replace(/\{(\w+)\}/g, (whole, name: string) => (slots.has(name) ? pick(slots.get(name) ?? []) : whole))
+      .replace(/\{(\w+)\}/g, (match, name: string) => (slots.has(name) ? pick(slots.get(name) ?? []) : match))
     if (text === before) break
   }
   return text
     .replace(/ {2,}/g, ' ')
-    .replace(/ ([?!.,;])(?=\s|$)/g, (whole, mark: string) => (/[?!;]/.test(mark) ? whole : mark))
+    .replace(/ ([?!.,;])(?=\s|$)/g, (match, mark: string) => (/[?!;]/.test(mark) ? match : mark))
 }

@@ -1,7 +1,7 @@
 /**
- * Prints the time per choice of the shipped classifier and its memory (run with `--expose-gc`), on some of this repository's own
- * prompts, or on those of a named file. Each prompt is chosen for several times; the median of its times leaves out what
- * other processes did, and all times together leave it in.
+ * Prints the time per choice of the shipped classifier and its memory (run with `--expose-gc`). It takes some of this
+ * repository's own prompts, or those of a named file. Each prompt is chosen for several times. The median of its times
+ * leaves out the work of other processes, and all times together leave it in.
  */
 
 import { setTimeout } from 'node:timers/promises'
@@ -27,7 +27,10 @@ const texts = all.filter((_, index) => index % stride === 0)
 report('prompts of 2 KB', texts.map(padded))
 report('prompts as they come', texts)
 
-/** What is held on the heap and outside of it, after collections where `--expose-gc` allows them. Buffers go after the first. */
+/**
+ * Memory that is held on the heap and outside of it, after collections where `--expose-gc` allows them. Buffers go
+ * after the first.
+ */
 async function heldMib(): Promise<number> {
   for (let round = 0; round < 3; round++) {
     globalThis.gc?.()

@@ -35,7 +35,7 @@ test('a form that may go on stands before one of the same letters that may not',
   ])
 })
 
-test('each language that a text may be told as has a list, and each list is of such a language', () => {
+test('each language that a text may be recognized as has a list, and each list is of such a language', () => {
   const reported = [
     ...Object.keys(FUNCTION_WORDS).filter((language) => language !== 'en'),
     ...LANGUAGES_OF_LETTERS.flat(),

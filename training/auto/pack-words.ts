@@ -1,7 +1,7 @@
 /**
- * Lists of words of other languages, `words/<language>.txt`, as the chooser reads them: on each line an English word, a
- * tab, and the forms that say it. A form that ends in `*` may go on; so may any Korean one. A language model wrote the lists
- * from its own knowledge.
+ * Lists of words of other languages, `words/<language>.txt`, as the chooser reads them. Each line has an English word,
+ * a tab, and the forms that say it. A form that ends in `*` may go on; so may any Korean one. A language model wrote
+ * the lists from its own knowledge.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'

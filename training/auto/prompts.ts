@@ -13,7 +13,7 @@ export interface Prompt {
   also: Lane[]
   source: string
   lang: string
-  /** How much it counts in training, where that does not follow from its source's size. */
+  /** Its weight in training, where that does not follow from its source's size. */
   weight?: number
   /** The public source whose kind of prompt it follows. */
   after?: string

@@ -12,7 +12,7 @@ import { readPrompts } from './prompts.ts'
 import { writePacked } from './write-packed.ts'
 import { readWritten } from './written.ts'
 
-/** Prompts of all kinds, from which Auto tells an operator's own lanes apart. */
+/** Prompts of all kinds, from which Auto learns to distinguish an operator's own lanes. */
 const BACKGROUND = new URL('../../packages/auto/src/background.json', import.meta.url)
 const BACKGROUND_PROMPTS = 400
 const BACKGROUND_CHARS = 200

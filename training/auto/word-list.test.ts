@@ -33,7 +33,7 @@ test('Chinese is found anywhere, and the rest of a Korean word does not matter',
   expect(foundIn(listOf('summary\t요약'), '요약해줘')).toBe('요약')
 })
 
-test('whatever the list and the text, the form found is the longest that fits', () => {
+test('for any list and any text, the form found is the longest that fits', () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' ', '天', '가'), minLength: 1, maxLength: 5 })
   const form = fc.tuple(word, fc.boolean()).map(([text, goesOn]) => text.trim() + (goesOn ? '*' : ''))
   const isWord = (letter: string | undefined): boolean => letter !== undefined && 'abc'.includes(letter)

@@ -1,6 +1,6 @@
 /**
- * Prompts of our own in many languages, each written by hand: they show the model ways of asking that no grammar has.
- * Each is a source of its own.
+ * Prompts of our own in many languages, each written by hand: they show the model requests that no grammar has. Each is
+ * a source of its own.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openRedisAdmission } from '@gateway/admission/redis'
 import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import { connectTo } from '@gateway/redis/connect'
-import { connectBroker } from '@gateway/testing/ask-jetstream'
+import { connectBroker } from '@gateway/testing/call-jetstream'
 import type { ClientLog } from '../clients/client-log.ts'
 import { requestIn } from '../clients/question.ts'
 import type { Stage } from '../stage/open-stage.ts'
@@ -64,7 +64,7 @@ async function touchAll({ cluster, keyring }: Stage): Promise<void> {
 async function readBacklog({ cluster, database }: Stage): Promise<Backlog> {
   const call = `CONSUMER.INFO.${usageStream.name}.${usageConsumers.metering}`
   await using broker = await connectBroker(cluster.servers.nats.url)
-  const info = await broker.ask<ConsumerInfo>(call)
+  const info = await broker.call<ConsumerInfo>(call)
   const count = async (table: string) => {
     const { rows } = await database.query<{ count: number }>(`select count(*)::int as count from ${table}`)
     return rows[0]!.count

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import type { UsageBatch } from '@gateway/contracts/usage-event'
 import { startNats } from '@gateway/servers/start'
-import { connectBroker } from '@gateway/testing/ask-jetstream'
+import { connectBroker } from '@gateway/testing/call-jetstream'
 import type { Stage } from '../stage/open-stage.ts'
 import { killed, killedAndGone } from './processes.ts'
 
@@ -29,12 +29,12 @@ async function readUnconsumed(directory: string): Promise<string[]> {
   await using nats = await startNats({ own: true, directory })
   await using broker = await connectBroker(nats.url)
   const { name } = usageStream
-  const { state } = await broker.ask<{ state: { last_seq: number } }>(`STREAM.INFO.${name}`)
+  const { state } = await broker.call<{ state: { last_seq: number } }>(`STREAM.INFO.${name}`)
   const consumer = `CONSUMER.INFO.${name}.${usageConsumers.metering}`
-  const { ack_floor: floor } = await broker.ask<{ ack_floor: { stream_seq: number } }>(consumer)
+  const { ack_floor: floor } = await broker.call<{ ack_floor: { stream_seq: number } }>(consumer)
   const requests: string[] = []
   for (let seq = floor.stream_seq + 1; seq <= state.last_seq; seq++) {
-    const { message } = await broker.ask<{ message: { data: string } }>(`STREAM.MSG.GET.${name}`, { seq })
+    const { message } = await broker.call<{ message: { data: string } }>(`STREAM.MSG.GET.${name}`, { seq })
     const batch = JSON.parse(Buffer.from(message.data, 'base64').toString()) as UsageBatch
     requests.push(...batch.events.map(({ requestId }) => requestId))
   }

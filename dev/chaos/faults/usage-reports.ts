@@ -8,7 +8,7 @@ import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import { headers } from '@nats-io/transport-node'
 import { chance } from '../plan/random.ts'
-import { connectBroker } from '@gateway/testing/ask-jetstream'
+import { connectBroker } from '@gateway/testing/call-jetstream'
 import type { Stage } from '../stage/open-stage.ts'
 
 /** What it publishes itself it leaves alone. */

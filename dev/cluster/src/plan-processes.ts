@@ -1,5 +1,5 @@
 /**
- * Which processes a local cluster has, in which order they stop, and what each is told. Pure: ports are given.
+ * The processes of a local cluster, the order in which they stop, and the environment of each. Pure: ports are given.
  */
 
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ export interface PlanFacts extends ClusterShape {
   /** Free ports to hand out: two a process. */
   ports: number[]
   urls: { nats: string; redis: string; postgres: string }
-  /** By service, where the broker asks who is there. */
+  /** By service, where the broker checks who connects. */
   natsPasswords: Record<string, string> | undefined
   masterSecret: string
 }

@@ -1,7 +1,8 @@
 /**
- * `cluster.json`: what runs where, written whole at every change, and what the next start makes of one that was left.
+ * `cluster.json` names each process and its ports. Every change rewrites the file, and the next start ends the
+ * processes that a killed cluster left in it.
  *
- * Beside each pid stands when that process was started, so that a later start can tell it from another process that got
+ * Each pid has its process's start time beside it, so that a later start can distinguish it from another process with
  * the same pid.
  */
 
@@ -24,7 +25,7 @@ interface Record {
 const SERVER_STOP_MS = 10_000
 const POLL_MS = 20
 
-/** Writes what `describeNow` says, one writing after the other: a reader sees the former state or this one, no part. */
+/** Writes the result of `describeNow`, one writing after the other: a reader sees the former state or this one, no part. */
 export function recordCluster(path: string, describeNow: () => Record, log: (line: string) => void) {
   let writing = Promise.resolve()
   const inTurn = (work: () => Promise<void>): Promise<void> => {
@@ -54,11 +55,11 @@ async function withStartTimes(record: Record): Promise<Record> {
   return { processes, fixtures, servers: Object.fromEntries(servers) }
 }
 
-/** Ends what a killed cluster left behind according to its record. The caller owns the data folder. */
+/** Ends the processes that a killed cluster left behind according to its record. The caller owns the data folder. */
 export async function endLeftovers(path: string, log: (line: string) => void): Promise<void> {
   const record = await readRecord(path)
   if (!record) return
-  // Services survive any death by design, so the quick one will do. Servers get to write what they hold.
+  // Services survive any death by design, so the quick one will do. Servers get time to write their data.
   for (const entry of [...record.processes, ...record.fixtures]) await end(entry, 'SIGKILL', log)
   for (const [name, server] of Object.entries(record.servers)) {
     await end({ name, ...server }, name === 'postgres' ? 'SIGINT' : 'SIGTERM', log)

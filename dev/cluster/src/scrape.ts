@@ -1,5 +1,5 @@
 /**
- * Reads what processes export at `/metrics`, strictly: a line that Prometheus would not take throws.
+ * Reads the metrics that processes export at `/metrics`, strictly: a line that Prometheus would not take throws.
  */
 
 import type { Cluster } from './start.ts'

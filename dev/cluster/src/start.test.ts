@@ -45,7 +45,7 @@ describe('a running cluster', () => {
 
   afterAll(() => end(supervisor, 'SIGKILL'))
 
-  test('says what runs where, and each process answers that it is ready', async () => {
+  test('lists which process runs where, and each process reports that it is ready', async () => {
     const { processes, servers } = await readCluster()
     expect(processes.map(({ name, service }) => `${service}: ${name}`).toSorted()).toEqual([
       'edge: edge-1',
@@ -64,11 +64,11 @@ describe('a running cluster', () => {
     for (const { pid } of Object.values(servers)) expect(await startTimeOf(pid)).not.toBeNull()
   })
 
-  test('every edge answers, with a key that the other minted', async () => {
+  test('every edge responds, with a key that the other minted', async () => {
     const [first, second] = await edges()
     const key = await mintGuestKey(first!.url)
-    expect(await ask(first!.url, key)).toBeTypeOf('string')
-    expect(await ask(second!.url, key)).toBeTypeOf('string')
+    expect(await sendChat(first!.url, key)).toBeTypeOf('string')
+    expect(await sendChat(second!.url, key)).toBeTypeOf('string')
   })
 
   test.each(['router-1', 'edge-2', 'keys-1', 'metering-1'])(
@@ -97,7 +97,7 @@ describe('a running cluster', () => {
         expect(now.pid).not.toBe(before.pid)
       }, COMES_BACK)
       const [first] = await edges()
-      await vi.waitFor(async () => ask(first!.url, await mintGuestKey(first!.url)), COMES_BACK)
+      await vi.waitFor(async () => sendChat(first!.url, await mintGuestKey(first!.url)), COMES_BACK)
     },
   )
 
@@ -105,7 +105,7 @@ describe('a running cluster', () => {
     const second = run({ PORT: String(await freePort()) })
     expect(await ending(second)).toMatchObject({ code: 1, stderr: expect.stringContaining('is in use by process') })
     const [first] = await edges()
-    expect(await ask(first!.url, await mintGuestKey(first!.url))).toBeTypeOf('string')
+    expect(await sendChat(first!.url, await mintGuestKey(first!.url))).toBeTypeOf('string')
   })
 })
 
@@ -118,7 +118,7 @@ describe('the end of a cluster', () => {
     await expect.poll(() => living(left), COMES_BACK).toEqual([])
 
     const next = await start()
-    expect(await ask(`http://127.0.0.1:${port}`, key)).toBeTypeOf('string')
+    expect(await sendChat(`http://127.0.0.1:${port}`, key)).toBeTypeOf('string')
     await end(next, 'SIGTERM')
   })
 
@@ -146,7 +146,7 @@ function run(environment: NodeJS.ProcessEnv = {}, ...args: string[]): ChildProce
   const own = { NATS_URL: '', REDIS_URL: '', DATABASE_URL: '' }
   const env = { ...process.env, ...own, DATA_DIR: dataDir, PORT: String(port), ...environment }
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env })
-  // It ends whatever it started with it.
+  // It ends every process that it started.
   process.once('exit', () => child.kill('SIGKILL'))
   return child
 }
@@ -200,18 +200,18 @@ async function living(pids: number[]): Promise<number[]> {
 }
 
 async function mintGuestKey(url: string): Promise<string> {
-  const answer = await fetch(`${url}/v1/keys/guest`, {
+  const response = await fetch(`${url}/v1/keys/guest`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ device_id: 'a-laptop' }),
   })
-  if (!answer.ok) throw new Error(await answer.text())
-  return ((await answer.json()) as { key: string }).key
+  if (!response.ok) throw new Error(await response.text())
+  return ((await response.json()) as { key: string }).key
 }
 
-async function ask(url: string, apiKey: string): Promise<string | null | undefined> {
+async function sendChat(url: string, apiKey: string): Promise<string | null | undefined> {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 })
   const messages = [{ role: 'user' as const, content: 'Hello!' }]
-  const answer = await client.chat.completions.create({ model: 'svc-instant', messages, max_tokens: 20 })
-  return answer.choices[0]?.message.content
+  const response = await client.chat.completions.create({ model: 'svc-instant', messages, max_tokens: 20 })
+  return response.choices[0]?.message.content
 }

@@ -1,10 +1,10 @@
 /**
- * The whole gateway as it runs in production, on this machine: every service a process of its own, on real NATS, Redis
- * and PostgreSQL, with a simulated backend and the development identity provider beside it.
+ * The whole gateway as it runs in production, on this machine. Every service is a process of its own, on real NATS,
+ * Redis and PostgreSQL. A simulated backend and the development identity provider run beside it.
  *
- * Whatever it started that dies, servers too, is started again after two seconds. `cluster.json` in the data folder says
- * at any time what runs where, and is gone after an orderly stop. Nothing outlives this process, `kill -9` included; if
- * something does all the same, the next start finds it there and ends it.
+ * It starts each of its processes again two seconds after a death, servers too. `cluster.json` in the data folder lists
+ * at any time which process runs where, and is gone after an orderly stop. Nothing outlives this process, `kill -9`
+ * included; if something does all the same, the next start finds it there and ends it.
  */
 
 import { mkdir } from 'node:fs/promises'
@@ -22,9 +22,9 @@ import { startNats, startPostgres, startRedis, type Server } from '@gateway/serv
 export interface ClusterOptions extends ClusterShape {
   /** Never servers that the environment names: for tests that kill them. */
   ownServers?: boolean
-  /** A NATS server that lets in whom its accounts name; `passwords` by service. */
+  /** A NATS server that lets in only the users of its accounts; `passwords` by service. */
   natsUsers?: { accounts: string; passwords: Record<string, string> }
-  /** Changes what a process is told before it is started: for tests that stand between it and the others. */
+  /** Changes the plan of a process before it is started: for tests that stand between it and the others. */
   prepare?(plan: ProcessPlan): ProcessPlan | Promise<ProcessPlan>
   log?(line: string): void
 }
@@ -75,7 +75,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
   opening.defer(() => recorder.remove())
   for (const server of Object.entries(servers)) opening.use(keepServerRunning(...server, onChange))
-  // All at once, since each waits for what it needs; stopped wave by wave, in reverse.
+  // All at once, since each waits for its dependencies; stopped wave by wave, in reverse.
   for (const wave of await prepareAll(plans.waves, options)) {
     const starting = wave.map((plan) => supervise(plan, ROOT, onChange))
     supervised.push(...starting)
@@ -127,7 +127,7 @@ async function chooseIssuerPort(port: number | undefined): Promise<number | unde
   return port && (await isFree(port + 2)) ? port + 2 : undefined
 }
 
-/** Beside the gateway's own processes stands what it is tried with: a backend and an identity provider. */
+/** A backend and an identity provider to try the gateway with run beside its own processes. */
 const FIXTURES = new Set(['backend', 'identity-provider'])
 
 function describe(supervised: SupervisedProcess[], servers: Record<string, Server>) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { supervise } from './supervise.ts'
 
-test('a process that does not stop when it is told to is killed, where its plan says after how long', async () => {
+test('a process that does not stop on SIGTERM is killed, where its plan says after how long', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-supervise-'))
   try {
     const script = join(folder, 'deaf.mjs')

@@ -1,5 +1,5 @@
 /**
- * Keeps a process or a backing server running: what dies is started again after a pause, on the same ports, until it is
+ * Keeps a process or a backing server running: it starts a dead one again after a pause, on the same ports, until it is
  * stopped.
  *
  * The child dies with this process, however that ends. Its output is appended to a file.
@@ -22,7 +22,7 @@ export interface ProcessPlan {
   launcher?: readonly string[]
   environment: NodeJS.ProcessEnv
   url: string
-  /** The operator's door: its base address, and the path that answers 200 when the process is ready. */
+  /** The admin interface: its base address, and the path that returns 200 when the process is ready. */
   healthUrl: string
   readyPath: string
   logFile: string
@@ -34,7 +34,7 @@ export interface SupervisedProcess {
   readonly plan: ProcessPlan
   /** Undefined while it is down. */
   readonly pid: number | undefined
-  /** Resolves when it answers that it is ready; rejects when it has died or `timeoutMs` has passed. */
+  /** Resolves when it reports that it is ready; rejects when it has died or `timeoutMs` has passed. */
   ready(timeoutMs?: number): Promise<void>
   kill(signal: NodeJS.Signals): void
   /** Ends it in its own orderly way, and starts another version of it in its place. */

@@ -21,7 +21,7 @@ export interface ContainerPlan {
   url(hostAndPort: string): string
 }
 
-/** Whether a container engine answers. */
+/** True when a container engine responds. */
 export async function hasContainerEngine(): Promise<boolean> {
   return (await openEngine()) !== undefined
 }
@@ -32,7 +32,7 @@ async function openEngine(): Promise<ContainerRuntimeClient | undefined> {
   return getContainerRuntimeClient().catch(() => undefined)
 }
 
-/** Starts it, or answers undefined (and says why on stderr) when no engine answers or it does not have the image. */
+/** Starts it, or returns undefined (and says why on stderr) when no engine responds or it does not have the image. */
 export async function startInContainer(plan: ContainerPlan, options: ServerOptions): Promise<Server | undefined> {
   const engine = await openEngine()
   if (!engine) return undefined

@@ -26,7 +26,7 @@ export interface Missing {
 const LOCK = join(tmpdir(), 'model-gateway-install')
 const WAIT_MS = 600_000
 
-/** Answers what `find` finds once it is installed, or throws an error that says what to do. */
+/** Returns the path that `find` finds after the installation, or throws an error that names the next step. */
 export async function install(missing: Missing): Promise<string> {
   const obstacle = whyNot()
   if (obstacle) throw new Error(`${missing.name} is missing and ${obstacle}. ${advice(missing)}`)
@@ -70,7 +70,7 @@ async function waitForLock(): Promise<AsyncDisposable> {
 
 async function apt(args: string[]): Promise<void> {
   const child = spawn('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=300', ...args], {
-    // Its own words belong with ours, away from what tests print.
+    // The installer's output belongs with ours, away from the output of tests.
     stdio: ['ignore', 2, 2],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   })

@@ -12,7 +12,7 @@ import type { Server, ServerOptions } from './server.ts'
 export interface NatsOptions extends ServerOptions {
   /** The largest message it takes; the broker's own default of 1 MB unless said otherwise. */
   maxPayloadBytes?: number
-  /** Who may log in and do what, as the server's configuration says it; anybody anything when left out. */
+  /** Users and their permissions, in the syntax of the server's configuration. When left out, anybody may do anything. */
   accounts?: string
 }
 

@@ -9,7 +9,7 @@ import { startLocalServer } from './local-server.ts'
 import type { Server, ServerOptions } from './server.ts'
 
 export interface PostgresOptions extends ServerOptions {
-  /** Waits for the disk at each commit. Off by default: only a crash of the whole machine tells the difference. */
+  /** Waits for the disk at each commit. Off by default: only a crash of the whole machine shows the difference. */
   durable?: boolean
 }
 

@@ -18,9 +18,9 @@ export interface Program {
   args: string[]
   cwd: string
   port: number
-  /** What to say to the port (nothing: it speaks first), and how to know from its answer that it serves. */
+  /** Text to send to the port (nothing: the server speaks first), and a test of its reply that shows that it serves. */
   greet?: string
-  serves(answer: string): boolean
+  serves(reply: string): boolean
   log?(line: string): void
 }
 
@@ -41,7 +41,7 @@ export async function runProgram(program: Program): Promise<Running> {
   const deadlineMs = Date.now() + START_TIMEOUT_MS
   for (;;) {
     const serves = await greets(program)
-    // Something else may have answered on the port while our process was failing to get it.
+    // Another server may have replied on the port while our process was failing to get it.
     const life = await Promise.race([exited, delay(serves ? 0 : POLL_MS, 'lives' as const)])
     if (life !== 'lives') throw new Error(`${program.file} did not start: ${life?.message ?? output().trim()}`)
     if (serves) break
@@ -59,8 +59,8 @@ async function greets(program: Program): Promise<boolean> {
   try {
     await once(socket, 'connect')
     if (program.greet) socket.write(program.greet)
-    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(1_000) })) as [Buffer]
-    return program.serves(answer.toString('latin1'))
+    const [reply] = (await once(socket, 'data', { signal: AbortSignal.timeout(1_000) })) as [Buffer]
+    return program.serves(reply.toString('latin1'))
   } catch {
     return false
   } finally {

@@ -1,6 +1,6 @@
 /**
- * A Redis Cluster on loopback: primaries that share the slots equally, and replicas where they are asked for. Needs the
- * program on this machine.
+ * A Redis Cluster on loopback: primaries that share the slots equally, and replicas on request. Needs the program on
+ * this machine.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -18,11 +18,11 @@ export interface RedisCluster extends AsyncDisposable {
   readonly nodes: Server[]
   /** Each of the primary at its place. */
   readonly replicas: Server[]
-  /** With what lies in it, as `redis-cli --cluster reshard` does it. */
+  /** Moves the slot with its keys, as `redis-cli --cluster reshard` does. */
   moveSlot(slot: number, between: Between): Promise<void>
   /** The same step by step. */
   beginMove(slot: number, between: Between): Promise<SlotMove>
-  /** Whether a replica takes over by itself from a primary that is away. It does until it is told not to. */
+  /** Sets if a replica takes over by itself from a primary that is away. By default it does. */
   letReplicasTakeOver(may: boolean): Promise<void>
   /** The replica takes over from its primary in good order, or the primary again from its replica. */
   handOver(index: number, to: 'replica' | 'primary'): Promise<void>
@@ -112,7 +112,7 @@ export async function joinCluster(nodes: readonly Server[], replicas: readonly S
   }
 }
 
-/** Once it has heard of its primary, which it is told as an operator would tell it. */
+/** Once it knows its primary, which `CLUSTER REPLICATE` names as an operator would. */
 async function follow(replica: Server, primaryId: string): Promise<void> {
   await using own = operatorOf(replica)
   await until('the replica follows its primary', async () => {

@@ -23,7 +23,7 @@ export interface RedisSentinels extends AsyncDisposable {
   readonly sentinels: Server[]
 }
 
-/** The Sentinels ask for `password`, not Redis. */
+/** The Sentinels require `password`, Redis does not. */
 export async function startRedisSentinels({ password = '' } = {}): Promise<RedisSentinels> {
   const file = findProgram('redis-server')
   if (!file) throw new Error('redis-server is not installed')
@@ -46,7 +46,7 @@ export async function startRedisSentinels({ password = '' } = {}): Promise<Redis
   }
 }
 
-/** The server's role and the primary that it follows, as Redis' INFO tells them. */
+/** The server's role and the primary that it follows, as Redis' INFO reports them. */
 export async function replicationOf(server: Server): Promise<string> {
   await using own = operatorOf(server)
   return await own.redis.info('replication')
@@ -112,7 +112,7 @@ export function startSentinel(
           cwd: directory,
           port,
           greet: 'PING\r\n',
-          serves: (answer) => /^(\+PONG|-NOAUTH)/.test(answer),
+          serves: (reply) => /^(\+PONG|-NOAUTH)/.test(reply),
         })
       },
     },

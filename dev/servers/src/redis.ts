@@ -36,7 +36,7 @@ export function startLocalRedis(
           port,
           greet: 'PING\r\n',
           // `-LOADING` while it still reads its file.
-          serves: (answer) => answer.startsWith('+PONG'),
+          serves: (reply) => reply.startsWith('+PONG'),
           log: options.log,
         })
       },

@@ -1,5 +1,5 @@
 /**
- * What a test holds of a real server, and what it may do to it.
+ * A real server as a test holds it: its address, and the faults that the test may inject.
  */
 
 export interface ServerOptions {

@@ -1,5 +1,5 @@
 /**
- * Vitest's global setup: one PostgreSQL server for all test files, started when the first of them asks for it.
+ * Vitest's global setup: one PostgreSQL server for all test files, started when the first of them requests it.
  */
 
 import { once } from 'node:events'

@@ -53,7 +53,7 @@ describe.each(kinds)('%s', (kind) => {
   })
 })
 
-test('Redis and PostgreSQL keep what they acknowledged through kill -9', async () => {
+test('Redis and PostgreSQL keep all that they acknowledged through kill -9', async () => {
   await using redis = await startRedis({ own: true })
   await using postgres = await startPostgres({ own: true })
   await withRedis(redis.url, (client) => client.set('key', 'value'))
@@ -106,7 +106,7 @@ test('servers and their folders are gone after kill -9 of the process that start
   await expect.poll(() => readdir(folder)).toEqual([])
 })
 
-test('a missing program that may not be installed is an error that says what to do', async () => {
+test('a missing program that may not be installed is an error that names the next step', async () => {
   vi.stubEnv('GATEWAY_NO_INSTALL', '1')
   const { install } = await import('./install.ts')
   const missing = { name: 'The X server', package: 'x-server', variable: 'X_URL', find: () => undefined }

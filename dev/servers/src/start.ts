@@ -1,9 +1,10 @@
 /**
  * Real NATS, Redis and PostgreSQL for tests and for the local cluster, each on a free loopback port.
  *
- * Where a server comes from, in this order: the URL in the environment; a program on this machine (for PostgreSQL also
- * the npm-delivered one); a container engine that answers; on Debian as root, `apt-get install`. None of these: an
- * error that says what to install. Nothing that is started here outlives this process, `kill -9` included.
+ * A server comes from the first of these that is there: the URL in the environment; a program on this machine (for
+ * PostgreSQL also the npm-delivered one); a container engine that responds. On Debian, root
+ * installs the program with `apt-get`; elsewhere an error names it. Nothing that is started here outlives this process,
+ * `kill -9` included.
  */
 
 import { embeddedBinaries } from '@gateway/embedded-postgres/binaries'
@@ -24,7 +25,7 @@ import { foreignServer, type Server, type ServerOptions } from './server.ts'
 
 export type { NatsOptions, PostgresOptions, PostgresServer, Server, ServerOptions, TestDatabase }
 
-/** Set by `shared-postgres.ts`, vitest's global setup: where to ask for the server that all test files share. */
+/** Set by `shared-postgres.ts`, vitest's global setup: the address that hands out the server which all test files share. */
 export const SHARED_POSTGRES_VARIABLE = 'GATEWAY_SHARED_POSTGRES'
 
 const NATS: Missing = {
@@ -46,7 +47,7 @@ const POSTGRES: Missing = {
   find: findPostgres,
 }
 
-/** For tests of pages; what drives it is the tests' own. */
+/** For tests of pages; the tests bring their own driver. */
 const BROWSER: Missing = {
   name: 'The browser Chromium',
   package: 'chromium',
@@ -83,7 +84,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 
 /**
  * Finds or installs everything that the three starts and the browser tests will need, so that no test waits for an
- * installation, and answers where each will come from.
+ * installation. Returns the source of each.
  */
 export async function prepareServers(): Promise<string[]> {
   const sources: string[] = []
@@ -105,9 +106,9 @@ export async function prepareServers(): Promise<string[]> {
 export async function createTestDatabase(): Promise<TestDatabase> {
   const broker = process.env[SHARED_POSTGRES_VARIABLE]
   if (!broker) throw new Error('createTestDatabase is for tests run by vitest with its global setup')
-  const answer = await fetch(broker)
-  if (!answer.ok) throw new Error(await answer.text())
-  return createDatabase(await answer.text())
+  const response = await fetch(broker)
+  if (!response.ok) throw new Error(await response.text())
+  return createDatabase(await response.text())
 }
 
 function named(server: Missing, options: ServerOptions): Server | undefined {

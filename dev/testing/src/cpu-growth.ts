@@ -1,5 +1,5 @@
 /**
- * How the CPU time of a piece of work grows with its input: the time for 2N divided by the time for N.
+ * Measures the growth of CPU time of a piece of work with its input: the time for 2N divided by the time for N.
  *
  * Linear work doubles, quadratic work quadruples. Noise only adds time, so the least of several runs counts. Work below a
  * few milliseconds counts as that long: at the sizes that tests use, no quadratic work is so short.

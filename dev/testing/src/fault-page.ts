@@ -1,16 +1,16 @@
 /**
- * Pages that tests write: `docs/fault-table.md`, what was seen of each fault, and `docs/dialects.md`, what becomes of each
+ * Pages that tests write: `docs/fault-table.md` lists the effect of each fault, and `docs/dialects.md` the fate of each
  * field of a request.
  *
- * A run with `GENERATE_DOCS=1` writes its section of the page anew; any other run compares each row, and in the end
- * which rows there are, so that the page can neither lie nor miss a case.
+ * A run with `GENERATE_DOCS=1` writes its section of the page again. Any other run compares each row, and in the end
+ * the set of rows, so that the page can neither lie nor miss a case.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface FaultPageSection {
-  /** Says what was seen of one case. Throws when the page says otherwise. */
+  /** States the outcome of one case. Throws when the page states another. */
   row(...cells: string[]): void
   /** Text below the table: figures of this run. They differ from run to run, so they are not compared. */
   note(text: string): void

@@ -10,10 +10,10 @@ const REQUESTS = 4_000
 const REQUEST_BYTES = 8_000
 const UNDER_WAY = 32
 
-/** As much as has come and gone: a kept share of this is what there is to judge. */
+/** The bytes that have come and gone: a test judges the share of them that is kept. */
 export const PASSED_BYTES = REQUESTS * REQUEST_BYTES
 
-/** `begin` is given the words that make each request large, and returns what ends it. */
+/** `begin` is given the words that make each request large, and returns the function that ends it. */
 export function keptBytes(begin: (words: number[]) => () => void): number {
   v8.setFlagsFromString('--expose-gc')
   const collect = vm.runInNewContext('gc') as (options: { type: 'major' | 'minor' }) => void

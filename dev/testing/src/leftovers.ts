@@ -55,7 +55,7 @@ export async function* readRedis(url: string): AsyncGenerator<Leftover> {
   }
 }
 
-/** Every file below a folder: logs, and what servers keep on disk. */
+/** Every file below a folder: logs, and the files of servers. */
 export async function* readFolder(folder: string): AsyncGenerator<Leftover> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   for (const entry of entries) {

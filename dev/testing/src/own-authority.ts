@@ -1,6 +1,6 @@
 /**
- * A certificate authority of a test's own, with one certificate, for this machine or for a named one: X.509 written by
- * hand, since Node can only read it, and no program has to be installed. Good for an hour.
+ * A certificate authority of a test's own, with one certificate, for this machine or for a named one. X.509 is written
+ * by hand: Node can only read it, and no program has to be installed. Good for an hour.
  */
 
 import { generateKeyPairSync, sign } from 'node:crypto'

@@ -1,5 +1,5 @@
 /**
- * What a PromQL expression asks for: its metrics with the labels that it selects or groups them by.
+ * The metrics of a PromQL expression, with the labels that it selects or groups them by.
  */
 
 import { parser } from '@prometheus-io/lezer-promql'
@@ -14,7 +14,7 @@ export interface Selection {
 
 type Node = ReturnType<typeof parser.parse>['topNode']
 
-/** Throws on what is no PromQL. */
+/** Throws on text that is no PromQL. */
 export function readExpression(expression: string): Selection[] {
   const selections: Selection[] = []
   const textOf = ({ from, to }: { from: number; to: number }) => expression.slice(from, to)

@@ -1,5 +1,5 @@
 /**
- * Prometheus' own checker: the one on this machine, else the one in Debian's package, which is unpacked into the
+ * Prometheus' own checker: the one on this machine, else the one in Debian's package. The package is unpacked into the
  * workspace's cache and not installed, because installing it would start a server.
  */
 
@@ -14,7 +14,7 @@ const run = promisify(execFile)
 const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/promtool')
 const ADVICE = 'Install Prometheus, whose promtool is then found on the PATH.'
 
-/** Answers what it printed; throws with it when it found fault. */
+/** Returns the output; throws with it when promtool found fault. */
 export async function promtool(...args: string[]): Promise<string> {
   const program = findProgram('promtool') ?? (await unpackOnce())
   const { stdout, stderr } = await run(program, args)
@@ -45,7 +45,7 @@ async function unpackOnce(): Promise<string> {
   return program
 }
 
-/** A machine that has never asked for packages has no list of them. */
+/** A machine that has never fetched packages has no list of them. */
 async function download(folder: string): Promise<void> {
   const get = () => run('apt-get', ['--quiet', 'download', 'prometheus'], { cwd: folder })
   await get().catch(async () => {

@@ -7,7 +7,7 @@ export interface Field {
   value: bigint | Uint8Array
 }
 
-/** Throws a RangeError on what is no message. */
+/** Throws a RangeError on bytes that are no message. */
 export function fieldsOf(message: Uint8Array): Field[] {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength)
   const fields: Field[] = []

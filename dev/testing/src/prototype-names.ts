@@ -21,7 +21,7 @@ export function* withPrototypeNames(value: unknown): Generator<{ place: string; 
   }
 }
 
-/** Whoever makes a text or a number of it fails. */
+/** Code that makes a text or a number of it fails. */
 const WITHOUT_TEXT = { toString: 1, valueOf: 1 }
 
 type Path = readonly string[]

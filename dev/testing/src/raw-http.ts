@@ -1,5 +1,5 @@
 /**
- * HTTP as bytes on a socket: for what no client library would send.
+ * HTTP as bytes on a socket: for requests that no client library would send.
  */
 
 import { connect, type Socket } from 'node:net'
@@ -12,7 +12,7 @@ export interface RawResponse {
   text: string
 }
 
-/** Sends the bytes and gathers what comes back until the connection ends, or for so long. */
+/** Sends the bytes and gathers the response until the connection ends, or for so long. */
 export function sendBytes(port: number, bytes: string | Buffer, forMs = 1_000): Promise<RawResponse> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -53,11 +53,11 @@ function parseResponses(text: string): RawResponse['responses'] {
 export interface Crowd extends AsyncDisposable {
   /** Of those that were opened, how many live. */
   readonly alive: number
-  /** How long the one that lived longest has lived. */
+  /** The longest lifetime of a connection. */
   readonly longestMs: number
 }
 
-/** Opens them and goes on with each as it is told: `rpc` is called every `everyMs`. */
+/** Opens them and drives each by its plan: `rpc` is called every `everyMs`. */
 export async function openCrowd(
   port: number,
   count: number,

@@ -1,6 +1,6 @@
 /**
- * The interfaces of an official SDK, read from its declarations: so a test can go over every member of a request, and a new
- * version of the SDK brings its new members to the test by itself.
+ * The interfaces of an official SDK, read from its declarations. A test can go over every member of a request, and a
+ * new version of the SDK brings its new members to the test.
  */
 
 import { readFileSync } from 'node:fs'
@@ -51,7 +51,7 @@ export class SdkDeclarations {
     return [...found]
   }
 
-  /** The literal by which an interface tells itself from others of its union. */
+  /** The literal by which a union distinguishes an interface from its others. */
   literalOf(name: string, member: 'type' | 'role'): string | undefined {
     const type = this.membersOf(name).find((each) => each.name === member)?.type
     return type === undefined ? undefined : /'([^']*)'/.exec(type)?.[1]
@@ -77,14 +77,14 @@ export class SdkDeclarations {
 
   #read(text: string, namespace: string): void {
     for (const [, , kind, name, , parents = '', body] of text.matchAll(BLOCK)) {
-      const whole = namespace === '' ? name! : `${namespace}.${name}`
-      if (kind === 'namespace') this.#read(body!, whole)
-      else this.#declared.set(whole, { namespace: whole, isInterface: true, parents, body: body! })
+      const qualified = namespace === '' ? name! : `${namespace}.${name}`
+      if (kind === 'namespace') this.#read(body!, qualified)
+      else this.#declared.set(qualified, { namespace: qualified, isInterface: true, parents, body: body! })
     }
     for (const [, , name, body] of text.matchAll(ALIAS)) {
-      const whole = namespace === '' ? name! : `${namespace}.${name}`
+      const qualified = namespace === '' ? name! : `${namespace}.${name}`
       if (isOutermost(text, name!, namespace))
-        this.#declared.set(whole, { namespace: whole, isInterface: false, parents: '', body: body! })
+        this.#declared.set(qualified, { namespace: qualified, isInterface: false, parents: '', body: body! })
     }
   }
 }

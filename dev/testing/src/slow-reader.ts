@@ -1,5 +1,5 @@
 /**
- * A client on a connection of its own that takes nothing of its streamed answer unless it is told to.
+ * A client on a connection of its own that reads nothing of its streamed response until the test calls for it.
  */
 
 import { request, type IncomingMessage } from 'node:http'
@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface SlowReader {
-  /** False when its answer has ended, however it did. */
+  /** False when its response has ended, however it did. */
   readonly isServed: boolean
-  /** Takes up to so many bytes of what is there. */
+  /** Takes up to so many of the bytes that have arrived. */
   sip(bytes: number): void
   /** Closes its connection. */
   leave(): void
@@ -25,38 +25,38 @@ interface SlowQuestion {
 }
 
 /**
- * Resolves when the answer has begun. A gateway that is late may say when to come back, and then it is asked again, as
- * official clients do. Every other refusal rejects.
+ * Resolves when the response has begun. A gateway that is late may send Retry-After, and then the reader tries again,
+ * as official clients do. Every other refusal rejects.
  */
 export async function openSlowReader(question: SlowQuestion): Promise<SlowReader> {
   const giveUpAtMs = performance.now() + COMES_BACK_WITHIN_MS
   for (;;) {
-    const response = await ask(question)
+    const response = await open(question)
     if (response.statusCode === 200) return slowReader(response)
     const retryAfterMs = Number(response.headers['retry-after-ms'] ?? Infinity)
     const body = await text(response)
     if (response.statusCode !== 503 || performance.now() + retryAfterMs > giveUpAtMs)
-      throw new Error(`a slow reader was answered ${response.statusCode}: ${body}`)
+      throw new Error(`a slow reader got ${response.statusCode}: ${body}`)
     await sleep(retryAfterMs)
   }
 }
 
 const COMES_BACK_WITHIN_MS = 30_000
 
-/** So high that the router ends no answer that waits for its reader. */
+/** So high that the router ends no response that waits for its reader. */
 const MAX_TOKENS = 500_000
 
-/** The answer is paused. */
-function ask({ url, key, model, content = 'go on' }: SlowQuestion): Promise<IncomingMessage> {
+/** The response is paused. */
+function open({ url, key, model, content = 'go on' }: SlowQuestion): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  const asked = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent: false }, (response) => {
+  const sent = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent: false }, (response) => {
     response.on('error', () => {})
     resolve(response.pause())
   })
-  asked.on('error', reject)
+  sent.on('error', reject)
   const messages = [{ role: 'user', content }]
-  asked.end(JSON.stringify({ model, stream: true, max_tokens: MAX_TOKENS, messages }))
+  sent.end(JSON.stringify({ model, stream: true, max_tokens: MAX_TOKENS, messages }))
   return promise
 }
 

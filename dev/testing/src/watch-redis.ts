@@ -1,5 +1,5 @@
 /**
- * What is written to a Redis while a test watches, by clients and by their scripts.
+ * Records the writes to a Redis while a test watches, by clients and by their scripts.
  */
 
 import { Redis } from 'ioredis'

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import dns from 'node:dns'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { requestJetStream, type Broker, connectBroker } from '@gateway/testing/ask-jetstream'
+import { requestJetStream, type Broker, connectBroker } from '@gateway/testing/call-jetstream'
 import { type Server, startNats } from '@gateway/servers/start'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventStream } from '../conformance/adapters.ts'
@@ -118,7 +118,7 @@ describe('a bus on NATS', () => {
     for (let i = 0; i < 80; i++) await bus.durable.publish('events.a', event, { timeoutMs: 10_000 })
     const broker = closing.use(await connectBroker(server.url))
     const pending = async () =>
-      (await broker.ask<{ num_ack_pending: number }>('CONSUMER.INFO.EVENTS.ledger')).num_ack_pending
+      (await broker.call<{ num_ack_pending: number }>('CONSUMER.INFO.EVENTS.ledger')).num_ack_pending
     const batches: number[] = []
     const { promise: opened, resolve: open } = Promise.withResolvers<void>()
     closing.defer(open)
@@ -226,7 +226,7 @@ const jetStreamOf = ({ connection }: Broker) =>
   })
 
 async function kept(broker: Broker): Promise<number> {
-  return (await broker.ask<{ state: { messages: number } }>('STREAM.INFO.EVENTS')).state.messages
+  return (await broker.call<{ state: { messages: number } }>('STREAM.INFO.EVENTS')).state.messages
 }
 
 /** As in a cluster whose Service of NATS is deleted. */

@@ -1,4 +1,4 @@
-import { type Broker, connectBroker } from '@gateway/testing/ask-jetstream'
+import { type Broker, connectBroker } from '@gateway/testing/call-jetstream'
 import { type Server, startNats } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -47,7 +47,7 @@ async function acknowledge({ connection }: Broker, consumer: string, count: numb
 }
 
 const stored = async (broker: Broker) =>
-  (await broker.ask<{ state: { messages: number; last_seq: number } }>(`STREAM.INFO.${stream.name}`)).state
+  (await broker.call<{ state: { messages: number; last_seq: number } }>(`STREAM.INFO.${stream.name}`)).state
 
 type Step =
   | { do: 'publish'; count: number }
@@ -71,7 +71,7 @@ describe('whatever happens to a stream', () => {
     const api = jetStreamOf(broker)
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40, size: 'max' }), async (steps) => {
-        await broker.ask(`STREAM.DELETE.${stream.name}`).catch(() => {})
+        await broker.call(`STREAM.DELETE.${stream.name}`).catch(() => {})
         await ensure(api)
         let published = 0
         let acknowledged: [number, number] = [0, 0]
@@ -86,7 +86,7 @@ describe('whatever happens to a stream', () => {
             acknowledged[taken.consumer] += due
           }
           if (taken.do === 'delete') {
-            await broker.ask(`STREAM.DELETE.${stream.name}`)
+            await broker.call(`STREAM.DELETE.${stream.name}`)
             await ensure(api)
             published = 0
             acknowledged = [0, 0]
@@ -104,12 +104,12 @@ describe('whatever happens to a stream', () => {
   test('a stream that begins anew in the middle of a sweep loses nothing', async () => {
     await using broker = await connectBroker(server.url)
     const api = jetStreamOf(broker)
-    await broker.ask(`STREAM.DELETE.${stream.name}`).catch(() => {})
+    await broker.call(`STREAM.DELETE.${stream.name}`).catch(() => {})
     await ensure(api)
     await publish(broker, 5)
     for (const consumer of CONSUMERS) await acknowledge(broker, consumer, 5)
     const restarted = async () => {
-      await broker.ask(`STREAM.DELETE.${stream.name}`)
+      await broker.call(`STREAM.DELETE.${stream.name}`)
       await ensure(api)
       await publish(broker, 3)
     }
@@ -131,7 +131,7 @@ describe('whatever happens to a stream', () => {
 test('the sweep tells how full the stream is, at once and by its bound', async () => {
   await using broker = await connectBroker(server.url)
   const api = jetStreamOf(broker)
-  await broker.ask(`STREAM.DELETE.${stream.name}`).catch(() => {})
+  await broker.call(`STREAM.DELETE.${stream.name}`).catch(() => {})
   await ensure(api)
   await publish(broker, 5)
   const counters = new BusCounters()

@@ -1,5 +1,5 @@
 /**
- * The broker asked in its own words, past the gateway's bus.
+ * Calls the broker's JetStream API directly, past the gateway's bus.
  */
 
 import { connect, type NatsConnection } from '@nats-io/transport-node'
@@ -9,7 +9,7 @@ const TIMEOUT_MS = 5_000
 export interface Broker extends AsyncDisposable {
   readonly connection: NatsConnection
   /** One call of JetStream's interface: `CONSUMER.INFO.USAGE.metering-ledger`. */
-  ask<Answer>(call: string, question?: object): Promise<Answer>
+  call<Reply>(name: string, question?: object): Promise<Reply>
 }
 
 export async function connectBroker(url: string): Promise<Broker> {
@@ -17,18 +17,18 @@ export async function connectBroker(url: string): Promise<Broker> {
   const connection = await connect({ servers, timeout: TIMEOUT_MS, maxReconnectAttempts: -1 })
   return {
     connection,
-    async ask<Answer>(call: string, question: object = {}) {
-      const reply = await connection.request(`$JS.API.${call}`, JSON.stringify(question), { timeout: TIMEOUT_MS })
-      const answer = reply.json<Answer & { error?: { description: string } }>()
-      if (answer.error) throw new Error(`JetStream: ${call}: ${answer.error.description}`)
-      return answer
+    async call<Reply>(name: string, question: object = {}) {
+      const reply = await connection.request(`$JS.API.${name}`, JSON.stringify(question), { timeout: TIMEOUT_MS })
+      const body = reply.json<Reply & { error?: { description: string } }>()
+      if (body.error) throw new Error(`JetStream: ${name}: ${body.error.description}`)
+      return body
     },
     [Symbol.asyncDispose]: () => connection.close(),
   }
 }
 
 /** One call on a connection of its own. */
-export async function requestJetStream<Answer>(url: string, call: string, question: object = {}): Promise<Answer> {
+export async function requestJetStream<Reply>(url: string, name: string, question: object = {}): Promise<Reply> {
   await using broker = await connectBroker(url)
-  return await broker.ask<Answer>(call, question)
+  return await broker.call<Reply>(name, question)
 }
