@@ -1,10 +1,9 @@
 /**
  * Real NATS, Redis and PostgreSQL for tests and for the local cluster, each on a free loopback port.
  *
- * A server comes from the first of these that is there: the URL in the environment; a program on this machine (for
- * PostgreSQL also the npm-delivered one); a container engine that responds. On Debian, root
- * installs the program with `apt-get`; elsewhere an error names it. Nothing that is started here outlives this process,
- * `kill -9` included.
+ * A server comes from the URL in the environment, else a program on this machine (for PostgreSQL also the npm-delivered
+ * one), else a container engine. On Debian, root installs the program with `apt-get`; elsewhere an error names it.
+ * Nothing that is started here outlives this process, `kill -9` included.
  */
 
 import { embeddedBinaries } from '@gateway/embedded-postgres/binaries'
