@@ -5,6 +5,7 @@
 
 import { PLAIN, type DialectName } from '@gateway/contracts/vendors'
 import { isObject, type JsonObject } from '@gateway/contracts/json'
+import { createSseParser, type SseEvent } from '@gateway/sse/parse-events'
 import { nothingReceived, parseJson, textOf, type ChatBody, type Dialect, type Received } from './dialect.ts'
 import { anthropicDialect } from './anthropic-dialect.ts'
 import { openAiDialect } from './openai-dialect.ts'
@@ -96,17 +97,13 @@ async function readStream(
   heard: ChatResponse,
   startedAtMs: number,
 ): Promise<void> {
-  let rest = ''
-  const decoder = new TextDecoder()
-  for await (const bytes of response.body ?? []) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/)
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      if (!line.startsWith('data:')) continue
-      readEvent(line.slice(5).trim(), dialect, heard)
-      if (heard.text !== '' || heard.tools.length > 0) heard.firstContentMs ??= performance.now() - startedAtMs
-    }
+  const parser = createSseParser()
+  const read = (events: SseEvent[]) => {
+    for (const { data } of events) readEvent(data.trim(), dialect, heard)
+    if (heard.text !== '' || heard.tools.length > 0) heard.firstContentMs ??= performance.now() - startedAtMs
   }
+  for await (const bytes of response.body ?? []) read(parser.push(Buffer.from(bytes)))
+  read(parser.end())
 }
 
 function readEvent(data: string, dialect: Dialect, heard: ChatResponse): void {

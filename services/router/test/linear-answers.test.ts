@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
 import { BackendFault } from '../src/core/backend-fault.ts'
-import { createSseSplitter } from '../src/core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { dialectRoute } from '../src/dialects/dialects.ts'
 
 const many = <Item>(count: number, item: (at: number) => Item): Item[] =>
@@ -267,9 +267,9 @@ describe.each(ways)('$target to $client', ({ target, client, dialect }) => {
       return () =>
         orRefused(() => {
           const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
-          const splitter = createSseSplitter()
+          const parser = createSseParser()
           for (let at = 0; at < bytes.length; at += 16_384)
-            for (const event of splitter.push(bytes.subarray(at, at + 16_384))) reading.read(event)
+            for (const event of parser.push(bytes.subarray(at, at + 16_384))) reading.read(event)
           reading.usageChunk(NO_TOKENS)
         })
     })
@@ -288,9 +288,9 @@ test.each<[string, (n: number) => Buffer[]]>([
   const growth = cpuGrowth(ITEMS, (count) => {
     const pieces = make(count)
     return () => {
-      const splitter = createSseSplitter()
-      for (const piece of pieces) splitter.push(piece)
-      splitter.end()
+      const parser = createSseParser()
+      for (const piece of pieces) parser.push(piece)
+      parser.end()
     }
   })
   expect(growth).toBeLessThan(LINEAR_BELOW)

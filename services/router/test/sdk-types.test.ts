@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { expect, test } from 'vitest'
-import { createSseSplitter } from '../src/core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import type { Written } from '../src/dialects/dialect.ts'
 import { dialectRoute } from '../src/dialects/dialects.ts'
 
@@ -96,7 +96,7 @@ function responsesTo(client: ClientDialect, request: Json): { events: Json[]; wh
   const events = RESPONSES.flatMap(([choices]) => {
     const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
     const chunks = choices.map((choice) => ({ ...NAME, choices: [{ index: 0, delta: {}, ...choice }] }))
-    const sent = createSseSplitter().push(
+    const sent = createSseParser().push(
       Buffer.from(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')),
     )
     const written = sent.map((event) => reading.read(event))
@@ -111,7 +111,7 @@ function responsesTo(client: ClientDialect, request: Json): { events: Json[]; wh
 
 function eventsIn(written: (Written | null)[]): Json[] {
   const bytes = Buffer.concat(written.flatMap((pieces) => pieces ?? []))
-  return createSseSplitter()
+  return createSseParser()
     .push(bytes)
     .map(({ data }) => JSON.parse(data) as Json)
 }

@@ -11,7 +11,7 @@ import { createAnthropic as anthropic7 } from 'ai-sdk-7-anthropic'
 import { createOpenAI as openai7 } from 'ai-sdk-7-openai'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
-import { createSseSplitter } from '../src/core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { dialectRoute } from '../src/dialects/dialects.ts'
 
 type Json = Record<string, unknown>
@@ -215,7 +215,7 @@ function gateway(client: ClientDialect, target: TargetDialect, reported: Told): 
       const named = typeof event.type === 'string' ? `event: ${event.type}\n` : ''
       return `${named}data: ${JSON.stringify(event)}\n\n`
     })
-    const read = createSseSplitter()
+    const read = createSseParser()
       .push(Buffer.from(written.join('')))
       .map((event) => reading.read(event))
     const bytes = Buffer.concat([...read, reading.usageChunk(USAGE)].flatMap((pieces) => pieces ?? []))

@@ -11,7 +11,8 @@
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { findEvents, terminalEventOf, completeEvents } from '../core/event-stream.ts'
+import { completeEvents, findEvents } from '@gateway/sse/complete-events'
+import { terminalEventOf } from '../core/event-stream.ts'
 import { SPARED_BYTES, type ResponseReservation } from '../http/memory-budget.ts'
 
 export type Headers = Record<string, string>

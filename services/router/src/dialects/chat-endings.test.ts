@@ -4,7 +4,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { anthropic } from './chat-to-messages.ts'
 import { openai } from './chat-to-chat.ts'
 import { meaningsOf } from '../vendors/meanings.ts'
@@ -36,10 +36,10 @@ function streamed(reason: unknown, hasCalls: boolean): unknown {
     return `data: ${JSON.stringify({ ...NAME, object: 'chat.completion.chunk', choices })}\n\n`
   }
   const bytes = chunk(hasCalls ? { tool_calls: [CALL] } : { content: 'Hi' }, null) + chunk({}, reason)
-  const read = createSseSplitter()
+  const read = createSseParser()
     .push(Buffer.from(bytes))
     .map((event) => reading.read(event)!)
-  const events = createSseSplitter().push(Buffer.concat(read))
+  const events = createSseParser().push(Buffer.concat(read))
   const chunks = events.map(({ data }) => JSON.parse(data) as { choices: Choice[] })
   return chunks.at(-1)!.choices[0]!.finish_reason
 }

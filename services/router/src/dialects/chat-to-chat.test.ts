@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { openai, prependMembers } from './chat-to-chat.ts'
 
 const IDENTITY = { id: 'chatcmpl-own', created: 9, model: 'of the target' }
@@ -9,7 +9,7 @@ const IDENTITY = { id: 'chatcmpl-own', created: 9, model: 'of the target' }
 function read(chunks: (object | string)[], options: { includeUsage?: boolean; choices?: number } = {}) {
   const reading = openai.readStream({ includeUsage: false, choices: 1, identity: IDENTITY, ...options })
   const text = chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('')
-  const passed = createSseSplitter()
+  const passed = createSseParser()
     .push(Buffer.from(text))
     .map((event) => reading.read(event)?.toString() ?? null)
   return { reading, passed }
@@ -228,7 +228,7 @@ describe('a stream without a finish reason', () => {
 
 test('a ping is a sign of life, whatever stands in it', () => {
   const reading = openai.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
-  const [ping] = createSseSplitter().push(Buffer.from('event: ping\ndata: 2026-11-23 03:00:00\n\n'))
+  const [ping] = createSseParser().push(Buffer.from('event: ping\ndata: 2026-11-23 03:00:00\n\n'))
   expect(reading.read(ping!)).toBeNull()
 })
 

@@ -35,7 +35,7 @@ import {
   type ResponseNames,
   type Identity,
 } from '../core/complete-response.ts'
-import type { SseEvent } from '../core/sse-events.ts'
+import type { SseEvent } from '@gateway/sse/parse-events'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { writeToolCalls } from '../core/tool-calls.ts'
 import { plain } from '../vendors/plain.ts'

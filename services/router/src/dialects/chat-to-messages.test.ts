@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { anthropic } from './chat-to-messages.ts'
 import type { StreamReading } from './dialect.ts'
 
@@ -39,7 +39,7 @@ function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamRe
   const text = events
     .map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`)
     .join('')
-  const chunks = createSseSplitter()
+  const chunks = createSseParser()
     .push(Buffer.from(text))
     .flatMap((event) => {
       const bytes = reading.read(event)

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { chatToResponses } from './chat-to-responses.ts'
 
 type Json = Record<string, unknown>
@@ -297,7 +297,7 @@ function streamed(events: Json[]) {
   const bytes = Buffer.from(
     events.map((event) => `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`).join(''),
   )
-  const chunks = createSseSplitter()
+  const chunks = createSseParser()
     .push(bytes)
     .flatMap((event) => reading.chunks(event)) as { choices: { delta: Delta; finish_reason: string | null }[] }[]
   const deltas = chunks.map(({ choices }) => choices[0]!.delta)

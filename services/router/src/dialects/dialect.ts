@@ -10,7 +10,7 @@ import type { HostedToolRequest } from '../core/hosted-tools.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/complete-response.ts'
-import type { SseEvent } from '../core/sse-events.ts'
+import type { SseEvent } from '@gateway/sse/parse-events'
 import type { ParameterPolicy } from '../core/strip-parameters.ts'
 import type { VendorProfile } from '../vendors/profile.ts'
 

@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { namesIn, stripParameters, type ParameterPolicy } from '../core/strip-parameters.ts'
 import { writeToolCalls } from '../core/tool-calls.ts'
 import { VENDOR_PROFILES } from '../vendors/index.ts'
@@ -198,7 +198,7 @@ const FORMS: Record<TargetDialect, Record<string, (object: string) => Told>> = {
 function streamed(dialect: Dialect, echo: unknown, events: string[]): string {
   const bytes = events.map((event) => `event: ${(JSON.parse(event) as { type?: string }).type}\ndata: ${event}\n\n`)
   const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
-  const read = createSseSplitter()
+  const read = createSseParser()
     .push(Buffer.from(bytes.join('').replaceAll('event: undefined\n', '')))
     .map((event) => reading.read(event))
   const usage = { promptTokens: 1, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
@@ -207,7 +207,7 @@ function streamed(dialect: Dialect, echo: unknown, events: string[]): string {
 
 /** The arguments of the only call, as a client of each dialect collects them. */
 function argumentsIn(client: ClientDialect, stream: string): unknown {
-  const events = createSseSplitter()
+  const events = createSseParser()
     .push(Buffer.from(stream))
     .map(({ data }) => data)
   if (client === 'responses') return valuesOf(events.at(-1)!, 'arguments').at(-1)

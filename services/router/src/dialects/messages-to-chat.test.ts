@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '@gateway/contracts/json'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { anthropic } from './chat-to-messages.ts'
 import { thinkingMembers } from './chat-to-messages/thinking.ts'
 import { messageOf } from './messages-to-chat/answer.ts'
@@ -556,10 +556,10 @@ describe('a stream', () => {
         .map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
         .join('') + 'data: [DONE]\n\n'
     const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo: { showsThinking } })
-    const splitter = createSseSplitter()
+    const parser = createSseParser()
     const out: Buffer[] = []
     for (const piece of cut(Buffer.from(text), sizes)) {
-      for (const event of splitter.push(piece)) out.push(...[reading.read(event) ?? []].flat())
+      for (const event of parser.push(piece)) out.push(...[reading.read(event) ?? []].flat())
     }
     expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true })
     return Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)].flat())
@@ -619,7 +619,7 @@ describe('a stream', () => {
   test('has the events in the order of the API, each block ended before the next begins', () => {
     fc.assert(
       fc.property(pieces, fc.boolean(), fc.boolean(), (all, showsThinking, saysWhy) => {
-        const events = createSseSplitter().push(translated(all, [1_000], { showsThinking, saysWhy }))
+        const events = createSseParser().push(translated(all, [1_000], { showsThinking, saysWhy }))
         const types = events.map(({ name, data }) => {
           const event = JSON.parse(data) as { type: string; index?: number }
           expect(event.type).toBe(name)
@@ -655,7 +655,7 @@ describe('a stream', () => {
       echo: { showsThinking: false },
     })
     const [start, first, second] = chunksOf(all).map((chunk) =>
-      createSseSplitter()
+      createSseParser()
         .push(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`))
         .map((event) => reading.read(event)?.toString() ?? '')
         .join(''),
@@ -670,7 +670,7 @@ describe('a stream', () => {
     const events = messagesAdapter.openStream({ showsThinking: false }, options)
     const begun = events.take({ id: 'c', model: 'm', choices: [{ delta: { content: 'Hi' } }] })!.toString()
     const usage = { promptTokens: 30, completionTokens: 9, cachedTokens: 8, reasoningTokens: 0, estimated: false }
-    const [start, , , end] = createSseSplitter()
+    const [start, , , end] = createSseParser()
       .push(Buffer.concat([Buffer.from(begun), events.close(usage)].flat()))
       .filter(({ name }) => name !== 'content_block_stop')
       .map(({ data }) => JSON.parse(data) as { message?: { usage: object }; usage?: object })
@@ -705,7 +705,7 @@ describe('a stream', () => {
       identity: IDENTITY,
       echo: { showsThinking: false },
     })
-    const [event] = createSseSplitter().push(Buffer.from('data: {"error":{"message":"no","code":500}}\n\n'))
+    const [event] = createSseParser().push(Buffer.from('data: {"error":{"message":"no","code":500}}\n\n'))
     expect(() => reading.read(event!)).toThrow('the backend reported an error inside its answer')
   })
 })

@@ -5,7 +5,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '@gateway/contracts/json'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import type { ParameterSupport } from '../core/parameter-support.ts'
 import { messages } from './messages-to-messages.ts'
 import { UNSIGNED } from './messages-to-messages/unsigned.ts'
@@ -172,11 +172,11 @@ describe('a stream', () => {
 
   function passed(text: string, size = text.length) {
     const reading = messages.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
-    const splitter = createSseSplitter()
+    const parser = createSseParser()
     const out: Buffer[] = []
     const bytes = Buffer.from(text)
     for (let at = 0; at < bytes.length; at += size) {
-      for (const event of splitter.push(bytes.subarray(at, at + size))) out.push(...[reading.read(event) ?? []].flat())
+      for (const event of parser.push(bytes.subarray(at, at + size))) out.push(...[reading.read(event) ?? []].flat())
     }
     return { reading, out }
   }

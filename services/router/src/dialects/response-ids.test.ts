@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { dialectRoute } from './dialects.ts'
 
 type Json = Record<string, unknown>
@@ -81,11 +81,11 @@ function idsOfStream(client: ClientDialect, target: TargetDialect, events: Json[
     ({ type, ...rest }) =>
       `${typeof type === 'string' ? `event: ${type}\n` : ''}data: ${JSON.stringify({ type, ...rest })}\n\n`,
   )
-  const read = createSseSplitter()
+  const read = createSseParser()
     .push(Buffer.from(bytes.join('')))
     .map((event) => reading.read(event))
   const sent = Buffer.concat([...read, reading.usageChunk(USAGE)].flatMap((written) => written ?? []))
-  const seen = createSseSplitter()
+  const seen = createSseParser()
     .push(sent)
     .map(({ data }) => JSON.parse(data) as Json)
   if (client === 'chat') return seen.map(({ id }) => id)

@@ -10,7 +10,7 @@ import { ExactNumber } from '@gateway/contracts/json'
 import { responsesRequest } from '@gateway/contracts/responses'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { anthropic } from './chat-to-messages.ts'
 import type { Dialect, Quotable } from './dialect.ts'
 import { openai } from './chat-to-chat.ts'
@@ -491,14 +491,14 @@ function chunksOf(generated: Generated): string {
 function relayed(generated: Generated, settings: Json = {}, quotable?: Quotable): Buffer {
   const { echo } = write({ input: 'x', tools: TOOLS, reasoning: { summary: generated.summary }, ...settings })
   const reading = overOpenAi.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo, quotable })
-  const events = createSseSplitter().push(Buffer.from(chunksOf(generated)))
+  const events = createSseParser().push(Buffer.from(chunksOf(generated)))
   const written = events.flatMap((event) => reading.read(event) ?? [])
   expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true })
   return Buffer.concat([...written, reading.usageChunk(reading.progress.usage!)].flat())
 }
 
 function eventsIn(bytes: Buffer): ResponseStreamEvent[] {
-  return createSseSplitter()
+  return createSseParser()
     .push(bytes)
     .map(({ name, data }) => {
       const event = JSON.parse(data) as ResponseStreamEvent
@@ -568,7 +568,7 @@ describe('a stream', () => {
       fc.property(fc.array(odd, { minLength: 1 }), odd, settings, (texts, args, request) => {
         const pieces = [...texts.map((content) => ({ content })), { call: 0, args }]
         const bytes = relayed({ pieces, finish: 'stop', summary: null }, request)
-        const events = createSseSplitter().push(bytes)
+        const events = createSseParser().push(bytes)
         for (const { data } of events) expect(JSON.stringify(JSON.parse(data))).toBe(data)
         const answered = JSON.parse(events.at(-1)!.data) as { response: Json }
         expect(answered.response).toMatchObject(JSON.parse(JSON.stringify(request)) as Json)
@@ -598,7 +598,7 @@ describe('a stream', () => {
     const { echo } = write({ input: 'x' })
     const reading = overOpenAi.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
     const role = { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }
-    const [event] = createSseSplitter().push(Buffer.from(`data: ${JSON.stringify({ choices: [role] })}\n\n`))
+    const [event] = createSseParser().push(Buffer.from(`data: ${JSON.stringify({ choices: [role] })}\n\n`))
     expect(reading.read(event!)).toBeNull()
     expect(reading.progress.begun).toBe(false)
   })

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BackendFault } from '../core/backend-fault.ts'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { readUsage } from '../core/chat-chunk.ts'
 import { responses } from './responses-to-responses.ts'
 
@@ -32,7 +32,7 @@ const written = (event: Event) => Buffer.from(`event: ${event.type}\ndata: ${JSO
 
 function relayed(events: Event[]) {
   const reading = responses.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
-  const bytes = createSseSplitter()
+  const bytes = createSseParser()
     .push(Buffer.concat(events.map(written)))
     .map((event) => ({ bytes: reading.read(event), begun: reading.progress.begun }))
   return { bytes, reading }
@@ -174,9 +174,9 @@ describe('the usage of the last event', () => {
         const text = `data: ${written}\n\n`
         const reading = responses.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
         const sent = Buffer.from(isNamed ? `event: response.completed\n${text}` : text)
-        for (const one of createSseSplitter().push(sent)) reading.read(one)
+        for (const one of createSseParser().push(sent)) reading.read(one)
         expect(reading.progress).toMatchObject({ complete: true, usage: readUsage((given as Event).usage) })
-        const [end] = createSseSplitter().push(reading.usageChunk(COUNTED) as Buffer)
+        const [end] = createSseParser().push(reading.usageChunk(COUNTED) as Buffer)
         expect(end!.name).toBe('response.completed')
         if (reading.progress.usage !== null) expect(JSON.parse(end!.data)).toEqual(JSON.parse(written))
       }),

@@ -13,7 +13,7 @@ import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core
 import { stripParameters } from '../core/strip-parameters.ts'
 import { invalid, parseResponseBody, parseObject } from '../core/plain-answer.ts'
 import { responseId, isResponseId } from '../core/answer-id.ts'
-import type { SseEvent } from '../core/sse-events.ts'
+import type { SseEvent } from '@gateway/sse/parse-events'
 import type { Identity } from '../core/complete-response.ts'
 import {
   addText,

@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
-import { createSseSplitter } from '../core/sse-events.ts'
+import { createSseParser } from '@gateway/sse/parse-events'
 import { RESPONSE_TOOL } from './chat-to-messages/tools.ts'
 import { dialectRoute } from './dialects.ts'
 
@@ -94,11 +94,11 @@ function streamed(client: ClientDialect, events: Json[], asked: Asked = 'nothing
   const { dialect, echo } = opened(client, asked)
   const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
   const bytes = events.map((event) => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join('')
-  const read = createSseSplitter()
+  const read = createSseParser()
     .push(Buffer.from(bytes))
     .map((event) => reading.read(event))
   const sent = Buffer.concat([...read, reading.usageChunk(USAGE)].flatMap((each) => each ?? []))
-  return createSseSplitter()
+  return createSseParser()
     .push(sent)
     .map(({ data }) => JSON.parse(data) as Json)
 }

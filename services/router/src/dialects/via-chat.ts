@@ -5,7 +5,7 @@
 
 import { parseExactly, type JsonObject, objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { SseEvent } from '../core/sse-events.ts'
+import type { SseEvent } from '@gateway/sse/parse-events'
 import { messagesFor } from '../core/translated-messages.ts'
 import type { Identity } from '../core/complete-response.ts'
 import { plain } from '../vendors/plain.ts'

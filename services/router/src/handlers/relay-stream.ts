@@ -11,7 +11,7 @@ import { FREE_BYTES, type ResponseMemory, type HeldResponse } from '../response-
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesRequested } from '../core/chat-chunk.ts'
 import { OutputLimit } from '../core/output-limit.ts'
-import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
+import { createSseParser, EventTooLargeError, type SseEvent } from '@gateway/sse/parse-events'
 import {
   scaleToInteger,
   type GeneratedText,
@@ -48,7 +48,7 @@ export async function relayStream(
   onContent: () => void,
 ): Promise<TokenUsage> {
   const { target, exchange } = call
-  const splitter = createSseSplitter()
+  const parser = createSseParser()
   const reading = routeOf(target, run.header).dialect.readStream({
     includeUsage: run.header.includeUsage,
     choices: clientDialect(run.header) === 'chat' ? choicesRequested(run.body) : 1,
@@ -94,7 +94,7 @@ export async function relayStream(
   try {
     while (!reading.progress.done && bytesIn(unsent.kept) < MOST_KEPT_BYTES) {
       const piece = await exchange.read()
-      for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) {
+      for (const event of piece ? split(() => parser.push(piece)) : parser.end()) {
         readInto(unsent, reading, event)
         limit.note(event.data.length, reading.progress.text.length)
         // Most answers never come there.
@@ -102,7 +102,7 @@ export async function relayStream(
       }
       if (!piece || reading.progress.done) break
       await relay()
-      const wait = room.hold(splitter.heldBytes)
+      const wait = room.hold(parser.heldBytes)
       if (wait) await wait
       if (reading.progress.complete) exchange.expectEnd()
     }

@@ -10,7 +10,7 @@ import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gatewa
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { type Chunk, errorEvent, parseChunk, readUsage, writeChunk } from '../../core/chat-chunk.ts'
 import { invalid } from '../../core/plain-answer.ts'
-import type { SseEvent } from '../../core/sse-events.ts'
+import type { SseEvent } from '@gateway/sse/parse-events'
 import type { Identity } from '../../core/complete-response.ts'
 import { addText, type ChatReading, noProgress, noteUsage } from '../dialect.ts'
 import { failureOf } from '../responses-to-responses.ts'

@@ -5,7 +5,7 @@
  */
 
 import { type JsonObject, isObject, parseExactly, wordOf } from '@gateway/contracts/json'
-import type { SseEvent } from '../../core/sse-events.ts'
+import type { SseEvent } from '@gateway/sse/parse-events'
 
 export class StartSplitter {
   /** Arguments that came with the start of a call, by the index of its block: pieces behind it replace them. */

@@ -1,10 +1,15 @@
 /**
- * Splits a byte stream into server-sent events, however the network cut it: inside a character, a line or between the
- * two bytes of a CRLF. The same bytes give the same events for every way of cutting them.
+ * Parses a byte stream into server-sent events, however the network cut it: inside a character, a line or between the two bytes
+ * of a CRLF. The same bytes give the same events for every way of cutting them.
  *
- * An event keeps its own bytes, so that it can travel on untouched. Comments and events without data are dropped;
- * lines that are no field for a client (garbage) are taken out of the event that they stand in.
+ * An event keeps its own bytes, which can travel on untouched. The parser drops comments and events without data, and takes lines
+ * that are no field for a client (garbage) out of their event.
+ *
+ * `eventsource-parser` 4.1.3 gives texts alone. If the router wrote the bytes again, both would take 1.3 times the CPU of this parser
+ * for one event a piece (2026-11-28). The factor is 0.85 for eight events a piece, and 2 for an event of 1 MB.
  */
+
+import { CR, EventBoundaries, LF } from './event-boundaries.ts'
 
 export interface SseEvent {
   /** The event as it came, blank line included. */
@@ -14,11 +19,11 @@ export interface SseEvent {
   data: string
 }
 
-export interface SseSplitter {
+export interface SseParser {
   push(chunk: Buffer): SseEvent[]
-  /** The stream is over: what is left, if it is an event that only lacks its blank line. */
+  /** The stream is over. Returns the rest, if it is an event that only lacks its blank line. */
   end(): SseEvent[]
-  /** Bytes of the event that is not yet whole. */
+  /** Bytes of the unfinished event. */
   readonly heldBytes: number
 }
 
@@ -26,72 +31,45 @@ export class EventTooLargeError extends Error {
   override name = 'EventTooLargeError'
 }
 
-const LF = 10
 const SPACE = 32
-const CR = 13
-const EMPTY_LINE = Buffer.from('\n\n')
+const NO_BYTES: Buffer = Buffer.alloc(0)
 const LARGEST_EVENT_BYTES = 16 * 1024 * 1024
 
-export function createSseSplitter(largestEventBytes = LARGEST_EVENT_BYTES): SseSplitter {
+export function createSseParser(largestEventBytes = LARGEST_EVENT_BYTES): SseParser {
+  const boundaries = new EventBoundaries()
   /** Bytes of the unfinished event from earlier chunks. */
   let held: Buffer[] = []
   let heldBytes = 0
-  let lineIsEmpty = true
-  let afterCr = false
-  /** The CR before stood on an empty line: the event ends with it, or with the LF that follows. */
-  let crEndsEvent = false
+  /** The held event has ended with a CR, or ends with the LF that may follow. */
+  let mayEndInLf = false
+  let events: SseEvent[] = []
+  let chunk = NO_BYTES
+  let start = 0
 
-  function push(chunk: Buffer): SseEvent[] {
-    const events: SseEvent[] = []
-    let start = 0
-    const cut = (end: number) => {
-      const event = readEvent(take(chunk.subarray(start, end)))
-      if (event) events.push(event)
-      start = end
-      lineIsEmpty = true
-      crEndsEvent = false
+  function push(bytes: Buffer): SseEvent[] {
+    events = []
+    chunk = bytes
+    start = 0
+    if (mayEndInLf && bytes.length > 0) {
+      mayEndInLf = false
+      if (bytes[0] !== LF) cut(0)
     }
-    if (afterCr || chunk.includes(CR)) cutByLines(chunk, cut)
-    else cutByLineFeeds(chunk, cut)
-    if (start < chunk.length) hold(chunk.subarray(start))
+    boundaries.forEachEnd(bytes, onEnd)
+    if (start < bytes.length) hold(bytes.subarray(start))
+    chunk = NO_BYTES
     return events
   }
 
-  /** Nearly every server writes no CR. A large event is searched, not looked at byte by byte. */
-  function cutByLineFeeds(chunk: Buffer, cut: (end: number) => void): void {
-    let start = 0
-    while (start < chunk.length) {
-      const isEmptyLine = lineIsEmpty && chunk[start] === LF
-      const pair = isEmptyLine ? start - 1 : chunk.indexOf(EMPTY_LINE, start)
-      if (!isEmptyLine && pair < 0) break
-      start = pair + EMPTY_LINE.length
-      cut(start)
-    }
-    if (start < chunk.length) lineIsEmpty = chunk[chunk.length - 1] === LF
+  function onEnd(end: number): void {
+    mayEndInLf = end === chunk.length && chunk[end - 1] === CR
+    if (!mayEndInLf) cut(end)
   }
 
-  function cutByLines(chunk: Buffer, cut: (end: number) => void): void {
-    for (let i = 0; i < chunk.length; i++) {
-      const byte = chunk[i]
-      if (afterCr) {
-        afterCr = false
-        if (byte === LF) {
-          if (crEndsEvent) cut(i + 1)
-          continue
-        }
-        if (crEndsEvent) cut(i)
-      }
-      if (byte === LF) {
-        if (lineIsEmpty) cut(i + 1)
-        else lineIsEmpty = true
-      } else if (byte === CR) {
-        afterCr = true
-        crEndsEvent = lineIsEmpty
-        lineIsEmpty = true
-      } else {
-        lineIsEmpty = false
-      }
-    }
+  function cut(end: number): void {
+    const isAll = start === 0 && end === chunk.length
+    const event = readEvent(take(isAll ? chunk : chunk.subarray(start, end)))
+    if (event) events.push(event)
+    start = end
   }
 
   function hold(bytes: Buffer): void {
@@ -103,14 +81,14 @@ export function createSseSplitter(largestEventBytes = LARGEST_EVENT_BYTES): SseS
 
   function take(last: Buffer): Buffer {
     if (held.length === 0) return last
-    const whole = Buffer.concat([...held, last])
+    const complete = Buffer.concat([...held, last])
     held = []
     heldBytes = 0
-    return whole
+    return complete
   }
 
   function end(): SseEvent[] {
-    const rest = take(Buffer.alloc(0))
+    const rest = take(NO_BYTES)
     const event = readEvent(rest)
     return event ? [{ ...event, raw: Buffer.concat([rest, Buffer.from('\n\n')]) }] : []
   }
@@ -125,8 +103,8 @@ export function createSseSplitter(largestEventBytes = LARGEST_EVENT_BYTES): SseS
 }
 
 /**
- * Of `id` and `retry`, which serve who comes back to a stream, nobody has a use here. After an `id`, OpenAI's client for Python
- * takes each comment for an event that is no JSON (openai/openai-python#2722, version 2.54).
+ * The parser takes `id` and `retry` out: they serve a client that resumes a stream, and no client can resume this one. After an
+ * `id`, OpenAI's client for Python takes each comment for an event that is no JSON (openai/openai-python#2722, version 2.54).
  */
 const FIELDS = new Set(['data', 'event'])
 
@@ -151,12 +129,12 @@ function readUsual(raw: Buffer, text: string): SseEvent | null {
   return name.includes('\r') ? null : { raw, name, data }
 }
 
-/** One space behind the colon is no part of a value. */
+/** A value begins behind the colon and at most one space. */
 function valueAt(text: string, afterColon: number): number {
   return text.charCodeAt(afterColon) === SPACE ? afterColon + 1 : afterColon
 }
 
-/** An event without a word: netease-lcap/wave-agent#1326 (2026-07-02). */
+/** Some servers send events without data as a sign of life: netease-lcap/wave-agent#1326 (2026-07-02). */
 function isSignOfLife({ name, data }: SseEvent): boolean {
   return name !== 'error' && data.length < 16 && data.trim() === ''
 }

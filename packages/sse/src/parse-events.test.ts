@@ -1,13 +1,14 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createSseSplitter, EventTooLargeError, type SseEvent } from './sse-events.ts'
+import { createSseParser, EventTooLargeError, type SseEvent } from './parse-events.ts'
 
-function split(pieces: Buffer[]): SseEvent[] {
-  const splitter = createSseSplitter()
-  return [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end()]
+function parse(pieces: Buffer[]): SseEvent[] {
+  const parser = createSseParser()
+  return [...pieces.flatMap((piece) => parser.push(piece)), ...parser.end()]
 }
 
-const dataOf = (text: string) => split([Buffer.from(text)]).map((event) => event.data)
+const dataOf = (text: string) => parse([Buffer.from(text)]).map((event) => event.data)
 
 const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
 const line = fc.oneof(
@@ -34,8 +35,8 @@ describe('splitting a stream into events', () => {
           (a, b) => a - b,
         )
         const pieces = points.slice(1).map((point, i) => bytes.subarray(points[i], point))
-        expect(split(pieces)).toEqual(split([bytes]))
-        expect(split([...bytes].map((byte) => Buffer.from([byte])))).toEqual(split([bytes]))
+        expect(parse(pieces)).toEqual(parse([bytes]))
+        expect(parse([...bytes].map((byte) => Buffer.from([byte])))).toEqual(parse([bytes]))
       }),
     )
   })
@@ -44,7 +45,7 @@ describe('splitting a stream into events', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string({ minLength: 1 }), lineEnd)), (entries) => {
         const texts = entries.map(([text, end]) => `data: x${text.replaceAll(/[\r\n]/g, ' ')}${end}${end}`)
-        const raws = split([Buffer.from(`${texts.join('')}data: last\n\n`)]).map((event) => event.raw.toString())
+        const raws = parse([Buffer.from(`${texts.join('')}data: last\n\n`)]).map((event) => event.raw.toString())
         expect(raws).toEqual([...texts, 'data: last\n\n'])
       }),
     )
@@ -73,26 +74,51 @@ describe('splitting a stream into events', () => {
       fc.property(fc.array(field, { minLength: 1, maxLength: 4 }), lineEnd, (fields, end) => {
         const text = fields.map(([name, value]) => name + value)
         const read = (by: string) =>
-          split([Buffer.from(text.join(by) + by + by)]).map(({ name, data }) => ({ name, data }))
+          parse([Buffer.from(text.join(by) + by + by)]).map(({ name, data }) => ({ name, data }))
         expect(read('\n')).toEqual(read(end))
       }),
     )
   })
 
   test('a garbage line is taken out of its event, which is otherwise kept', () => {
-    expect(split([Buffer.from('garbage\nevent: e\ndata: a\n\n')])).toEqual([
+    expect(parse([Buffer.from('garbage\nevent: e\ndata: a\n\n')])).toEqual([
       { raw: Buffer.from('event: e\ndata: a\n\n'), name: 'e', data: 'a' },
     ])
   })
 
   test.each(['id: 7\n', 'retry: 10\n'])('%j is taken out: nobody can come back to this stream', (line) => {
-    const whole = [{ raw: Buffer.from('event: e\ndata: a\n\n'), name: 'e', data: 'a' }]
-    expect(split([Buffer.from(`${line}event: e\ndata: a\n\n`)])).toEqual(whole)
-    expect(split([Buffer.from(`event: e\ndata: a\n${line}\n`)])).toEqual(whole)
+    const complete = [{ raw: Buffer.from('event: e\ndata: a\n\n'), name: 'e', data: 'a' }]
+    expect(parse([Buffer.from(`${line}event: e\ndata: a\n\n`)])).toEqual(complete)
+    expect(parse([Buffer.from(`event: e\ndata: a\n${line}\n`)])).toEqual(complete)
   })
 
   test('an endless event is refused', () => {
-    const splitter = createSseSplitter(100)
-    expect(() => splitter.push(Buffer.alloc(101, 'x'))).toThrow(EventTooLargeError)
+    const parser = createSseParser(100)
+    expect(() => parser.push(Buffer.alloc(101, 'x'))).toThrow(EventTooLargeError)
+  })
+
+  test('names and data are those that eventsource-parser reads', () => {
+    const text = fc.string({ minLength: 1, maxLength: 20 }).map((each) => `x${each.replaceAll(/[\r\n\0]/g, ' ')}`)
+    const name = fc.option(fc.constantFrom('ping', 'message_delta'), { nil: undefined })
+    const event = fc.record({ name, texts: fc.array(text, { minLength: 1, maxLength: 3 }), hasComment: fc.boolean() })
+    fc.assert(
+      fc.property(fc.array(event), lineEnd, fc.nat({ max: 100 }), (events, end, cut) => {
+        const lines = events.flatMap(({ name, texts, hasComment }) => [
+          ...(hasComment ? [': comment'] : []),
+          ...(name ? [`event: ${name}`] : []),
+          ...texts.map((each) => `data: ${each}`),
+          '',
+        ])
+        // The library waits for the byte behind the last CR.
+        const bytes = Buffer.from([...lines, ': end', ''].join(end))
+        const read = parse([bytes.subarray(0, cut), bytes.subarray(cut)])
+        const expected: EventSourceMessage[] = []
+        createParser({ onEvent: (each) => expected.push(each) }).feed(bytes.toString())
+        expect(read.map(({ name, data }) => ({ name: name ?? undefined, data }))).toEqual(
+          expected.map(({ event, data }) => ({ name: event, data })),
+        )
+      }),
+      { numRuns: 1_000 },
+    )
   })
 })
