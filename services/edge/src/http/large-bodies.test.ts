@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { loadDefaultConfig } from '@gateway/config/load-config'
 import { GatewayError } from '@gateway/contracts/errors'
 import fc from 'fast-check'
@@ -11,6 +13,7 @@ import { understand, type Understood } from '../inference/requests/understand.ts
 
 const { config } = loadDefaultConfig()
 const shed: string[] = []
+const used: number[] = []
 let bodies: LargeBodies
 beforeEach(() => {
   shed.length = 0
@@ -24,7 +27,7 @@ const large = (text: string) => {
   return new LargeJson([bytes.subarray(0, 7), bytes.subarray(7)], bytes.length)
 }
 const inThread = (kind: KindName, text: string, sender = 'a') =>
-  bodies.understand(config, KINDS[kind], large(text), sender)
+  bodies.understand(config, KINDS[kind], large(text), { sender, usedThread: (ms) => used.push(ms) })
 const inPlace = (kind: KindName, text: string) => understand(config, KINDS[kind], parseJson(Buffer.from(text)))
 
 /** All that the rest of a request's way asks of it. */
@@ -94,7 +97,9 @@ test.each(['{"model":', '{"messages":"hi"}', '{"model":"nothing","messages":[{"r
 
 test('tokens are counted as they are in place', async () => {
   const text = JSON.stringify({ model: 'svc-core', messages: [{ role: 'user', content: 'word '.repeat(900) }] })
-  expect(await bodies.countTokens(config, large(text), 'a')).toEqual(countTokens(JSON.parse(text)))
+  expect(await bodies.countTokens(config, large(text), { sender: 'a', usedThread() {} })).toEqual(
+    countTokens(JSON.parse(text)),
+  )
 })
 
 test('the event loop goes on while twenty thousand messages are read', async () => {
@@ -106,6 +111,22 @@ test('the event loop goes on while twenty thousand messages are read', async () 
   const turning = setInterval(() => turns++, 1)
   await inThread('chat', text).finally(() => clearInterval(turning))
   expect(turns).toBeGreaterThan(3)
+})
+
+test('who has a body read hears what it took of a core, wrong or not', async () => {
+  used.length = 0
+  await inThread('chat', JSON.stringify({ messages: [{ role: 'user', content: 'word '.repeat(200_000) }] }))
+  await expect(inThread('chat', `${'['.repeat(20)}${'"x",'.repeat(200_000)}`)).rejects.toThrow()
+  expect(used).toHaveLength(2)
+  for (const ms of used) expect(ms).toBeGreaterThan(0)
+})
+
+test.runIf(process.platform === 'linux')('a thread that reads gives way to the event loop', async () => {
+  await inThread('chat', '{"messages":[{"role":"user","content":"x"}]}')
+  const nices = globSync('/proc/self/task/*/stat').map((path) =>
+    Number(readFileSync(path, 'utf8').split(') ')[1]?.split(' ')[16]),
+  )
+  expect(nices).toContain(getPriority() + 5)
 })
 
 test('senders take turns: one with a crowd of bodies makes another wait for a few of them', async () => {
@@ -130,7 +151,9 @@ test('a sender that fills the queue is told when to come back, and others find r
 test('whoever would wait for too long is told when to come back', async () => {
   await using impatient = openLargeBodies((reason) => shed.push(reason), 1)
   const heavy = JSON.stringify({ messages: Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'x' })) })
-  const crowd = Array.from({ length: 8 }, () => impatient.understand(config, KINDS['chat'], large(heavy), 'crowd'))
+  const crowd = Array.from({ length: 8 }, () =>
+    impatient.understand(config, KINDS['chat'], large(heavy), { sender: 'crowd', usedThread() {} }),
+  )
   const refused = (await Promise.allSettled(crowd)).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
   expect(refused.length).toBeGreaterThan(0)
   expect(refused[0]).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { retryAfterMs: 1_000 } })

@@ -16,13 +16,20 @@ import type { InferenceKind } from '../inference/requests/inference-kinds.ts'
 import { nameOf } from '../inference/requests/kinds.ts'
 import { type ReadingConfig, unpackRequest } from '../inference/requests/pack-request.ts'
 import type { LargeJson } from './parse-json.ts'
-import { orThrow, type Read, type Reading, type Wanted } from './read-large.ts'
+import { type Done, orThrow, type Read, type Reading, type Wanted } from './read-large.ts'
 import type { Understood } from '../inference/requests/understand.ts'
 import type { countTokens } from '../inference/requests/messages.ts'
 
+/** Who has a body read. */
+export interface ThreadUser {
+  readonly sender: string
+  /** Its body took so much of a core. */
+  usedThread(ms: number): void
+}
+
 export interface LargeBodies extends AsyncDisposable {
-  understand(config: GatewayConfig, kind: InferenceKind, body: LargeJson, sender: string): Promise<Understood>
-  countTokens(config: GatewayConfig, body: LargeJson, sender: string): Promise<ReturnType<typeof countTokens>>
+  understand(config: GatewayConfig, kind: InferenceKind, body: LargeJson, user: ThreadUser): Promise<Understood>
+  countTokens(config: GatewayConfig, body: LargeJson, user: ThreadUser): Promise<ReturnType<typeof countTokens>>
 }
 
 /** One core at least is the event loop's. */
@@ -32,6 +39,7 @@ const LONGEST_WAIT_MS = 2_000
 const RETRY_AFTER_MS = 1_000
 
 interface Waiting extends Waiter {
+  user: ThreadUser
   reading: Omit<Reading, 'config'>
   config: GatewayConfig
   timer: NodeJS.Timeout
@@ -58,7 +66,7 @@ export function openLargeBodies(countShed: CountShed, longestWaitMs = LONGEST_WA
     waiting.reject(rateLimited('requests', RETRY_AFTER_MS))
   }
 
-  function wait(config: GatewayConfig, wanted: Wanted['kind'], body: LargeJson, sender: string): Promise<Read> {
+  function wait(config: GatewayConfig, wanted: Wanted['kind'], body: LargeJson, user: ThreadUser): Promise<Read> {
     const { promise, resolve, reject } = Promise.withResolvers<Read>()
     const leave = () => {
       queue.remove(waiting)
@@ -67,7 +75,15 @@ export function openLargeBodies(countShed: CountShed, longestWaitMs = LONGEST_WA
       reject(new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: RETRY_AFTER_MS }))
     }
     const timer = setTimeout(leave, longestWaitMs)
-    const waiting: Waiting = { account: sender, reading: { wanted, bytes: body.bytes }, config, timer, resolve, reject }
+    const waiting: Waiting = {
+      account: user.sender,
+      user,
+      reading: { wanted, bytes: body.bytes },
+      config,
+      timer,
+      resolve,
+      reject,
+    }
     if (queue.add(waiting)) work()
     else giveWay(waiting)
     return promise
@@ -97,7 +113,8 @@ export function openLargeBodies(countShed: CountShed, longestWaitMs = LONGEST_WA
     worker.unref()
     const thread: Thread = { worker, config: null, reads: null }
     threads.add(thread)
-    worker.on('message', (read: Read) => {
+    worker.on('message', ({ read, tookMs }: Done) => {
+      thread.reads?.user.usedThread(tookMs)
       thread.reads?.resolve(read)
       thread.reads = null
       work()
@@ -113,14 +130,14 @@ export function openLargeBodies(countShed: CountShed, longestWaitMs = LONGEST_WA
   }
 
   return {
-    async understand(config, kind, body, sender) {
-      const read = orThrow(await wait(config, nameOf(kind), body, sender))
+    async understand(config, kind, body, user) {
+      const read = orThrow(await wait(config, nameOf(kind), body, user))
       if (!('packed' in read)) throw new Error('a worker counted where it should have read')
       return unpackRequest(read.packed, modelOf(config, read.packed.modelId))
     },
 
-    async countTokens(config, body, sender) {
-      const read = orThrow(await wait(config, 'count_tokens', body, sender))
+    async countTokens(config, body, user) {
+      const read = orThrow(await wait(config, 'count_tokens', body, user))
       if (!('counted' in read)) throw new Error('a worker read where it should have counted')
       return read.counted
     },

@@ -1,17 +1,30 @@
 /**
  * The thread that reads large bodies: one after another, each answered by one message.
+ *
+ * It gives way to the event loop where both have one core, as a container of one core has.
  */
 
+import { getPriority, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import type { ReadingConfig } from '../inference/requests/pack-request.ts'
-import { readLarge, type Read, type Reading } from './read-large.ts'
+import { type Done, readLarge, type Read, type Reading } from './read-large.ts'
+
+/** Beside a busy thread it has a quarter of a core. */
+const NICER = 5
+const NICEST = 19
+
+// Linux knows a priority of each thread; elsewhere it would hold for the whole process.
+if (process.platform === 'linux') setPriority(Math.min(NICEST, getPriority() + NICER))
 
 let config: ReadingConfig = { models: [], windows: new Map() }
 
 parentPort!.on('message', ({ wanted, bytes, config: changed }: Reading) => {
   config = changed ?? config
+  const before = process.threadCpuUsage()
   const read = readLarge(wanted, bytes, config)
-  parentPort!.postMessage(read, transferable(read))
+  const { user, system } = process.threadCpuUsage(before)
+  const done: Done = { read, tookMs: (user + system) / 1_000 }
+  parentPort!.postMessage(done, transferable(read))
 })
 
 function transferable(read: Read): ArrayBuffer[] {

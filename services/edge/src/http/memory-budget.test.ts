@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
+import { availableParallelism } from 'node:os'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight, type MemoryReservation } from './memory-budget.ts'
@@ -146,4 +147,25 @@ test('while answers that nobody reads fill their part, those who let most of the
   expect(owed).toBeLessThanOrEqual((LEAST_BYTES_IN_FLIGHT * 3) / 8)
   expect(slow.owe(10_000)).toBe(true)
   expect(shed).toEqual(['unread_answer'])
+})
+
+test('the time of a thread counts for a sender once its request is refused, and never otherwise', () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ ms: fc.nat(2_000), isRefused: fc.boolean() }), { maxLength: 8 }), (requests) => {
+      const { open } = stage()
+      for (const { ms, isRefused } of requests) {
+        const { hold } = open('10.0.0.1')
+        hold.provenAs('team', false)
+        hold.usedThread(ms)
+        if (isRefused) hold.refused()
+      }
+      const { hold } = open('10.0.0.1')
+      hold.provenAs('team', false)
+      const refusedMs =
+        requests.reduce((sum, { ms, isRefused }) => sum + (isRefused ? ms : 0), 0) / availableParallelism()
+      const [owedMs, slackMs] = [hold.msOverShare() / 8, 50]
+      if (refusedMs > 150) expect(owedMs).toBeGreaterThan(Math.min(refusedMs, 1_000) - 40 - slackMs)
+      if (refusedMs < 30) expect(owedMs).toBe(0)
+    }),
+  )
 })

@@ -5,6 +5,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { availableParallelism } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { GatewayConfig } from '@gateway/contracts/config'
@@ -29,6 +30,8 @@ const REFUSAL_MS = 0.5
 const MS_OF_A_BYTE = 2e-6
 /** A body that nobody wants comes at a quarter of that: one sender's at 16 MB a second. */
 const MS_OF_A_DROPPED_BYTE = 8e-6
+/** A thread takes no more from the event loop than its part of them. */
+const CORES = availableParallelism()
 /** A refusal is held back for so long at most. */
 const LONGEST_HOLD_MS = 1_000
 /** An answer that waits with less than this is never cut for want of room. */
@@ -127,6 +130,7 @@ export class MemoryReservation implements ResponseReservation {
   readonly #work: WorkShares
   /** Of the event loop's time. */
   #workedMs = 0
+  #threadMs = 0
   readonly #request: IncomingMessage
   readonly #networkOf: ClientNetwork
   readonly #countShed: CountShed
@@ -179,6 +183,11 @@ export class MemoryReservation implements ResponseReservation {
   #worked(ms: number): void {
     this.#workedMs += ms
     took(this.#work, this.sender, ms, performance.now())
+  }
+
+  /** A thread read its body, which is the sender's fault where the request is refused. */
+  usedThread(ms: number): void {
+    this.#threadMs += ms
   }
 
   isOverShare(): boolean {
@@ -237,7 +246,8 @@ export class MemoryReservation implements ResponseReservation {
 
   /** The request is refused, which is work, too. Returns how long its sender waits for that. */
   refused(): number {
-    this.#worked(REFUSAL_MS)
+    this.#worked(REFUSAL_MS + this.#threadMs / CORES)
+    this.#threadMs = 0
     // Refused together, they do not come back together.
     const longestMs = LONGEST_HOLD_MS * (0.5 + Math.random() / 2)
     return Math.min(longestMs, this.msOverShare())

@@ -25,6 +25,12 @@ export type Read =
   | { refused: { code: ErrorCode; message: string; details: ErrorDetails } }
   | { failed: string }
 
+/** `tookMs`: of the thread. */
+export interface Done {
+  read: Read
+  tookMs: number
+}
+
 export function readLarge(wanted: Wanted['kind'], bytes: Uint8Array, config: ReadingConfig): Read {
   try {
     const body = parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))

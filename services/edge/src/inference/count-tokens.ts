@@ -21,9 +21,9 @@ export function countPromptTokens(edge: EdgeContext): Handler<'key'> {
   return async (request, response, caller) => {
     const { current } = edge.config
     const body: unknown = request.body
-    const { sender } = reservationOf(response)!
+    const reservation = reservationOf(response)!
     const { model, input_tokens } =
-      body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, sender) : countTokens(body)
+      body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, reservation) : countTokens(body)
     const served = modelNamed(current, model, 'chat')
     const isIncluded = planIncludes(findPlan(current, caller.plan), served)
     // No pool is chosen for Auto before the request runs, and a large body is not read a second time.

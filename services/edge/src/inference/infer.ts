@@ -116,7 +116,7 @@ async function understandFor(
   hold: MemoryReservation,
 ): Promise<Understood> {
   try {
-    if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, hold.sender)
+    if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, hold)
     return hold.whileWorking(() => understand(config, parse, body))
   } catch (error) {
     await countFault(edge, caller, requestId, error)

@@ -27,7 +27,7 @@ export function quote(edge: EdgeContext): Handler<'key'> {
     const body: unknown = request.body
     const { asked, model } =
       body instanceof LargeJson
-        ? await edge.largeBodies.understand(config, KINDS[dialect], body, reservationOf(response)!.sender)
+        ? await edge.largeBodies.understand(config, KINDS[dialect], body, reservationOf(response)!)
         : understand(config, KINDS[dialect], body)
     const { plan, chosen } = makeOffer(config, caller.plan, model, asked)
     if (!chosen) throw planLimit(plan.slug, config, model)
