@@ -13,7 +13,7 @@ import { variables } from './environment.ts'
 const PAGE = join(import.meta.dirname, '../../../docs/configuration.md')
 const page = readFileSync(PAGE, 'utf8')
 
-/** The rows of the table below a heading: what stands in the first two columns. */
+/** The first two columns of the rows of the table below a heading. */
 function tableBelow(heading: string): [name: string, fallback: string][] {
   const section = page.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
   const rows = section.split('\n').filter((line) => line.startsWith('| `'))
@@ -77,7 +77,7 @@ describe('the config file', () => {
   })
 })
 
-test('the table of variables is the one that the code tells', async () => {
+test('the table of variables is the one of the code', async () => {
   await expect(withVariables()).toMatchFileSnapshot(PAGE)
 })
 
@@ -88,7 +88,7 @@ function withVariables(): string {
   return page.replace(table, () => `| Variable | Default | Meaning |\n|---|---|---|\n${rows.join('')}`)
 }
 
-/** A default that follows from another variable is told at the end of the description. */
+/** A default that follows from another variable stands at the end of the description. */
 function rowOf(name: string, form: z.ZodType): string {
   const [, meaning = '', fallback] = /^(.*?)(?:; ([^;]+) when not set)?$/.exec(form.description ?? '') ?? []
   const parsed = form.safeParse(undefined)

@@ -107,7 +107,7 @@ describe('a variable', () => {
   })
 })
 
-test('all problems are told at once, one line each', () => {
+test('all problems are reported at once, one line each', () => {
   const schema = z.object({ PORT: variables.PORT, NATS_URL: variables.NATS_URL, LOG_LEVEL: variables.LOG_LEVEL })
   const error = (() => {
     try {
@@ -121,7 +121,7 @@ test('all problems are told at once, one line each', () => {
   expect((error as Error).message.split('\n')).toHaveLength(3)
 })
 
-test('variables that a service does not ask for are none of its business', () => {
+test('a service ignores variables that it does not read', () => {
   expect(parseEnvironment(z.object({ PORT: variables.PORT }), { PORT: '1', LOG_LEVEL: 'loud' })).toEqual({ PORT: 1 })
 })
 

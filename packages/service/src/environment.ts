@@ -56,7 +56,7 @@ function variable<Schema extends z.ZodType>(schema: Schema, description: string)
   return schema.describe(description)
 }
 
-const whole = (min: number, max: number) => numberBy(readInteger, 'must be a whole number', min, max)
+const integer = (min: number, max: number) => numberBy(readInteger, 'must be a whole number', min, max)
 const decimal = (min: number, max: number) => numberBy(readDecimalNumber, 'must be a number', min, max)
 
 function numberBy(read: (text: string) => number | null, form: string, min: number, max: number) {
@@ -99,7 +99,7 @@ const natsUrls = z
   .string()
   .refine((urls) => urls.split(',').every((url) => natsUrl.safeParse(url).success), 'must be a nats:// address')
 
-const port = whole(0, 65_535)
+const port = integer(0, 65_535)
 
 /** Words that people put where a secret belongs. */
 const PLACEHOLDER_SECRET =
@@ -126,7 +126,7 @@ export const variables = {
     'the NATS server, such as nats://127.0.0.1:4222, or several of one cluster, separated by commas',
   ),
   NATS_STREAM_REPLICAS: variable(
-    whole(1, 5).default(1),
+    integer(1, 5).default(1),
     'how many servers of a NATS cluster keep each newly created durable stream; 3 for a cluster of three',
   ),
   REDIS_URL: variable(
@@ -138,11 +138,11 @@ export const variables = {
     'the PostgreSQL database, such as postgres://gateway@127.0.0.1:5432/gateway',
   ),
   DRAIN_MS: variable(
-    whole(0, 86_400_000).default(600_000),
+    integer(0, 86_400_000).default(600_000),
     'how many milliseconds a stopping edge or router may take to finish open streams',
   ),
   STOP_NOTICE_MS: variable(
-    whole(0, 600_000).default(0),
+    integer(0, 600_000).default(0),
     'how many milliseconds a stopping edge says so on /readyz and still takes new connections, so that balancers look elsewhere',
   ),
   PUBLIC_BASE_URL: variable(
@@ -188,11 +188,11 @@ export const variables = {
     "the proxies in front of the edge in Express' syntax: true, false, a number of hops, or addresses separated by commas",
   ),
   EDGE_REPLICAS_MAX: variable(
-    whole(1, 10_000).default(1),
+    integer(1, 10_000).default(1),
     "the most edges that ever run at once, the autoscaler's maximum; while Redis is away, each takes this share of the rates and counts its running requests this many times",
   ),
   BYTES_IN_FLIGHT_MAX: variable(
-    whole(64 * 1024 * 1024, Number.MAX_SAFE_INTEGER).optional(),
+    integer(64 * 1024 * 1024, Number.MAX_SAFE_INTEGER).optional(),
     "the most bytes of clients' bodies and unread answers that an edge holds, 67108864 or more; a quarter of the container's or machine's memory, at most half of Node's heap when not set",
   ),
   KEYS_MASTER_SECRET: variable(

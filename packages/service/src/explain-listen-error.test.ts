@@ -44,7 +44,7 @@ test('so are a taken port, one without the right to it, and one beyond the last'
   )
 })
 
-test('any other error stays what it is', () => {
+test('any other error stays the same', () => {
   const defect = new Error('a defect')
   expect(explainListenError(defect, { host: '::', port: 80 }, names)).toBe(defect)
 })

@@ -1,8 +1,8 @@
-/** Why a server cannot listen, told as the variable to change. */
+/** Explains a server's failure to listen by the variable to change. */
 
 import { EnvironmentError } from './environment.ts'
 
-/** `names`: of the variables that the address comes from. Any other error stays what it is. */
+/** `names`: the variables behind the address. Any other error stays the same. */
 export function explainListenError(
   cause: unknown,
   { host, port }: { host: string; port: number },

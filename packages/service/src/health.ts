@@ -1,6 +1,7 @@
 /**
- * The operator's door of a process, apart from its work: `/healthz` (it runs), `/readyz` (it can do its work; names what
- * is missing; `/` as well), `/metrics` (Prometheus text). Loopback unless told otherwise, since it needs no credentials.
+ * The health server of a process, on its own port. `/healthz` says that the process runs. `/readyz`, and `/` as well, says
+ * whether it can work, and names the failing checks. `/metrics` has Prometheus text. It listens on loopback unless configured
+ * otherwise, since it needs no credentials.
  */
 
 import { once } from 'node:events'
@@ -25,7 +26,7 @@ interface HealthServer extends AsyncDisposable {
   readonly url: string
 }
 
-/** A probe's own timeout is often a second; an answer that comes later is none. */
+/** A probe's own timeout is often a second; a later response counts as none. */
 const CHECK_TIMEOUT_MS = 800
 
 export async function openHealthServer(options: HealthOptions): Promise<HealthServer> {
@@ -33,11 +34,11 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0]
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return answer(response, 405, { status: 'method not allowed' })
-    if (path === '/healthz') return answer(response, 200, { status: 'alive' })
+      return respond(response, 405, { status: 'method not allowed' })
+    if (path === '/healthz') return respond(response, 200, { status: 'alive' })
     if (path === '/readyz' || path === '/') return void respondReadiness(response, checks)
     if (path === '/metrics' && metrics) return respondMetrics(response, metrics)
-    answer(response, 404, { status: 'not found' })
+    respond(response, 404, { status: 'not found' })
   })
   await listen(server, port, host)
   const { port: bound } = server.address() as AddressInfo
@@ -66,7 +67,7 @@ async function respondReadiness(response: ServerResponse, checks: Record<string,
   )
   const failing = Object.fromEntries(results.filter(([, reason]) => reason !== null))
   const ready = Object.keys(failing).length === 0
-  answer(response, ready ? 200 : 503, ready ? { status: 'ready' } : { status: 'not ready', failing })
+  respond(response, ready ? 200 : 503, ready ? { status: 'ready' } : { status: 'not ready', failing })
 }
 
 async function fault(check: ReadinessCheck): Promise<string | null> {
@@ -78,7 +79,7 @@ async function fault(check: ReadinessCheck): Promise<string | null> {
   return Promise.race([outcome, late.promise]).finally(() => clearTimeout(timer))
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
+function respond(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
   response.end(JSON.stringify(body))
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-/** Makes 2 GB of buffers, 4 MB of them alive at a time, and tells how often the whole heap was collected. */
+/** Makes 2 GB of buffers, 4 MB of them alive at a time, and prints the number of full collections. */
 const PASS_BUFFERS_ON = `
   import { constants, PerformanceObserver } from 'node:perf_hooks'
   import { setTimeout as sleep } from 'node:timers/promises'

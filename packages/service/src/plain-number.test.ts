@@ -15,9 +15,9 @@ test('digits are the whole number that they spell', () => {
 
 test('digits with a point are the decimal number that they spell', () => {
   fc.assert(
-    fc.property(digits, digits, (whole, fraction) => {
-      expect(readDecimalNumber(whole)).toBe(Number.parseInt(whole, 10))
-      expect(readDecimalNumber(`${whole}.${fraction}`)).toBe(Number.parseFloat(`${whole}.${fraction}`))
+    fc.property(digits, digits, (integer, fraction) => {
+      expect(readDecimalNumber(integer)).toBe(Number.parseInt(integer, 10))
+      expect(readDecimalNumber(`${integer}.${fraction}`)).toBe(Number.parseFloat(`${integer}.${fraction}`))
     }),
   )
 })

@@ -4,7 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** `round` answers the pause before the next one, in milliseconds. It handles its own failures. */
+/** `round` returns the pause before the next one, in milliseconds. It handles its own failures. */
 export function repeat(round: (stopping: AbortSignal) => Promise<number>): AsyncDisposable {
   const stopping = new AbortController()
   const { signal } = stopping

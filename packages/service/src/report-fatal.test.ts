@@ -5,7 +5,7 @@ import { ConfigError } from '@gateway/config/config-error'
 import { EnvironmentError } from './environment.ts'
 import { UsageError, describeFatal } from './report-fatal.ts'
 
-test('what an operator has to put right is told in words, without a stack', () => {
+test("an operator's error is a sentence without a stack", () => {
   const config = new ConfigError('gateway.yaml', [{ field: 'plans', message: 'is required', line: 3, column: 1 }])
   expect(describeFatal(config)).toBe(
     'The configuration in gateway.yaml cannot be used (1 problem):\n  gateway.yaml:3:1  plans: is required',
@@ -14,7 +14,7 @@ test('what an operator has to put right is told in words, without a stack', () =
   expect(describeFatal(environment)).toBe('The environment cannot be used:\n  NATS_URL  is not set')
 })
 
-test('what a command line cannot ask for is told in words, without a stack', () => {
+test('a wrong command line gets a sentence without a stack', () => {
   expect(describeFatal(new UsageError('--edges must be a whole number'))).toBe('--edges must be a whole number')
   let refused: unknown
   try {

@@ -1,7 +1,7 @@
 /**
  * The end of a process that cannot start or go on: one clear message and exit code 1.
  *
- * It tells an operator's errors (configuration, environment, commands) in words alone. Any other error comes with
+ * It prints an operator's errors (configuration, environment, commands) as a sentence alone. Any other error comes with
  * its stack, for a developer.
  */
 
@@ -9,7 +9,7 @@ import { inspect } from 'node:util'
 import { ConfigError } from '@gateway/config/config-error'
 import { EnvironmentError } from './environment.ts'
 
-/** A person asked for something impossible; the message tells the remedy. */
+/** A person requested something impossible; the message names the remedy. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }

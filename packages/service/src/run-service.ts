@@ -1,6 +1,6 @@
 /**
- * A service as a process of its own: the settings that each of them reads, its logger, its metrics and its bus, and its way
- * from its environment to its end on a signal.
+ * Runs a service as its own process: reads the common settings, opens logger, metrics and bus, starts the service, and stops it
+ * on a signal.
  */
 
 import type { CountedBus } from '@gateway/bus/bus'

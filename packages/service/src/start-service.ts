@@ -9,7 +9,7 @@ export interface RunningService extends AsyncDisposable {
   readonly ready: () => boolean
 }
 
-/** No caller waits longer for an answer. */
+/** No caller waits longer for a response. */
 const FINISH_WITHIN_MS = 10_000
 
 /**
@@ -27,7 +27,7 @@ export function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
   }
 }
 
-/** Resolves when it is done, or after so long. */
+/** Resolves when `done` does, or after `timeMs`. */
 export async function atMost(timeMs: number, done: Promise<unknown>): Promise<void> {
   const timer = new AbortController()
   await Promise.race([done, sleep(timeMs, undefined, { signal: timer.signal }).catch(() => {})])

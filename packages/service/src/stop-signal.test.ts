@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const SOURCE = JSON.stringify(new URL('./stop-signal.ts', import.meta.url).href)
 
-/** A process that says `ready`, then what it was stopped by, and takes its time to end. */
+/** A process that prints `ready`, then the signal that stopped it, and takes its time to end. */
 async function startWaiting(samePressMs?: number) {
   const program = `import { stopSignal } from ${SOURCE}
     const stopped = stopSignal(${samePressMs})

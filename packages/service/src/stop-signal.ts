@@ -2,7 +2,7 @@
  * The request to stop. The first SIGTERM or SIGINT begins an orderly stop. A second one ends the process at once, for a
  * person who does not want to wait.
  *
- * A terminal tells Ctrl-C to npm and to the gateway below it, and npm passes it on: one press comes twice or more.
+ * A terminal sends Ctrl-C to npm and to the gateway below it, and npm forwards it: one press comes twice or more.
  */
 
 import { constants } from 'node:os'

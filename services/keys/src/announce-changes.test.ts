@@ -24,7 +24,7 @@ const owner = (subject: string): KeyOwner => ({ issuer: 'https://id.example', su
 const mint = async (subject: string): Promise<string> => (await mintKey(keys, { owner: owner(subject) })).key
 const tagOf = (key: string): string => parseKey(key)!.accountTag
 
-/** A change whose process died before it was announced. Nobody here answers for metering, so a plan's is undeliverable. */
+/** A change whose process died before it was announced. Nobody here serves metering's requests, so a change of plan is undeliverable. */
 async function leaveChange(key: string, reason: ChangeReason): Promise<void> {
   await noteChange(keys.database, { account: tagOf(key), reason, deadKey: null })
 }
@@ -42,7 +42,7 @@ async function leaveRevoke(key: string): Promise<void> {
 }
 
 const soon = { timeout: 60_000, interval: 50 }
-const stateOf = async (key: string) => (await keys.admission.ask(key)).kind
+const stateOf = async (key: string) => (await keys.admission.authenticate(key)).kind
 
 test('a revoke that was left behind is announced though the plan change of another account cannot be', async () => {
   const [poisoned, revoked] = [await mint('alice'), await mint('bob')]
@@ -73,7 +73,7 @@ test('a change that fails pauses longer and longer, and this can be read', async
   })
 })
 
-/** How a destination takes what it is told about an account. */
+/** A destination's reaction to the events of an account. */
 type Destination = 'takes it' | 'takes it the third time' | 'refuses' | 'is slow and refuses'
 interface World {
   store: Destination
@@ -101,8 +101,8 @@ const SLOW_MS = 700
 const HASTE = 20
 const KNOWN_WITHIN_MS = 10_000
 
-describe('whatever is changed, and wherever it cannot be told', () => {
-  test('an account hears of its changes in order, and a revoke is known soon', async () => {
+describe('for any changes and any unreachable destinations', () => {
+  test("an account's changes are announced in order, and a revoke is known soon", async () => {
     await keys.changes[Symbol.asyncDispose]()
     await keys.database
       .query(`create table keys.forgotten (nr int generated always as identity, id bigint, account text, reason text);
@@ -110,23 +110,23 @@ describe('whatever is changed, and wherever it cannot be told', () => {
         insert into keys.forgotten (id, account, reason) values (old.id, old.account, old.reason); return old; end $$;
       create trigger note_forgotten after delete on keys.outbox for each row execute function keys.note_forgotten()`)
     let worlds: Map<string, World>
-    const asked = new Map<string, number>()
-    const tell = async (account: string, place: keyof World) => {
-      const times = (asked.get(`${account} ${place}`) ?? 0) + 1
-      asked.set(`${account} ${place}`, times)
+    const requested = new Map<string, number>()
+    const publish = async (account: string, place: keyof World) => {
+      const times = (requested.get(`${account} ${place}`) ?? 0) + 1
+      requested.set(`${account} ${place}`, times)
       const takes = worlds.get(account)![place]
       if (takes === 'is slow and refuses') await sleep(SLOW_MS)
       if (takes === 'takes it' || (takes === 'takes it the third time' && times >= 3)) return
       throw new Error(`${place} does not take it`)
     }
     await keys.bus.serve(subjects.meteringWarm, 'metering', async (question) => {
-      await tell((JSON.parse(Buffer.from(question).toString()) as { account: string }).account, 'metering')
+      await publish((JSON.parse(Buffer.from(question).toString()) as { account: string }).account, 'metering')
       return Buffer.from('{"kind":"warmed"}')
     })
     const admission: KeysAdmission = {
       ...keys.admission,
-      fill: (facts) => tell(facts.account, 'store').then(() => keys.admission.fill(facts)),
-      deactivate: (dead) => tell(dead.account, 'tombstones').then(() => keys.admission.deactivate(dead)),
+      fill: (facts) => publish(facts.account, 'store').then(() => keys.admission.fill(facts)),
+      deactivate: (dead) => publish(dead.account, 'tombstones').then(() => keys.admission.deactivate(dead)),
     }
 
     let run = 0

@@ -34,7 +34,7 @@ import { unitOf } from './core/plans.ts'
 import { readHeldPlans } from './db/account-state.ts'
 import type { KeysDatabase } from './db/tables.ts'
 import { fillAdmission } from './fill-admission.ts'
-import { openDeadKeyTeller, type DeadKeyTeller } from './publish-revocations.ts'
+import { openDeadKeyPublisher, type DeadKeyPublisher } from './publish-revocations.ts'
 
 export interface Announcer extends AsyncDisposable {
   /** Resolves when the change is known everywhere; rejects when that takes too long, and goes on in the background. */
@@ -52,7 +52,7 @@ interface AnnouncerOptions {
 }
 
 interface AnnouncerParts extends AnnouncerOptions {
-  deadKeys: DeadKeyTeller
+  deadKeys: DeadKeyPublisher
 }
 
 /** Below the five seconds that an edge waits for this service. */
@@ -60,7 +60,7 @@ const GIVE_UP_AFTER_MS = 3_000
 const FIRST_PAUSE_MS = 50
 const LOOK_EVERY_MS = 1_000
 const METERING_TIMEOUT_MS = 2_000
-/** The time that a revocation's answer may wait for the account's facts. */
+/** The longest wait of a revocation's reply for the account's state. */
 const FACTS_WITHIN_MS = 250
 /** A process that has died with a change leaves it to others for so long. */
 const LEASE_MS = 5_000
@@ -74,7 +74,7 @@ interface Pace {
 const PACE: Pace = { lookEveryMs: LOOK_EVERY_MS, pauseMs }
 
 export function startAnnouncer(options: AnnouncerOptions, pace: Pace = PACE): Announcer {
-  const parts = { ...options, deadKeys: openDeadKeyTeller(options.bus) }
+  const parts = { ...options, deadKeys: openDeadKeyPublisher(options.bus) }
   const stopping = new AbortController()
   const lanes = (['revocation', 'account'] as const).map((lane) =>
     announceWhatIsLeft({ parts, lane, pace, stopping: stopping.signal }),
@@ -146,7 +146,7 @@ async function bury(parts: AnnouncerParts, { account, reason, deadKey }: Change)
   const keyHash = Buffer.from(deadKey.hash).toString('base64url')
   await parts.admission.deactivate({ account, keyHash, version })
   failpoint('keys.tombstone-written')
-  parts.deadKeys.tell({ account, keyHash, keyId, reason })
+  parts.deadKeys.publish({ account, keyHash, keyId, reason })
 }
 
 async function notifyAccount(parts: AnnouncerParts, change: Change): Promise<void> {

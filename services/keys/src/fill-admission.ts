@@ -3,7 +3,7 @@
  *
  * It holds no lock while it writes to the store. One statement reads the facts of all accounts at their versions, and
  * the store takes only newer ones. The epoch shows a store that forgot meanwhile. A store that is emptied by hand keeps
- * its epoch, so this file reads the versions again afterwards, and writes changed facts anew.
+ * its epoch, so this file reads the versions again afterwards, and writes changed state again.
  */
 
 import type { KeysAdmission } from '@gateway/admission/port'
@@ -14,7 +14,7 @@ import type { KeysDatabase } from './db/tables.ts'
 
 export interface RequestedAccount {
   account: string
-  /** Keys to tell of even if they are dead. */
+  /** The keys to report even if they are dead. */
   keyHashes: readonly Buffer[]
 }
 
@@ -25,22 +25,22 @@ interface Parts {
 }
 type Filled = AdmissionState | undefined
 
-/** Undefined when there is no such account. */
+/** Returns undefined when the account does not exist. */
 export async function fillAdmission(parts: Parts, account: string): Promise<Filled> {
   const [outcome] = await fillAccounts(parts, [{ account, keyHashes: [] }])
   if (outcome!.status === 'rejected') throw outcome!.reason
   return outcome!.value
 }
 
-/** Accounts that differ, each with an outcome of its own, in their order. */
+/** Fills distinct accounts, each with its own outcome, in their order. */
 export async function fillAccounts(
   parts: Parts,
-  asked: readonly RequestedAccount[],
+  requested: readonly RequestedAccount[],
 ): Promise<PromiseSettledResult<Filled>[]> {
   const { admission, database } = parts
   // First the store's epoch, then the facts that it will be held against.
-  const clocks = await Promise.allSettled(asked.map(({ account }) => admission.currentWindow(account)))
-  const questions = asked.flatMap((one, index): RequestedState[] => {
+  const clocks = await Promise.allSettled(requested.map(({ account }) => admission.currentWindow(account)))
+  const questions = requested.flatMap((one, index): RequestedState[] => {
     const clock = clocks[index]!
     return clock.status === 'fulfilled' ? [{ ...one, window: clock.value.window }] : []
   })
@@ -48,12 +48,12 @@ export async function fillAccounts(
   const outcomes = await Promise.allSettled(
     clocks.map(async (clock, index): Promise<Filled> => {
       if (clock.status === 'rejected') throw clock.reason
-      const held = facts.get(asked[index]!.account)
+      const held = facts.get(requested[index]!.account)
       if (held) await write(parts, held, clock.value.epoch)
       return held
     }),
   )
-  return again(parts, asked, outcomes)
+  return again(parts, requested, outcomes)
 }
 
 async function write({ admission, config }: Parts, held: AdmissionState, epoch: string | undefined): Promise<void> {
@@ -64,10 +64,10 @@ async function write({ admission, config }: Parts, held: AdmissionState, epoch: 
   await admission.fill({ account, version, plan, overage, extra, window, moreLater, epoch, keys: keyFacts })
 }
 
-/** Writes those anew that changed on the way to the store. */
+/** Writes the accounts again that changed on the way to the store. */
 async function again(
   parts: Parts,
-  asked: readonly RequestedAccount[],
+  requested: readonly RequestedAccount[],
   outcomes: PromiseSettledResult<Filled>[],
 ): Promise<PromiseSettledResult<Filled>[]> {
   const plans = await readHeldPlans(
@@ -75,13 +75,13 @@ async function again(
     outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value.account] : [])),
   )
   const versions = new Map(plans.map(({ account, version }) => [account, version]))
-  const changed = asked.filter((_, index) => {
+  const changed = requested.filter((_, index) => {
     const outcome = outcomes[index]!
     return (
       outcome.status === 'fulfilled' && outcome.value && outcome.value.version !== versions.get(outcome.value.account)
     )
   })
   if (changed.length === 0) return outcomes
-  const anew = await fillAccounts(parts, changed)
-  return asked.map((one, index) => anew[changed.indexOf(one)] ?? outcomes[index]!)
+  const refilled = await fillAccounts(parts, changed)
+  return requested.map((one, index) => refilled[changed.indexOf(one)] ?? outcomes[index]!)
 }

@@ -1,5 +1,5 @@
 /**
- * The admission store has forgotten everything, and everybody asks at once.
+ * The admission store has forgotten everything, and all edges send requests at once.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -128,13 +128,13 @@ async function storeAccounts(count: number): Promise<string[]> {
   return accounts
 }
 
-async function ask(subject: string, question: object): Promise<unknown> {
+async function request(subject: string, question: object): Promise<unknown> {
   const reply = await bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 10_000 })
   return JSON.parse(Buffer.from(reply).toString())
 }
 
 async function fill(account: string, keyHash = hashOf(account).toString('base64url')): Promise<FillReply> {
-  return fillReply.parse(await ask(subjects.keysFill, { account, keyHash }))
+  return fillReply.parse(await request(subjects.keysFill, { account, keyHash }))
 }
 
 const stateOf = (account: string) =>
@@ -153,7 +153,7 @@ test('1,000 accounts at once take a few queries, two at a time, and no transacti
   expect(load.queries).toBeLessThan(40)
 })
 
-test('an account that 1,000 edges ask for at once is written once a batch', async () => {
+test('an account that 1,000 edges request at once is written once a batch', async () => {
   const [account] = (await storeAccounts(1)) as [string]
   const replies = await Promise.all(Array.from({ length: 1_000 }, () => fill(account)))
   expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(['filled']))
@@ -187,7 +187,7 @@ test.each([
 ])(
   'a fill that was under way when its key was revoked does not bring it back, where the store %s',
   async (_, trouble) => {
-    const minted = (await ask(subjects.keysMint, { owner: OWNER })) as { key: string }
+    const minted = (await request(subjects.keysMint, { owner: OWNER })) as { key: string }
     const keyHash = createHash('sha256').update(minted.key).digest('base64url')
     const { rows } = await database.query<{ account: string }>('select account from keys.keys')
     const { account } = rows[0]!
@@ -202,7 +202,7 @@ test.each([
     }
     const filling = fill(account, keyHash)
     await arrived.promise
-    await ask(subjects.keysRevoke, { owner: OWNER, keyHash })
+    await request(subjects.keysRevoke, { owner: OWNER, keyHash })
     trouble()
     revoked.resolve()
     await filling
@@ -210,7 +210,7 @@ test.each([
   },
 )
 
-test('the store hears of top-ups that wait in a later month, by which it knows to ask when that begins', async () => {
+test('the store learns of top-ups in a later month, and requests a fill when that month begins', async () => {
   const [account] = (await storeAccounts(1)) as [string]
   const reported: boolean[] = []
   store.before = async ({ moreLater = false }) => void reported.push(moreLater)

@@ -22,7 +22,7 @@ import { startKeys, URGENT_CONNECTIONS } from './start.ts'
 let postgres: PostgresServer
 let running: AsyncDisposableStack
 let parts: Awaited<ReturnType<typeof openParts>>
-/** A connection of the test's own. */
+/** The test's own connection. */
 let besides: Database
 beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
@@ -44,16 +44,17 @@ async function openParts() {
   return { bus, databaseUrl, database, urgent, logger, config, admission: running.use(openMemoryAdmission()) }
 }
 
-/** As an edge asks: for five seconds. */
-async function ask(subject: string, question: object): Promise<unknown> {
+/** A request waits for five seconds, as an edge's does. */
+async function request(subject: string, question: object): Promise<unknown> {
   const reply = await parts.bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 5_000 })
   return JSON.parse(Buffer.from(reply).toString())
 }
 
 const ownerOf = (index: number) => ({ issuer: 'https://id.example', subject: `developer-${index}` })
-const mintFor = async (index: number) => mintKeyReply.parse(await ask(subjects.keysMint, { owner: ownerOf(index) })).key
+const mintFor = async (index: number) =>
+  mintKeyReply.parse(await request(subjects.keysMint, { owner: ownerOf(index) })).key
 const fillFor = async (key: string) =>
-  fillReply.parse(await ask(subjects.keysFill, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }))
+  fillReply.parse(await request(subjects.keysFill, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }))
 
 /** Each lock of a network's log is held for so much longer. */
 async function holdNetworkLogs(seconds: number): Promise<void> {
@@ -63,35 +64,35 @@ async function holdNetworkLogs(seconds: number): Promise<void> {
 }
 
 interface Flood {
-  /** How many were sent, and how they were answered. */
+  /** The number of sent requests. */
   sent: number
-  answers: Map<string, number>
+  replies: Map<string, number>
   stop(): Promise<void>
 }
 
-/** Asks at this rate, whatever becomes of the questions. */
+/** Sends requests at this rate, without waiting for the replies. */
 function flood(perSecond: number, send: (index: number) => Promise<{ kind: string }>): Flood {
-  const answers = new Map<string, number>()
-  const asked = new Set<Promise<void>>()
-  const count = (kind: string) => void answers.set(kind, (answers.get(kind) ?? 0) + 1)
+  const replies = new Map<string, number>()
+  const requested = new Set<Promise<void>>()
+  const count = (kind: string) => void replies.set(kind, (replies.get(kind) ?? 0) + 1)
   const startedAtMs = performance.now()
   const running: Flood = {
     sent: 0,
-    answers,
+    replies,
     async stop() {
       clearInterval(timer)
-      await Promise.all(asked)
+      await Promise.all(requested)
     },
   }
   const timer = setInterval(() => {
     const due = ((performance.now() - startedAtMs) / 1_000) * perSecond
     while (running.sent < due) {
-      const answer = send(running.sent++).then(
+      const reply = send(running.sent++).then(
         ({ kind }) => count(kind),
         () => count('failed'),
       )
-      asked.add(answer)
-      void answer.finally(() => asked.delete(answer))
+      requested.add(reply)
+      void reply.finally(() => requested.delete(reply))
     }
   }, 5)
   return running
@@ -104,8 +105,8 @@ async function tookMs(action: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * The work of a revoke on a connection that nobody else uses: what the machine can do just now. Beside it, only waiting
- * for others makes a revoke slow.
+ * The work of a revoke on a connection that nobody else uses: it measures the machine's present speed. A revoke is slower only
+ * while it waits for others.
  */
 async function sameWorkAlone(): Promise<void> {
   await besides.transaction().execute(async (transaction) => {
@@ -119,9 +120,9 @@ async function sameWorkAlone(): Promise<void> {
 const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 const mintGuest = (clientNetwork: string) => (index: number) =>
-  ask(subjects.keysMintGuest, { deviceId: `made-up-${index}`, clientNetwork }) as Promise<{ kind: string }>
+  request(subjects.keysMintGuest, { deviceId: `made-up-${index}`, clientNetwork }) as Promise<{ kind: string }>
 const fillMadeUp = () =>
-  ask(subjects.keysFill, {
+  request(subjects.keysFill, {
     account: randomBytes(4).toString('hex'),
     keyHash: randomBytes(32).toString('base64url'),
   }) as Promise<{ kind: string }>
@@ -138,22 +139,22 @@ test('2,000 mints a second of one network, and as many made-up keys, hold up no 
     const key = held[index]!
     const fill = await tookMs(async () => expect(await fillFor(key)).toMatchObject({ kind: 'filled' }))
     const revoke = await tookMs(async () => {
-      const reply = await ask(subjects.keysRevoke, { owner: ownerOf(index), keyHash: hashOf(key) })
+      const reply = await request(subjects.keysRevoke, { owner: ownerOf(index), keyHash: hashOf(key) })
       expect(revokeKeyReply.parse(reply)).toMatchObject({ kind: 'revoked' })
     })
     waits.push({ revoke, fill, alone: await tookMs(sameWorkAlone) })
     await sleep(100)
   }
   for (const index of developers.slice(0, 4)) await useAndRevoke(index)
-  await expect.poll(() => mints.answers.get('limited') ?? 0).toBeGreaterThan(1_000)
+  await expect.poll(() => mints.replies.get('limited') ?? 0).toBeGreaterThan(1_000)
   for (const index of developers.slice(4)) await useAndRevoke(index)
   await Promise.all([mints.stop(), madeUp.stop()])
   expect(median(waits.map(({ revoke, alone }) => revoke - alone))).toBeLessThan(2_500)
   expect(median(waits.map(({ fill, alone }) => fill - alone))).toBeLessThan(2_500)
-  expect(mints.answers.get('minted')).toBe(20)
+  expect(mints.replies.get('minted')).toBe(20)
   // Those that come before the cap is reached wait for each other; beyond a hundred they are refused.
-  expect([...mints.answers.keys()].toSorted()).toEqual(['busy', 'limited', 'minted'])
-  expect(Object.fromEntries(madeUp.answers)).toEqual({ unknown: madeUp.sent })
+  expect([...mints.replies.keys()].toSorted()).toEqual(['busy', 'limited', 'minted'])
+  expect(Object.fromEntries(madeUp.replies)).toEqual({ unknown: madeUp.sent })
 })
 
 test('thousands of networks that mint at once hold up no revoke; those beyond the queue are refused at once', async () => {
@@ -164,10 +165,10 @@ test('thousands of networks that mint at once hold up no revoke; those beyond th
   const waits: number[] = []
   // A key that is dead already is announced again, with all the work of the first time.
   for (let times = 0; times < 5; times++) {
-    const revoke = await tookMs(() => ask(subjects.keysRevoke, { owner: ownerOf(0), keyHash: hashOf(key) }))
+    const revoke = await tookMs(() => request(subjects.keysRevoke, { owner: ownerOf(0), keyHash: hashOf(key) }))
     waits.push(revoke - (await tookMs(sameWorkAlone)))
   }
   await mints.stop()
   expect(median(waits)).toBeLessThan(2_500)
-  expect([...mints.answers.keys()].toSorted()).toEqual(['busy', 'minted'])
+  expect([...mints.replies.keys()].toSorted()).toEqual(['busy', 'minted'])
 })

@@ -1,6 +1,6 @@
 /**
- * Those who end keys of one owner take turns, so that an owner whose rows are locked, for however long and however many
- * ask, holds one of the few connections for revoking.
+ * Requests that end keys of one owner run one after the other. So an owner with locked rows holds only one of the few connections
+ * for revoking, at any number of requests.
  */
 
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'

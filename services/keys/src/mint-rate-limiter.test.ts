@@ -6,17 +6,17 @@ const made = { kind: 'made' } as const
 const HOUR_MS = 3_600_000
 const limited: Limited = { kind: 'limited', retryAfterMs: HOUR_MS }
 
-/** Mints that end when they are told to. */
+/** Mints that the test ends. */
 function openMints() {
-  const begun: { network: string; end(answer: typeof made | Limited): void }[] = []
+  const begun: { network: string; end(reply: typeof made | Limited): void }[] = []
   const mint = (network: string) => () =>
     new Promise<typeof made | Limited>((resolve) => void begun.push({ network, end: resolve }))
   return { begun, mint }
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('of new devices that ask at once', () => {
-  test('those of one network go one after the other, and leave room for others', async () => {
+describe('new devices that request keys at once', () => {
+  test('those of one network mint one after the other, and leave capacity for others', async () => {
     const gate = openMintRateLimiter()
     const { begun, mint } = openMints()
     for (const network of ['a', 'a', 'a', 'b']) void gate.enter({ network, isKnownDevice: false }, mint(network))
@@ -38,13 +38,13 @@ describe('of new devices that ask at once', () => {
     expect(await known).toEqual(made)
   })
 
-  test('a refusal is believed for a second, with what is left of the wait', async () => {
+  test('the limiter repeats a refusal for a second, with the remaining wait', async () => {
     let nowMs = 0
     const gate = openMintRateLimiter(() => nowMs)
     const visit = { network: 'a', isKnownDevice: false }
     expect(await gate.enter(visit, async () => limited)).toEqual(limited)
     nowMs = 900
-    const never = () => Promise.reject(new Error('asked the database'))
+    const never = () => Promise.reject(new Error('called the database'))
     expect(await gate.enter(visit, never)).toEqual({ kind: 'limited', retryAfterMs: HOUR_MS - 900 })
     expect(await gate.enter({ ...visit, isKnownDevice: true }, async () => made)).toEqual(made)
     nowMs = 1_001
@@ -58,15 +58,15 @@ describe('of new devices that ask at once', () => {
     const visits = Array.from({ length: 500 }, (_, index) =>
       gate.enter({ network: `${index}`, isKnownDevice: false }, mint(`${index}`)),
     )
-    const answers: string[] = []
-    for (const visit of visits) void visit.then(({ kind }) => answers.push(kind))
+    const replies: string[] = []
+    for (const visit of visits) void visit.then(({ kind }) => replies.push(kind))
     await turn()
-    expect(answers).toEqual(Array(500 - 200 - 3).fill('busy'))
+    expect(replies).toEqual(Array(500 - 200 - 3).fill('busy'))
     nowMs = 2_001
     for (const { end } of begun) end(made)
     await turn()
-    expect(answers).toHaveLength(500)
-    expect(answers.filter((kind) => kind === 'made')).toHaveLength(3)
+    expect(replies).toHaveLength(500)
+    expect(replies.filter((kind) => kind === 'made')).toHaveLength(3)
   })
 
   test('a mint that fails fails alone', async () => {
@@ -77,7 +77,7 @@ describe('of new devices that ask at once', () => {
   })
 })
 
-test('however many ask and whatever comes of it, each is answered, few are let in, and a network never twice', async () => {
+test('at any number of requests and any outcomes, each gets a reply, few mint at once, and a network never twice', async () => {
   const visit = fc.record({
     network: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
     isKnownDevice: fc.boolean(),
@@ -90,9 +90,9 @@ test('however many ask and whatever comes of it, each is answered, few are let i
       let nowMs = 0
       const gate = openMintRateLimiter(() => nowMs)
       const inside: string[] = []
-      const answers = visits.map(async ({ network, isKnownDevice, outcome, turns, afterMs }) => {
+      const replies = visits.map(async ({ network, isKnownDevice, outcome, turns, afterMs }) => {
         nowMs += afterMs
-        const answer = gate.enter({ network, isKnownDevice }, async () => {
+        const reply = gate.enter({ network, isKnownDevice }, async () => {
           inside.push(network)
           expect(inside.length).toBeLessThanOrEqual(3)
           expect(new Set(inside).size).toBe(inside.length)
@@ -101,10 +101,10 @@ test('however many ask and whatever comes of it, each is answered, few are let i
           if (outcome === 'fails') throw new Error('failed')
           return outcome === 'limited' ? limited : made
         })
-        const { kind } = await answer.catch(() => ({ kind: 'failed' }))
+        const { kind } = await reply.catch(() => ({ kind: 'failed' }))
         return { kind, isKnownDevice, outcome }
       })
-      for (const { kind, isKnownDevice, outcome } of await Promise.all(answers)) {
+      for (const { kind, isKnownDevice, outcome } of await Promise.all(replies)) {
         // The cap does not concern a known device: nobody else's refusal is its own.
         if (isKnownDevice && kind === 'limited') expect(outcome).toBe('limited')
         if (kind === 'made') expect(outcome).toBe('made')

@@ -1,9 +1,9 @@
 /**
- * The way to the transaction that makes a guest's key. Anybody may ask for one, so few are let in at once, those of one
- * network one after the other, networks in turn. Beyond a bound a request is refused at once.
+ * Limits the transactions that create guest keys. Anybody may request one, so few run at once: networks take turns, and each has
+ * one at a time. Beyond a bound, the limiter refuses a request at once.
  *
- * The transaction alone decides whether a network has reached its cap. Its refusal is believed for a moment, so that a
- * network that goes on asking costs one transaction a second.
+ * The transaction alone decides whether a network has reached its cap. The limiter repeats its refusal for a moment, so that a
+ * network that keeps sending requests costs one transaction a second.
  */
 
 export interface MintRateLimiter {
@@ -24,22 +24,22 @@ interface Busy {
   retryAfterMs: number
 }
 
-/** Of the pool's ten connections. */
+/** Mints that run at once, of the pool's ten connections. */
 const AT_ONCE = 3
 const MAX_WAITING = 200
 const MAX_WAITING_PER_NETWORK = 100
-/** Below the five seconds that an edge waits. A visitor that has waited longer is refused at its turn. */
+/** Below the five seconds that an edge waits. The limiter refuses a request that has waited longer at its turn. */
 const LONGEST_WAIT_MS = 2_000
 const BELIEVED_MS = 1_000
 const BUSY: Busy = { kind: 'busy', retryAfterMs: 1_000 }
-/** Forgetting one costs a transaction. */
+/** A forgotten refusal costs a transaction. */
 const MAX_REFUSALS = 10_000
 
 interface Waiting {
   isKnownDevice: boolean
   sinceMs: number
   run(): Promise<void>
-  refuse(answer: Limited | Busy): void
+  refuse(reply: Limited | Busy): void
 }
 
 export function openMintRateLimiter(nowMs: () => number = () => performance.now()): MintRateLimiter {

@@ -19,7 +19,7 @@ export async function requireMasterKeys(database: KeysDatabase, masterKeys: Mast
 
 type SealingContext = Pick<KeysContext, 'database' | 'masterKeys'>
 
-/** Answers how many; 0: there are none, or other processes have them in hand. */
+/** Returns the number of keys; 0 when none is left, or other processes hold them. */
 export async function reencryptSomeKeys({ database, masterKeys }: SealingContext): Promise<number> {
   return database.transaction().execute(async (transaction) => {
     const former = await lockFormerKeys(transaction, masterKeys.current.id)
@@ -29,17 +29,17 @@ export async function reencryptSomeKeys({ database, masterKeys }: SealingContext
   })
 }
 
-/** Well within the time that an asker waits. */
+/** Well within a caller's timeout. */
 const WORK_FOR_MS = 2_000
 
-/** An operator wants everything sealed under the current master key now, and to know when it is. */
+/** Seals all keys under the current master key now, and reports to the operator whether that is complete. */
 export async function reseal(context: SealingContext): Promise<ResealReply> {
   const stopAtMs = performance.now() + WORK_FOR_MS
-  let sealedAnew = 0
+  let resealed = 0
   for (let sealed = 1; sealed > 0 && performance.now() < stopAtMs;) {
     sealed = await reencryptSomeKeys(context)
-    sealedAnew += sealed
+    resealed += sealed
   }
   const ids = await readMasterKeyIds(context.database)
-  return { sealedAnew, isComplete: ids.every((id) => id === context.masterKeys.current.id) }
+  return { sealedAnew: resealed, isComplete: ids.every((id) => id === context.masterKeys.current.id) }
 }

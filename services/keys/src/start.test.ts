@@ -36,17 +36,17 @@ async function openParts() {
 const OWNER = { issuer: 'https://id.example', subject: 'alice' }
 const DEVICE = { deviceId: 'device-1', clientNetwork: '203.0.113.7' }
 
-async function ask(subject: string, question: object): Promise<unknown> {
+async function request(subject: string, question: object): Promise<unknown> {
   const reply = await parts.bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 10_000 })
   return JSON.parse(Buffer.from(reply).toString())
 }
 
 async function mint(): Promise<string> {
-  return mintKeyReply.parse(await ask(subjects.keysMint, { owner: OWNER })).key
+  return mintKeyReply.parse(await request(subjects.keysMint, { owner: OWNER })).key
 }
 
 async function mintGuest(): Promise<string> {
-  const reply = mintGuestReply.parse(await ask(subjects.keysMintGuest, DEVICE))
+  const reply = mintGuestReply.parse(await request(subjects.keysMintGuest, DEVICE))
   return reply.kind === 'minted' ? reply.key : reply.kind
 }
 
@@ -57,23 +57,23 @@ test('a life of a key over the bus: minted, rotated, revoked, listed', async () 
     cut.push(keysInvalidated.parse(JSON.parse(Buffer.from(word).toString())).reason)
   })
   const first = await mint()
-  await ask(subjects.keysRotate, { owner: OWNER, keyHash: hashOf(first) })
-  await ask(subjects.keysRevoke, { owner: OWNER, keyHash: hashOf(await mint()) })
-  const { keys } = listKeysReply.parse(await ask(subjects.keysList, { owner: OWNER }))
+  await request(subjects.keysRotate, { owner: OWNER, keyHash: hashOf(first) })
+  await request(subjects.keysRevoke, { owner: OWNER, keyHash: hashOf(await mint()) })
+  const { keys } = listKeysReply.parse(await request(subjects.keysList, { owner: OWNER }))
   expect(keys.map(({ status }) => status)).toEqual(['deactivated', 'deactivated'])
   await expect.poll(() => cut).toEqual(['rotated', 'revoked'])
 })
 
-test('a question that makes no sense is answered with an error, and the service goes on', async () => {
+test('a malformed request gets an error, and the service goes on', async () => {
   running.use(await startKeys({ ...parts, masterSecret: MASTER_SECRET }))
-  await expect(ask(subjects.keysMintGuest, { device: 7 })).rejects.toThrow()
+  await expect(request(subjects.keysMintGuest, { device: 7 })).rejects.toThrow()
   expect(await mintGuest()).toMatch(/^svc_/)
 })
 
 test('the list shows when a key was last used', async () => {
   running.use(await startKeys({ ...parts, masterSecret: MASTER_SECRET }))
   const { keyId } = parseKey(await mint())!
-  const tell = (usedAtMs: number) => {
+  const publish = (usedAtMs: number) => {
     const word: KeysUsed = {
       uses: [
         { keyId, usedAtMs },
@@ -82,11 +82,12 @@ test('the list shows when a key was last used', async () => {
     }
     parts.bus.broadcast(subjects.keysUsed, Buffer.from(JSON.stringify(word)))
   }
-  const lastUsed = async () => listKeysReply.parse(await ask(subjects.keysList, { owner: OWNER })).keys[0]?.lastUsedAt
-  tell(Date.parse('2026-03-01T12:00:00.500Z'))
+  const lastUsed = async () =>
+    listKeysReply.parse(await request(subjects.keysList, { owner: OWNER })).keys[0]?.lastUsedAt
+  publish(Date.parse('2026-03-01T12:00:00.500Z'))
   await expect.poll(() => lastUsed()).toBe('2026-03-01T12:00:00.500Z')
-  tell(Date.parse('2026-02-01T12:00:00Z'))
-  tell(Date.parse('2026-04-01T12:00:00Z'))
+  publish(Date.parse('2026-02-01T12:00:00Z'))
+  publish(Date.parse('2026-04-01T12:00:00Z'))
   await expect.poll(() => lastUsed()).toBe('2026-04-01T12:00:00.000Z')
 })
 
@@ -114,7 +115,7 @@ test('a former master secret that something is still sealed under cannot be left
     await using _keys = await startKeys({ ...parts, masterSecret: MASTER_SECRET })
     await mint()
   }
-  // The service's own secret is sealed anew, a key is not yet.
+  // The service's own secret is sealed again, a key is not yet.
   const { rows } = await parts.database.query('select sealed, master_key_id from keys.keys')
   {
     await using _keys = await startKeys({ ...parts, masterSecret: `${rotatedSecret},${MASTER_SECRET}` })
@@ -124,7 +125,7 @@ test('a former master secret that something is still sealed under cannot be left
   await expect(startKeys({ ...parts, masterSecret: rotatedSecret })).rejects.toThrow(/KEYS_MASTER_SECRET/)
 
   await using _keys = await startKeys({ ...parts, masterSecret: `${rotatedSecret},${MASTER_SECRET}` })
-  await expect.poll(() => ask(subjects.keysReseal, {})).toMatchObject({ isComplete: true })
+  await expect.poll(() => request(subjects.keysReseal, {})).toMatchObject({ isComplete: true })
   expect(await sealedUnder()).toHaveLength(1)
 })
 

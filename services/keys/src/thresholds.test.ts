@@ -53,7 +53,7 @@ const used = (share: number, window = WINDOW) =>
   })
 const percents = () => reported.map(({ percent }) => percent)
 
-test('an account that reaches 80 % and then all of its allowance is told of once each, whoever notices it how often', async () => {
+test('operators learn once that an account reaches 80 % and once that it reaches all of its allowance, however often metering reports it', async () => {
   running.use(await announce())
   await used(0.7)
   await Promise.all(Array.from({ length: 20 }, () => used(0.8)))
@@ -68,7 +68,7 @@ test('an account that reaches 80 % and then all of its allowance is told of once
   await expect.poll(() => percents()).toEqual([80, 100, 80])
 })
 
-test('what was noted is told by the next process that can', async () => {
+test('the next process publishes a noted threshold', async () => {
   await used(1)
   {
     const withoutStream = running.use(await openMemoryBus({ hub: createMemoryHub() }))

@@ -1,8 +1,8 @@
 /**
- * Thresholds of their allowance that accounts have passed: noted from the totals that metering tells, and told to operators,
- * durably.
+ * Notes the thresholds of their allowance that accounts pass, from the totals that metering reports, and publishes them durably
+ * to operators.
  *
- * The primary key makes each threshold one row, which is also the note that operators are still to be told. A row is marked
+ * The primary key makes each threshold one row, which also says that its event is still to be published. A row is marked
  * when its event is stored; a crash in between publishes it again under the same id.
  */
 
@@ -21,7 +21,7 @@ import type { KeysDatabase } from './db/tables.ts'
 
 type QuotaStatusContext = Pick<KeysContext, 'database' | 'config' | 'logger'>
 
-/** The answer means that it is noted for good. */
+/** The reply means that the thresholds are stored. */
 export async function recordQuotaStatus(
   context: QuotaStatusContext,
   { totals }: RecordQuotaStatusRequest,
@@ -50,7 +50,7 @@ function passedBy(
 
 const PERCENTS = [80, 100] as const
 
-/** Of whole numbers below 2^53. A plan without an allowance has no thresholds. */
+/** Takes whole numbers below 2^53. A plan without an allowance has no thresholds. */
 export function thresholdsReached(used: number, limit: number): number[] {
   if (limit <= 0) return []
   return PERCENTS.filter((percent) => BigInt(used) * 100n >= BigInt(limit) * BigInt(percent))
@@ -133,7 +133,7 @@ async function readAllowances(
 
 type ThresholdName = Pick<PassedThreshold, 'account' | 'window' | 'percent'>
 
-/** Answers those that are new. */
+/** Returns the new ones. */
 async function insertPassed(database: KeysDatabase, passed: readonly PassedThreshold[]): Promise<ThresholdName[]> {
   if (passed.length === 0) return []
   const { rows } = await sql<ThresholdName>`
@@ -155,7 +155,7 @@ interface UnreportedThreshold extends PassedThreshold {
   passedAt: Date
 }
 
-/** The oldest that operators are still to be told of, locked for one process only. */
+/** The oldest threshold without a published event, locked for one process only. */
 function lockUnreported(transaction: KeysDatabase): Promise<UnreportedThreshold | undefined> {
   return transaction
     .selectFrom('keys.thresholds as passed')

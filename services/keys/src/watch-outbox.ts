@@ -1,7 +1,7 @@
 /**
- * Watches how many changes of keys are committed and not yet announced everywhere, how long the oldest has waited, and
- * how long failing ones pause. Revocations are told apart from other changes.
- * While the database is away the last figures stand: the service is not ready then, which says more.
+ * Measures the committed changes that are not yet announced everywhere: their number, the age of the oldest, and the pause of
+ * failing ones. Revocations have their own figures. While the database is away the last figures stand: the service is not ready
+ * then, which says more.
  */
 
 import type { Logger } from '@gateway/telemetry/logger'

@@ -25,8 +25,8 @@ import { keyedMutex } from '../src/keyed-mutex.ts'
 /** The memory adapter, and a switch that takes it away from keys. */
 export interface TestAdmission extends KeysAdmission {
   away: boolean
-  /** What an edge would be told of the key. */
-  ask(key: string): ReturnType<EdgeAdmission['authenticate']>
+  /** The admission store's decision on the key, as an edge receives it. */
+  authenticate(key: string): ReturnType<EdgeAdmission['authenticate']>
 }
 
 function openAdmission(): TestAdmission {
@@ -36,7 +36,7 @@ function openAdmission(): TestAdmission {
   }
   const switchable: TestAdmission = {
     away: false,
-    ask: (key) => store.authenticate({ account: parseKey(key)!.accountTag, keyHash: hashOf(key) }),
+    authenticate: (key) => store.authenticate({ account: parseKey(key)!.accountTag, keyHash: hashOf(key) }),
     currentWindow: (account) => here().then(() => store.currentWindow(account)),
     inspect: (account) => here().then(() => store.inspect(account)),
     fill: (account) => here().then(() => store.fill(account)),
@@ -85,7 +85,7 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
   }
 }
 
-/** Its clock stands still, so that on a slow machine, too, nobody waits too long. */
+/** Its clock stands still, so that no request waits too long, even on a slow machine. */
 export const waitingMintRateLimiter = () => openMintRateLimiter(() => 0)
 
 export async function countRows(database: Database, table: 'accounts' | 'keys' | 'outbox'): Promise<number> {

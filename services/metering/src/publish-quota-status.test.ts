@@ -9,7 +9,7 @@ import { createKeyUse, type QuotaStatusPublisher, startQuotaStatusPublisher } fr
 import { openLedger, type TestLedger } from '../test/ledger.ts'
 import { consumeUsage } from './consumers/usage.ts'
 
-test('the last use of each key is told, once a minute', async () => {
+test('metering publishes the last use of each key, once a minute', async () => {
   await using bus = await openMemoryBus({ hub: createMemoryHub() })
   const reported: unknown[] = []
   await bus.listen(subjects.keysUsed, (word) => {
@@ -24,7 +24,7 @@ test('the last use of each key is told, once a minute', async () => {
     sequence: 1,
   })
 
-  keyUse.tell([use('a', 300), use('b', 100), use('a', 200)])
+  keyUse.record([use('a', 300), use('b', 100), use('a', 200)])
   await expect.poll(() => reported).toHaveLength(2)
   expect(reported).toEqual([
     { keyId: 'a', usedAtMs: 300 },
@@ -32,9 +32,9 @@ test('the last use of each key is told, once a minute', async () => {
   ])
 
   nowMs = 59_999
-  keyUse.tell([use('a', 59_000), use('c', 59_000)])
+  keyUse.record([use('a', 59_000), use('c', 59_000)])
   nowMs = 60_000
-  keyUse.tell([use('a', 60_000)])
+  keyUse.record([use('a', 60_000)])
   await expect.poll(() => reported).toHaveLength(4)
   expect(reported.slice(2)).toEqual([
     { keyId: 'c', usedAtMs: 59_000 },
@@ -62,46 +62,46 @@ async function startPublishing(): Promise<QuotaStatusPublisher & AsyncDisposable
   return startQuotaStatusPublisher({ ...ledger, bus, now: () => IN_WINDOW_MS })
 }
 
-/** Keys as far as this goes: what it was told last of each account. */
+/** A stand-in for keys: the last total that it received of each account. */
 async function listen(): Promise<Map<string, RecordQuotaStatusRequest['totals'][number]>> {
-  const heard = new Map<string, RecordQuotaStatusRequest['totals'][number]>()
+  const received = new Map<string, RecordQuotaStatusRequest['totals'][number]>()
   const bus = running.use(await openMemoryBus({ hub }))
   await bus.serve(subjects.keysNoteStanding, groups.keys, async (payload) => {
     const { totals } = recordQuotaStatusRequest.parse(JSON.parse(Buffer.from(payload).toString()))
-    for (const total of totals) heard.set(total.account, total)
+    for (const total of totals) received.set(total.account, total)
     return Buffer.from(JSON.stringify({ kind: 'noted' }))
   })
-  return heard
+  return received
 }
 
 const use = (quotaStatus: QuotaStatusPublisher, account: string) =>
   consumeUsage({ ...ledger, quotaStatus }, [messageOf(usageEvent({ account }))])
 
-test('keys is told what accounts have used soon after it was recorded', async () => {
-  const heard = await listen()
+test("keys receives accounts' totals soon after metering recorded them", async () => {
+  const received = await listen()
   const quotaStatus = running.use(await startPublishing())
   await use(quotaStatus, 'acct0001')
   await use(quotaStatus, 'acct0001')
   const total = { account: 'acct0001', window: WINDOW, milliTokens: 2 * CHARGE, nanoUsd: 0 }
-  await expect.poll(() => heard.get('acct0001')).toEqual(total)
+  await expect.poll(() => received.get('acct0001')).toEqual(total)
 })
 
-test('what nobody heard, or a killed process did not tell, is told by the next one, however many accounts', async () => {
+test('the next process publishes totals that nobody received or a killed process did not publish, for any number of accounts', async () => {
   const forgotten = { moved() {} }
   const accounts = Array.from({ length: 1_100 }, (_, index) => `acct${String(index).padStart(4, '0')}`)
   await consumeUsage({ ...ledger, quotaStatus: forgotten }, [
     messageOf(...accounts.map((account) => usageEvent({ account }))),
   ])
-  const heard = await listen()
+  const received = await listen()
   running.use(await startPublishing())
-  await expect.poll(() => [...heard.keys()].sort()).toEqual(accounts)
+  await expect.poll(() => [...received.keys()].sort()).toEqual(accounts)
 })
 
-test('while keys is away totals wait, and the newest is told', async () => {
+test('while keys is away totals wait, and keys then receives the newest', async () => {
   const quotaStatus = running.use(await startPublishing())
   await use(quotaStatus, 'acct0001')
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   await use(quotaStatus, 'acct0001')
-  const heard = await listen()
-  await expect.poll(() => heard.get('acct0001')?.milliTokens).toBe(2 * CHARGE)
+  const received = await listen()
+  await expect.poll(() => received.get('acct0001')?.milliTokens).toBe(2 * CHARGE)
 })

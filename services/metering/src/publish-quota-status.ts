@@ -1,12 +1,12 @@
 /**
- * Tells the keys service when keys were last used, and the accounts' totals some seconds after they moved. Keys knows the
+ * Publishes to the keys service the last use of keys, and the accounts' totals some seconds after they moved. Keys knows the
  * allowances, and notices accounts that have passed 80 % or 100 %.
  *
  * On a key's use nothing depends, so it is a broadcast: a listener that is away misses a minute and holds up nobody.
  *
- * Which totals have moved is noted in this process only, which costs the ledger nothing. It tells every total of
- * the month at the start and every hour, so a killed process loses none. A total is read when it is told, and telling
- * one twice does no harm; while keys is away, totals wait here.
+ * Only this process notes the moved totals, which costs the ledger nothing. It publishes every total of the month at the start
+ * and every hour, so a killed process loses none. It reads a total just before it publishes it, and a second delivery does no
+ * harm. While keys is away, totals wait here.
  */
 
 import { monthOf } from '@gateway/admission/month'
@@ -21,7 +21,7 @@ import type { MeteringDatabase } from './db/tables.ts'
 
 export interface KeyUse {
   /** Once a minute for each key at the most. */
-  tell(reports: readonly Report[]): void
+  record(reports: readonly Report[]): void
 }
 
 const MINUTE_MS = 60_000
@@ -32,7 +32,7 @@ export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
   let reported = new Set<string>()
 
   return {
-    tell(reports) {
+    record(reports) {
       const thisMinute = Math.floor(now() / MINUTE_MS)
       if (thisMinute !== minute) reported = new Set()
       minute = thisMinute
@@ -48,7 +48,7 @@ export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
 }
 
 export interface QuotaStatusPublisher {
-  /** These totals are others than they were, or are to be judged anew. */
+  /** These totals moved, or keys must judge them again. */
   moved(windows: readonly WindowName[]): void
 }
 
@@ -71,7 +71,7 @@ export function startQuotaStatusPublisher(parts: {
     for (const { account, window } of windows) unreported.set(windowKey({ account, window }), { account, window })
   }
 
-  /** In pages, each told before the next is read. */
+  /** In pages: it publishes each before it reads the next. */
   async function noteEveryTotal(stopping: AbortSignal): Promise<void> {
     const { window } = monthOf(now())
     let page: WindowName[] = [{ account: '', window }]
@@ -83,19 +83,19 @@ export function startQuotaStatusPublisher(parts: {
     nextRoundAtMs = performance.now() + EVERYTHING_EVERY_MS
   }
 
-  /** A total that moves meanwhile is told again. */
+  /** It publishes a total again that moves meanwhile. */
   async function publishSome(): Promise<void> {
     const some = [...unreported.values().take(TOTALS_AT_A_TIME)]
     for (const name of some) unreported.delete(windowKey(name))
     try {
-      await tell(await readUse(database, some))
+      await publish(await readUse(database, some))
     } catch (error) {
       moved(some)
       throw error
     }
   }
 
-  async function tell(totals: RecordQuotaStatusRequest['totals']): Promise<void> {
+  async function publish(totals: RecordQuotaStatusRequest['totals']): Promise<void> {
     if (totals.length === 0) return
     await rpcClient('metering', bus).request('keysNoteStanding', { totals }, { timeoutMs: TIMEOUT_MS })
   }

@@ -1,13 +1,13 @@
 /**
- * Tells the admission store the window's total, and the newly included requests with their tokens.
+ * Writes the window's total to the admission store, with the newly included requests and their tokens.
  *
  * The ledger never waits for the store. While the store is away, totals wait in `metering.owed_totals`, in the ledger's
  * own database. Metering writes them before it acknowledges the messages. Any process delivers them when the store is
  * back. Should that note fail too, the error goes to the caller, whose messages then come again. Totals carry versions
- * and requests are released by id, so telling twice, late or out of order does no harm.
+ * and requests are released by id, so a repeated, late or reordered delivery does no harm.
  *
- * A note names the window and the requests; the total itself, and the tokens of the requests, are read when the note is
- * delivered, so that the total is never older than the requests it is said to include.
+ * A note names the window and the requests. The delivery reads the total and the tokens of the requests, so that the total is
+ * never older than the requests that it includes.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -44,16 +44,16 @@ export function startSettlement(context: {
   /** While the store is known to be away, nobody waits for its time-outs: totals are noted at once. */
   let storeAway = false
   metrics.observedGauge('gateway_metering_store_away', '1 while totals wait for Redis', () => (storeAway ? 1 : 0))
-  /** Among the notes; null: the first ones come next. */
+  /** The id of a note; null when the first notes come next. */
   let lastTried: number | null = null
 
   async function settle(totals: readonly Settled[]): Promise<void> {
-    const owed = storeAway ? totals : await tell(totals)
+    const owed = storeAway ? totals : await report(totals)
     if (owed.length > 0) await noteOwed(database, owed)
   }
 
-  /** Answers those that the store could not be told. */
-  async function tell(totals: readonly Settled[]): Promise<Settled[]> {
+  /** Returns the totals that did not reach the store. */
+  async function report(totals: readonly Settled[]): Promise<Settled[]> {
     for (let start = 0; start < totals.length; start += TOTALS_AT_ONCE) {
       const portion = totals.slice(start, start + TOTALS_AT_ONCE)
       const reported = await Promise.allSettled(portion.map((total) => admission.applyTotal(total)))
@@ -142,11 +142,11 @@ interface Delivery {
   last: number | null
 }
 
-/** Delivers some notes that come after this one, each by one process only, and forgets those that were taken. */
+/** Delivers some notes that come after this one, each by one process only, and deletes those that the store took. */
 async function deliverOwed(
   database: MeteringDatabase,
   after: number | null,
-  tell: (settled: Settled) => Promise<void>,
+  report: (settled: Settled) => Promise<void>,
 ): Promise<Delivery> {
   return database.transaction().execute(async (transaction) => {
     const notes = await transaction
@@ -161,7 +161,7 @@ async function deliverOwed(
       .execute()
     if (notes.length === 0) return { delivered: 0, failure: null, last: null }
     const totals = await readCurrentTotals(transaction, notes)
-    const reported = await Promise.allSettled(totals.map(tell))
+    const reported = await Promise.allSettled(totals.map(report))
     const taken = notes.filter((_, index) => reported[index]?.status === 'fulfilled').map(({ id }) => id)
     await transaction
       .deleteFrom('metering.owed_totals')

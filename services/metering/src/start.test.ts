@@ -43,52 +43,54 @@ const CHARGE = 150_000
 const publish = (...events: object[]) =>
   bus.durable.publish(subjects.usage, messageOf(...events).payload, { timeoutMs: 10_000 })
 
-async function ask(subject: string, question: object): Promise<unknown> {
+async function request(subject: string, question: object): Promise<unknown> {
   const reply = await bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 10_000 })
   return JSON.parse(Buffer.from(reply).toString())
 }
 
-test('what was published is in the ledger, in the quota and in the admission store', async () => {
+test('a published report is in the ledger, in the quota and in the admission store', async () => {
   await publish(usageEvent(), usageEvent())
-  const quota = quotaReply.parse(await ask(subjects.meteringQuota, { account: ACCOUNT, unit: 'tokens' }))
+  const quota = quotaReply.parse(await request(subjects.meteringQuota, { account: ACCOUNT, unit: 'tokens' }))
   expect(quota).toEqual({ used: 2 * CHARGE, window: WINDOW, resetAtMs: Date.parse('2025-02-01T00:00:00Z') })
   expect(admission.total(ACCOUNT)?.settled).toBe(2 * CHARGE)
 })
 
-test('an account that never asked for anything has used nothing', async () => {
-  expect(await ask(subjects.meteringQuota, { account: 'nobody00', unit: 'usd' })).toMatchObject({ used: 0 })
+test('an account that never sent a request has used nothing', async () => {
+  expect(await request(subjects.meteringQuota, { account: 'nobody00', unit: 'usd' })).toMatchObject({ used: 0 })
 })
 
-test('the quota is answered while the admission store is away', async () => {
+test('metering serves the quota while the admission store is away', async () => {
   await publish(usageEvent({ window: new Date().toISOString().slice(0, 7) }))
   admission.away = true
-  expect(await ask(subjects.meteringQuota, { account: ACCOUNT, unit: 'tokens' })).toMatchObject({ used: CHARGE })
+  expect(await request(subjects.meteringQuota, { account: ACCOUNT, unit: 'tokens' })).toMatchObject({ used: CHARGE })
 })
 
-test('a store that has forgotten an account is told its total and version', async () => {
+test('a store that has forgotten an account receives its total and version', async () => {
   await publish(usageEvent())
   await publish(usageEvent())
   admission.forget()
-  warmReply.parse(await ask(subjects.meteringWarm, { account: ACCOUNT }))
+  warmReply.parse(await request(subjects.meteringWarm, { account: ACCOUNT }))
   expect(admission.total(ACCOUNT)).toEqual({ settled: 2 * CHARGE, version: 2 })
 })
 
 test('a new account is warmed with nothing used, so that its first request is admitted', async () => {
-  await ask(subjects.meteringWarm, { account: 'newcomer' })
+  await request(subjects.meteringWarm, { account: 'newcomer' })
   expect(admission.total('newcomer')).toEqual({ settled: 0, version: 0 })
 })
 
-test('a plan that counts in another unit starts from what was used in that unit', async () => {
+test('a plan that counts in another unit starts from the usage in that unit', async () => {
   await publish(usageEvent())
-  await ask(subjects.meteringWarm, { account: ACCOUNT, unit: 'usd' })
+  await request(subjects.meteringWarm, { account: ACCOUNT, unit: 'usd' })
   expect(admission.total(ACCOUNT)).toEqual({ settled: 0, version: 2 })
 
   // A request that began before the change ends after it: it counts in its own unit and leaves the new one alone.
   await publish(usageEvent())
   expect(admission.total(ACCOUNT)).toEqual({ settled: 0, version: 3 })
-  expect(await ask(subjects.meteringQuota, { account: ACCOUNT, unit: 'tokens' })).toMatchObject({ used: 2 * CHARGE })
+  expect(await request(subjects.meteringQuota, { account: ACCOUNT, unit: 'tokens' })).toMatchObject({
+    used: 2 * CHARGE,
+  })
 
-  await ask(subjects.meteringWarm, { account: ACCOUNT, unit: 'tokens' })
+  await request(subjects.meteringWarm, { account: ACCOUNT, unit: 'tokens' })
   expect(admission.total(ACCOUNT)).toEqual({ settled: 2 * CHARGE, version: 4 })
 })
 
@@ -116,6 +118,8 @@ test('replicas share the work and charge each request once', async () => {
   const events = Array.from({ length: 100 }, () => usageEvent())
   await Promise.all(events.map((event) => publish(event, event)))
   await Promise.all(events.map((event) => publish(event)))
-  expect(await ask(subjects.meteringQuota, { account: ACCOUNT, unit: 'tokens' })).toMatchObject({ used: 100 * CHARGE })
+  expect(await request(subjects.meteringQuota, { account: ACCOUNT, unit: 'tokens' })).toMatchObject({
+    used: 100 * CHARGE,
+  })
   expect(admission.total(ACCOUNT)?.settled).toBe(100 * CHARGE)
 })

@@ -1,9 +1,8 @@
 /**
- * The bucket of tokens per minute and the ledger both hold what was generated, however a request ended, and in whatever
- * order its end, its reports and their repetitions come. On both adapters of admission and the real ledger.
+ * The bucket of tokens per minute and the ledger both hold the generated tokens, for any end of a request. Its end, its reports
+ * and their repetitions come in any order. On both adapters of admission and the real ledger.
  *
- * A large request empties half of a bucket that refills slowly against it, so the bucket is never full and each token
- * that it holds shows in what is left of it.
+ * A large request empties half of a bucket that refills slowly. So the bucket is never full, and each taken token shows in its rest.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -87,7 +86,7 @@ interface Incarnation {
   /** Nobody renews it and nobody ends it any more. */
   isOver: boolean
   finished: number | null
-  /** What the ledger has. */
+  /** The ledger's sums. */
   row: Report | null
 }
 
@@ -127,7 +126,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 describe.each(adapters)('with admission in %s', (_, open) => {
-  test('over any sequence of finished, cut, abandoned and failed requests, bucket and ledger hold what was generated', async () => {
+  test('over any sequence of finished, cut, abandoned and failed requests, bucket and ledger hold the generated tokens', async () => {
     await using stage = await openStage(open)
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 50, size: 'max' }), async (steps) => {
@@ -160,7 +159,7 @@ describe.each(adapters)('with admission in %s', (_, open) => {
       }
     }
     expect(generated.left).toBe(generated.read)
-    // A full bucket, what came back in 54 s, and the debt that the last one was let into.
+    // A full bucket, the refill of 54 s, and the debt of the last request.
     expect(generated.left).toBeLessThanOrEqual(60_000 + 54_000 + 8_292)
   })
 })
@@ -178,7 +177,7 @@ async function play(stage: Stage, steps: readonly Step[]): Promise<void> {
     queue.push({ ...usageEvent({ account, reporter, outcome, tokens: generated }), requestId: life.requestId })
   }
   const finish = async (life: Incarnation, generated: number) => {
-    // What the ledger has told is not changed by an end that comes later.
+    // A later end does not change the ledger's figures.
     life.finished ??= generated
     const { requestId } = life
     await store.finish({ account, requestId, charge: generated * MILLI_TOKENS, tokens: generated })
@@ -257,8 +256,8 @@ function quotaStatus(held: Report | null, next: Report): Report {
 }
 
 async function tokensInBucket(admit: Awaited<ReturnType<typeof newAccount>>['admit'], nowMs: number): Promise<number> {
-  const answer = await admit('probe', 0)
-  if (answer.kind !== 'allow') throw new Error(`the probe was answered ${answer.kind}`)
+  const decision = await admit('probe', 0)
+  if (decision.kind !== 'allow') throw new Error(`the probe got ${decision.kind}`)
   const refilled = TOKENS_PER_MS * (nowMs - IN_WINDOW_MS)
-  return TOKENS_PER_MINUTE - BALLAST + refilled - answer.quotaStatus.tokens.remaining
+  return TOKENS_PER_MINUTE - BALLAST + refilled - decision.quotaStatus.tokens.remaining
 }

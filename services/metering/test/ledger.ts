@@ -1,5 +1,5 @@
 /**
- * A ledger on a database of its own, with an admission store that remembers what it is told and can be away.
+ * A ledger on its own database, with an admission store that remembers its totals and can be away.
  */
 
 import type { MeteringAdmission } from '@gateway/admission/port'
@@ -17,7 +17,7 @@ import { IN_WINDOW_MS, WINDOW } from './usage-events.ts'
 
 type Total = Parameters<MeteringAdmission['applyTotal']>[0]
 
-/** Keeps the promises of the port as far as metering can tell: newer versions only, requests released by id. */
+/** Keeps the promises of the port that metering can see: newer versions only, requests released by id. */
 export interface RecordingAdmission extends MeteringAdmission {
   away: boolean
   readonly reported: Total[]
@@ -66,11 +66,11 @@ export function recordingAdmission(): RecordingAdmission {
 export interface TestLedger extends UsageContext, AsyncDisposable {
   database: Database<MeteringTables>
   admission: RecordingAdmission
-  /** What an auditor sees: the rows of the account and their sum, beside the window's total. */
+  /** An auditor's view: the rows of the account and their sum, beside the window's total. */
   audit(account: string): Promise<{ rows: number; sum: number; total: number; version: number }>
 }
 
-/** `store`: told of totals in place of the one that remembers. */
+/** `store`: receives totals in place of the one that remembers. */
 export async function openLedger(
   postgres: PostgresServer,
   { store, ...options }: DatabaseOptions & { store?: MeteringAdmission } = {},
@@ -90,7 +90,7 @@ export async function openLedger(
     logger,
     tracer: NO_TRACING,
     settlement,
-    keyUse: { tell() {} },
+    keyUse: { record() {} },
     countBatch() {},
     quotaStatus: { moved() {} },
     partitions: createPartitions(database, () => IN_WINDOW_MS),

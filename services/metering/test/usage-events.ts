@@ -1,5 +1,5 @@
 /**
- * Usage events for tests: whole and valid, with what a test cares about replaced.
+ * Usage events for tests: complete and valid, with a test's own values in place.
  */
 
 import { randomBytes } from 'node:crypto'

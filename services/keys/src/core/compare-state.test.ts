@@ -18,7 +18,7 @@ const held = (given: Partial<HeldAccount>): HeldAccount => ({
   ...given,
 })
 
-describe('what the store holds of an account agrees with the tables', () => {
+describe("the store's state of an account agrees with the tables", () => {
   test.each<[string, Partial<HeldAccount>, OwnKeyState[]]>([
     ['when it is the same', {}, [OWN_KEY]],
     ['when it has forgotten everything', { facts: null, keys: [] }, [OWN_KEY]],
@@ -30,7 +30,7 @@ describe('what the store holds of an account agrees with the tables', () => {
 })
 
 describe('and it does not', () => {
-  test('when it has other facts, older, of the same version or newer; what it is given instead is newer still', () => {
+  test('when it has another state, older, of the same version or newer; the repair writes a newer one', () => {
     const repairOf = (given: Partial<typeof FACTS>) =>
       compareState(held({ facts: { ...FACTS, ...given } }), OWN, [OWN_KEY])
     expect(repairOf({ version: 4, plan: 'pro' })).toMatchObject([

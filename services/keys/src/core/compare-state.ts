@@ -1,8 +1,8 @@
 /**
  * Compares an account in the admission store with this service's own tables.
  *
- * The tables are right, with one exception: a key that the store has buried stays dead. Its owner was told that it is
- * dead; a table that holds it alive was restored from an older backup.
+ * The tables are right, with one exception: a key that the store has buried stays dead. Its owner knows that it is dead. A table
+ * that holds it alive comes from an older backup.
  */
 
 import type { HeldAccount } from '@gateway/admission/port'
@@ -25,7 +25,7 @@ export interface OwnKeyState {
 }
 
 type StateRepair =
-  /** The account's version becomes at least this, and its facts are written anew. */
+  /** The account's version becomes at least this, and the repair writes its state again. */
   | { kind: 'fill'; version: number }
   | { kind: 'deactivate'; keyHash: string; version: number }
   | { kind: 'revoke'; keyId: string }

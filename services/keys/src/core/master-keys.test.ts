@@ -6,7 +6,7 @@ import { open, seal } from '@gateway/sealing/sealing'
 const FIRST = 'b5f0a3c9e7d14286a1f0c3e5d7b92846'
 const SECOND = '0c9e8d7f6a5b4c3d2e1f0a9b8c7d6e5f'
 
-test('what is sealed opens again, at its own place only', () => {
+test('a sealed value opens again, at its own place only', () => {
   const masterKeys = deriveMasterKeys(FIRST)
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (plaintext, place, elsewhere) => {

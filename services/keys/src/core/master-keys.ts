@@ -11,7 +11,7 @@ import type { ResponseSecretsReply } from '@gateway/contracts/idempotency'
 interface MasterKey {
   id: string
   sealingKey: Uint8Array
-  /** Given to edges, which seal the answers that they keep with keys derived from it. */
+  /** Edges receive it, and seal kept responses with keys derived from it. */
   responseSecret: Uint8Array
 }
 
@@ -36,7 +36,7 @@ export function splitMasterSecret(masterSecret: string): string[] {
 }
 
 /**
- * The secrets for kept answers, the current one first. They are one-way derivations of the master secret, so they open no
+ * The secrets for kept responses, the current one first. They are one-way derivations of the master secret, so they open no
  * key, and edges need no secret of their own.
  */
 export function responseSecretsOf({ current, byId }: MasterKeys): ResponseSecretsReply {

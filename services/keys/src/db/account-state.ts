@@ -20,9 +20,9 @@ export async function pageOfAccounts(database: KeysDatabase, after: string | nul
 
 export interface RequestedState {
   account: string
-  /** Keys to tell of even if they are dead. */
+  /** The keys to report even if they are dead. */
   keyHashes: readonly Buffer[]
-  /** The store's present one. */
+  /** The store's present window. */
   window: string
 }
 
@@ -37,20 +37,20 @@ export interface AdmissionState {
   window: string
   /** Top-ups of later windows are known. */
   moreLater: boolean
-  /** The active one, and those that were asked for. */
+  /** The active key, and the requested ones. */
   keys: OwnKeyState[]
 }
 
-/** All that the admission store is told of these accounts, or should have, as of one moment: one statement reads it. */
+/** Reads the state of these accounts that the admission store needs, as of one moment: one statement reads it. */
 export async function readAdmissionState(
   database: KeysDatabase,
-  asked: readonly RequestedState[],
+  requested: readonly RequestedState[],
 ): Promise<Map<string, AdmissionState>> {
-  if (asked.length === 0) return new Map()
+  if (requested.length === 0) return new Map()
   type Row = Omit<AdmissionState, 'keys'> & { keyId: string; hash: Buffer | null; keyVersion: number; active: boolean }
-  const accounts = asked.map(({ account }) => account)
-  const windows = asked.map(({ window }) => window)
-  const hashes = asked.flatMap(({ keyHashes }) => keyHashes)
+  const accounts = requested.map(({ account }) => account)
+  const windows = requested.map(({ window }) => window)
+  const hashes = requested.flatMap(({ keyHashes }) => keyHashes)
   const { rows } = await sql<Row>`
      select account.tag as account, account.version, plan, overage, asked."window", top_ups.*,
        key.key_id as "keyId", key.hash, key.version as "keyVersion", key.status = 'active' as active
@@ -79,7 +79,7 @@ export async function readAdmissionState(
   )
 }
 
-/** At least this, so that what is written next outranks what the store has. */
+/** Raises the version, so that the next write outranks the store's state. */
 export async function raiseVersionTo(database: KeysDatabase, account: string, version: number): Promise<void> {
   await database
     .updateTable('keys.accounts')

@@ -56,7 +56,7 @@ export function lockGuestAccount(transaction: KeysDatabase, deviceHash: Buffer):
     .executeTakeFirst()
 }
 
-/** The account of whoever signed in, made with this plan where there is none, and locked for a change. */
+/** Locks the signed-in caller's account for a change, and creates it with this plan where there is none. */
 export async function openDeveloperAccount(
   transaction: KeysDatabase,
   { issuer, subject }: KeyOwner,
@@ -117,7 +117,7 @@ export function findAccounts(database: KeysDatabase, name: string): Promise<Name
     .execute()
 }
 
-/** Changes what an account holds. Its version counts the change. */
+/** Changes an account's plan or overage. Its version counts the change. */
 export async function changeAccount(
   transaction: KeysDatabase,
   tag: string,
@@ -130,7 +130,7 @@ export async function changeAccount(
     .execute()
 }
 
-/** Counts a change of a locked account and answers its new version. */
+/** Counts a change of a locked account and returns its new version. */
 export async function raiseVersion(transaction: KeysDatabase, tag: string): Promise<number> {
   const { version } = await transaction
     .updateTable('keys.accounts')

@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import type { NewKey } from '../core/new-key.ts'
 import type { KeysDatabase } from './tables.ts'
 
-/** A key that is stored, with what its owner may be told. */
+/** A stored key, with the data that its owner may see. */
 export interface StoredKey extends Sealed {
   keyId: string
   account: string
@@ -52,7 +52,7 @@ export interface GuestDevice {
   key: StoredKey | undefined
 }
 
-/** What is known of each of these devices, in their order. */
+/** Finds each of these devices, in their order. */
 export async function findGuestDevices(database: KeysDatabase, hashes: readonly Buffer[]): Promise<GuestDevice[]> {
   const rows = await database
     .selectFrom('keys.accounts as account')
@@ -106,7 +106,7 @@ export function findOwnKey(transaction: KeysDatabase, account: string, hash: Buf
     .executeTakeFirst()
 }
 
-/** Waits for whoever is changing the key's account, and locks the account too. */
+/** Waits for a running change of the key's account, and locks the account too. */
 export async function lockKeyById(transaction: KeysDatabase, keyId: string): Promise<OwnKey | undefined> {
   const keys = transaction.selectFrom('keys.keys').where('key_id', '=', keyId)
   await transaction
@@ -128,7 +128,7 @@ export async function deactivateKey(transaction: KeysDatabase, key: OwnKey, vers
   return { ...key, status: 'deactivated', version }
 }
 
-/** The ticket for ending an active key, the same for all who ask until a mint voids it. Undefined when the key is dead. */
+/** Returns the ticket for ending an active key, the same for all callers until a mint voids it. Returns undefined when the key is dead. */
 export async function openTicket(database: KeysDatabase, keyId: string): Promise<string | undefined> {
   const row = await database
     .updateTable('keys.keys')
@@ -144,7 +144,7 @@ export async function voidTicket(transaction: KeysDatabase, keyId: string): Prom
   await transaction.updateTable('keys.keys').set({ end_ticket: null }).where('key_id', '=', keyId).execute()
 }
 
-/** More than people read, and few enough for one answer. */
+/** More than people read, and few enough for one reply. */
 const PAGE_KEYS = 1_000
 
 export interface KeyPage {
@@ -180,7 +180,7 @@ export async function listKeys(
   return { keys, next: rows.length > PAGE_KEYS ? keys.at(-1)!.keyId : null }
 }
 
-/** Of each, in their order, whether the account has had such a key. */
+/** Says for each key, in order, whether it ever belonged to its account. */
 export async function areKeysOf(
   database: KeysDatabase,
   keys: readonly { account: string; hash: Buffer }[],

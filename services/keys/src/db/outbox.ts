@@ -1,8 +1,8 @@
 /**
- * The outbox: changes that are committed and not yet known everywhere. A change is noted in the transaction that makes
- * it and forgotten when it has been announced, so a crash in between leaves the note for another process.
+ * The outbox: changes that are committed and not yet known everywhere. The transaction of a change also inserts its row. The
+ * announcer deletes the row after the announcement, so a crash in between leaves it for another process.
  *
- * It has two lanes. A revocation is due on its own, whatever else waits. Any other change is due when its account has no
+ * It has two lanes. A revocation waits for no other change. Any other change is due when its account has no
  * older one left, so that the changes of an account are announced in order. (Ids grow in the order of commits there,
  * because a change is noted under the account's lock.)
  */
@@ -27,7 +27,7 @@ export interface Change {
 
 /** A change that its handler did not announce. */
 export interface LeftChange extends Change {
-  /** How often its announcement has failed. */
+  /** The number of failed announcements. */
   attempts: number
 }
 
@@ -49,7 +49,7 @@ export async function forgetChange(database: KeysDatabase, { id }: Change): Prom
   await database.deleteFrom('keys.outbox').where('id', '=', id).execute()
 }
 
-/** The key is dead everywhere; what is left of the revocation is a change like others. */
+/** The key is dead everywhere; the account's state remains to be written, as a change like others. */
 export async function leaveFactsOf(database: KeysDatabase, { id }: Change): Promise<void> {
   await database
     .updateTable('keys.outbox')
@@ -71,7 +71,7 @@ const FIRST_PAUSE_MS = 1_000
 /** A revoke costs one call of the admission store, and somebody may be using the key meanwhile: it never pauses long. */
 const LONGEST_PAUSE_MS: Record<Lane, number> = { revocation: 2_000, account: 15_000 }
 
-/** `attempts`: how often the announcement has failed; 0 is no pause. */
+/** `attempts`: the number of failed announcements; 0 is no pause. */
 export function pauseMs(lane: Lane, attempts: number): number {
   return attempts === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (attempts - 1), LONGEST_PAUSE_MS[lane])
 }
@@ -115,9 +115,9 @@ function toChange({ id, account, reason, attempts, keyId, hash, version }: Chang
 interface Claim {
   lane: Lane
   atMost: number
-  /** For how long nobody else takes them. */
+  /** Nobody else takes them for so long. */
   leaseMs: number
-  /** Those that this process is announcing already. */
+  /** The changes that this process announces already. */
   except: Iterable<number>
 }
 

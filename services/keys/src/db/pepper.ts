@@ -1,7 +1,6 @@
 /**
- * The secret of the keyed hashes: random, made once, sealed under the master key. Unlike a key derived from the master
- * secret it survives that secret's rotation, and a wrong master secret is found out when the service starts, before it
- * could seal anything under it.
+ * The secret of the keyed hashes: random, created once, sealed under the master key. Unlike a key derived from the master secret,
+ * it survives that secret's rotation. A wrong master secret fails the service's start, before it could seal anything.
  */
 
 import { randomBytes } from 'node:crypto'

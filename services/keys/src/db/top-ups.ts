@@ -44,7 +44,7 @@ export function findTopUp(
     .executeTakeFirst()
 }
 
-/** Whether a number holds the sum exactly. One that none holds fails all who read it, together with many accounts or alone. */
+/** Says whether a number holds the sum exactly. A larger sum would fail each read of it, and the other accounts in that read. */
 export async function isCountable(database: KeysDatabase, of: TopUpsOf): Promise<boolean> {
   const { isExact } = await topUpsOf(database, of)
     .select(sql<boolean>`sum(amount) <= ${Number.MAX_SAFE_INTEGER}`.as('isExact'))
@@ -52,7 +52,7 @@ export async function isCountable(database: KeysDatabase, of: TopUpsOf): Promise
   return isExact
 }
 
-/** Adds to the window. Answers false, and adds nothing, when this top-up is known already. */
+/** Adds to the window. Returns false, and adds nothing, when this top-up is known already. */
 export async function insertTopUp(
   transaction: KeysDatabase,
   { window, ...topUp }: TopUpsOf & { id: string; amount: number },

@@ -14,7 +14,7 @@ import { recordQuotaStatus } from '../thresholds.ts'
 let postgres: PostgresServer
 let keys: TestKeys
 let warmed: unknown[]
-/** Before metering answers. */
+/** Before metering replies. */
 let warming: () => Promise<void>
 beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
@@ -38,32 +38,32 @@ function accountIn(reply: AccountReply) {
   return reply.account
 }
 
-test('once a plan is set, the admission store holds it, and the total is asked for in its unit', async () => {
+test('once a plan is set, the admission store holds it, and keys requests the total in its unit', async () => {
   const key = await mint('alice')
   const account = accountIn(await setPlan(keys, { subject: 'alice', plan: 'payg' }))
   expect(account).toMatchObject({ plan: 'payg', unit: 'usd', account: parseKey(key)!.accountTag })
-  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active', plan: 'payg' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ kind: 'active', plan: 'payg' })
   expect(warmed).toEqual([{ account: account.account, unit: 'usd', planVersion: 2 }])
   expect((await mintKey(keys, { owner: { issuer: 'https://id.example', subject: 'alice' } })).plan).toBe('payg')
 })
 
-test('until metering tells the total in the new unit, the former plan holds', async () => {
+test('until metering reports the total in the new unit, the former plan holds', async () => {
   const key = await mint('alice')
   const plans: unknown[] = []
   warming = async () => {
-    plans.push(await keys.admission.ask(key))
+    plans.push(await keys.admission.authenticate(key))
     if (plans.length === 1) throw new Error('metering is away')
   }
   await setPlan(keys, { subject: 'alice', plan: 'payg' })
   expect(plans).toMatchObject([{ plan: 'free' }, { plan: 'free' }])
-  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active', plan: 'payg' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ kind: 'active', plan: 'payg' })
 })
 
 test('a plan that the config does not have is refused and changes nothing', async () => {
   const key = await mint('alice')
   const reply = await setPlan(keys, { subject: 'alice', plan: 'platinum' })
   expect(reply).toEqual({ kind: 'no_such_plan', plans: keys.config.current.plans.map(({ slug }) => slug) })
-  expect(await keys.admission.ask(key)).toMatchObject({ plan: 'free' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ plan: 'free' })
 })
 
 test('top-ups add up, each once', async () => {
@@ -75,7 +75,7 @@ test('top-ups add up, each once', async () => {
   expect(account.extra).toBe(1_500.5)
   const { rows } = await keys.database.query('select sum(amount)::bigint as total from keys.top_ups')
   expect(rows).toEqual([{ total: 1_500_500 }])
-  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ kind: 'active' })
 })
 
 test('the id of one top-up does not stand for another', async () => {
@@ -101,11 +101,11 @@ test('top-ups that nobody can count are refused: they take no account along, nei
   await expect(add(most - 9_000_000 + 1)).rejects.toThrow('amount')
   expect(accountIn(await add(7_000)).extra).toBe(9_007_000)
 
-  const ask = (value: string) => ({ account: parseKey(value)!.accountTag, keyHash: hashOf(value) })
+  const request = (value: string) => ({ account: parseKey(value)!.accountTag, keyHash: hashOf(value) })
   const fill = fillTogether(keys)
-  const filled = await Promise.all([fill(ask(key)), fill(ask(other))])
+  const filled = await Promise.all([fill(request(key)), fill(request(other))])
   expect(filled.map(({ kind }) => kind)).toEqual(['filled', 'filled'])
-  const totals = [key, other].map((value) => ({ ...ask(value), window: '2025-01', milliTokens: 0, nanoUsd: 0 }))
+  const totals = [key, other].map((value) => ({ ...request(value), window: '2025-01', milliTokens: 0, nanoUsd: 0 }))
   expect(await recordQuotaStatus(keys, { totals })).toEqual({ kind: 'noted' })
 })
 

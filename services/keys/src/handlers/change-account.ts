@@ -1,6 +1,6 @@
 /**
- * An operator's changes of an account (plan, overage, top-ups), and its description. An answer means that the change
- * holds for the very next request.
+ * An operator's changes of an account (plan, overage, top-ups), and its description. A reply means that the change holds for the
+ * very next request.
  */
 
 import type {
@@ -58,7 +58,7 @@ async function expectSame(
   throw new RangeError(`id: ${id} was used before, for another top-up`)
 }
 
-/** Makes a change under the account's lock, announces it, and answers the account as it is then. */
+/** Makes a change under the account's lock, announces it, and returns the changed account. */
 async function change(
   context: KeysContext,
   subject: string,
@@ -77,12 +77,12 @@ async function change(
 
 async function withOne(
   accounts: NamedAccount[],
-  answer: (account: NamedAccount) => Promise<AccountReply>,
+  reply: (account: NamedAccount) => Promise<AccountReply>,
 ): Promise<AccountReply> {
   const [account, ...others] = accounts
   if (!account) return { kind: 'unknown' }
   if (others.length > 0) return { kind: 'ambiguous', matches: accounts.map(nameOf) }
-  return answer(account)
+  return reply(account)
 }
 
 function nameOf({ issuer, subject, tag }: NamedAccount): string {

@@ -23,7 +23,7 @@ import { mintGuest } from './mint-guest.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys
-/** Each once, however often it is told. */
+/** Each event once, however often keys publishes it. */
 let cuts: KeysInvalidated[]
 beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
@@ -31,8 +31,8 @@ beforeEach(async () => {
   keys = await openKeysService(postgres)
   cuts = []
   await keys.bus.listen(subjects.keysInvalidated, (word) => {
-    const news = keysInvalidated.parse(JSON.parse(Buffer.from(word).toString()))
-    if (!cuts.some((cut) => isDeepStrictEqual(cut, news))) cuts.push(news)
+    const event = keysInvalidated.parse(JSON.parse(Buffer.from(word).toString()))
+    if (!cuts.some((cut) => isDeepStrictEqual(cut, event))) cuts.push(event)
   })
 })
 afterEach(() => keys[Symbol.asyncDispose]())
@@ -50,13 +50,13 @@ async function rotated(key: string): Promise<string> {
   return reply.key
 }
 
-test('whoever mints first gets a key on the default plan, known to the admission store at once', async () => {
+test("a caller's first mint creates a key on the default plan, known to the admission store at once", async () => {
   const reply = await mintKey(keys, { owner: ALICE })
   expect(reply).toEqual({ kind: 'minted', key: expect.stringMatching(/^svc_/), plan: 'free' })
-  expect(await keys.admission.ask(reply.key)).toMatchObject({ kind: 'active', plan: 'free' })
+  expect(await keys.admission.authenticate(reply.key)).toMatchObject({ kind: 'active', plan: 'free' })
 })
 
-test('the same caller gets the same key however many ask at once', async () => {
+test('the same caller gets the same key, at any number of requests at once', async () => {
   const minted = await Promise.all(Array.from({ length: 50 }, () => mint()))
   expect(new Set(minted).size).toBe(1)
   expect(await mint()).toBe(minted[0])
@@ -99,11 +99,11 @@ test('of fifty rotations at once exactly one wins', async () => {
   expect(winners[0]).toMatchObject({ key: await mint() })
 })
 
-test('once rotate has answered, the old key is refused and the new one works, on the same account', async () => {
+test('after the reply to rotate, the old key is refused and the new one works, on the same account', async () => {
   const before = await mint()
   const after = await rotated(before)
-  expect(await keys.admission.ask(before)).toEqual({ kind: 'deny' })
-  expect(await keys.admission.ask(after)).toMatchObject({ kind: 'active', plan: 'free' })
+  expect(await keys.admission.authenticate(before)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.authenticate(after)).toMatchObject({ kind: 'active', plan: 'free' })
   expect(parseKey(after)?.accountTag).toBe(parseKey(before)?.accountTag)
 })
 
@@ -115,15 +115,15 @@ test('a dead key cannot be rotated, and a foreign one neither rotated nor revoke
   expect(await rotate(after, MALLORY)).toEqual({ kind: 'invalid' })
   expect(await revoke(after, MALLORY)).toEqual({ kind: 'invalid' })
   expect(await revoke('svc_never-seen')).toEqual({ kind: 'invalid' })
-  expect(await keys.admission.ask(after)).toMatchObject({ kind: 'active' })
+  expect(await keys.admission.authenticate(after)).toMatchObject({ kind: 'active' })
   expect(await mint()).toBe(after)
 })
 
-test('once revoke has answered, the key is refused, and revoking it again gives the same answer', async () => {
+test('after the reply to revoke, the key is refused, and revoking it again gets the same reply', async () => {
   const key = await mint()
   const { keyId } = parseKey(key)!
   expect(await revoke(key)).toEqual({ kind: 'revoked', keyId })
-  expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.authenticate(key)).toEqual({ kind: 'deny' })
   expect(await revoke(key)).toEqual({ kind: 'revoked', keyId })
   expect(maskKey(keyId)).toBe(`${key.slice(0, 12)}…`)
 })
@@ -134,11 +134,11 @@ test('a revoked caller mints a new key on the same account', async () => {
   const after = await mint()
   expect(after).not.toBe(before)
   expect(parseKey(after)?.accountTag).toBe(parseKey(before)?.accountTag)
-  expect(await keys.admission.ask(before)).toEqual({ kind: 'deny' })
-  expect(await keys.admission.ask(after)).toMatchObject({ kind: 'active' })
+  expect(await keys.admission.authenticate(before)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.authenticate(after)).toMatchObject({ kind: 'active' })
 })
 
-test('the edges are told which key died and why', async () => {
+test('the edges receive the dead key and the reason', async () => {
   const before = await mint()
   const after = await rotated(before)
   await revoke(after)
@@ -153,9 +153,9 @@ test('the edges are told which key died and why', async () => {
 test('an edge that was cut off while a key was revoked hears of it when it is back', async () => {
   const key = await mint()
   await revoke(key)
-  const heard = Promise.withResolvers<KeysInvalidated>()
-  await using _ = await rpcClient('edge', keys.bus).subscribe('keysInvalidated', heard.resolve)
-  expect(await heard.promise).toMatchObject({ keyHash: hashOf(key), reason: 'revoked' })
+  const received = Promise.withResolvers<KeysInvalidated>()
+  await using _ = await rpcClient('edge', keys.bus).subscribe('keysInvalidated', received.resolve)
+  expect(await received.promise).toMatchObject({ keyHash: hashOf(key), reason: 'revoked' })
 })
 
 test('a fill that was read before a revoke and arrives after it does not resurrect the key', async () => {
@@ -163,26 +163,26 @@ test('a fill that was read before a revoke and arrives after it does not resurre
   const question = { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }
   const fills = Array.from({ length: 20 }, () => fillTogether(keys)(question))
   await revoke(key)
-  expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.authenticate(key)).toEqual({ kind: 'deny' })
   await Promise.all(fills)
-  expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.authenticate(key)).toEqual({ kind: 'deny' })
 })
 
-test('a revoke that cannot reach the store does not answer, and holds as soon as the store is back', async () => {
+test('a revoke that cannot reach the store does not reply, and holds as soon as the store is back', async () => {
   const key = await mint()
   keys.admission.away = true
   await expect(revoke(key)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   keys.admission.away = false
-  await expect.poll(() => keys.admission.ask(key)).toEqual({ kind: 'deny' })
+  await expect.poll(() => keys.admission.authenticate(key)).toEqual({ kind: 'deny' })
   await expect.poll(() => countRows(keys.database, 'outbox')).toBe(0)
 })
 
-test('a revoke that died between its commit and its word is announced by whoever comes next', async () => {
+test('the next process announces a revoke whose process died between the commit and the announcement', async () => {
   const key = await mint()
   const died = { ...keys, changes: { ...keys.changes, announce: () => Promise.reject(new Error('killed')) } }
   await expect(revokeKey(died, { owner: ALICE, keyHash: hashOf(key) })).rejects.toThrow('killed')
-  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active' })
-  await expect.poll(() => keys.admission.ask(key)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ kind: 'active' })
+  await expect.poll(() => keys.admission.authenticate(key)).toEqual({ kind: 'deny' })
   await expect.poll(() => cuts).toHaveLength(1)
 })
 
@@ -246,12 +246,12 @@ test('a signed-in caller acts through their active key, or through none', async 
   expect(await findSession(keys, { owner: ALICE })).toEqual({ kind: 'none' })
 })
 
-test('without the store an edge is told the truth of a key, straight from the database', async () => {
+test("without the store, an edge gets a key's true state straight from the database", async () => {
   const before = await mint()
   const after = await rotated(before)
-  const ask = (key: string) => lookUp(keys, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) })
-  expect(await ask(after)).toEqual({ kind: 'active', plan: 'free', planVersion: 2, overage: false, extra: 0 })
-  expect(await ask(before)).toEqual({ kind: 'dead' })
+  const request = (key: string) => lookUp(keys, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) })
+  expect(await request(after)).toEqual({ kind: 'active', plan: 'free', planVersion: 2, overage: false, extra: 0 })
+  expect(await request(before)).toEqual({ kind: 'dead' })
   const foreign = { account: parseKey(await mint(MALLORY))!.accountTag, keyHash: hashOf(after) }
   expect(await lookUp(keys, foreign)).toEqual({ kind: 'dead' })
 })
@@ -262,7 +262,7 @@ test("an operator ends any key by its id, a guest's too, and the device gets a n
   if (before.kind !== 'minted') throw new Error('not minted')
   const { keyId, accountTag } = parseKey(before.key)!
   expect(await revokeKeyById(keys, { keyId })).toEqual({ kind: 'revoked', account: accountTag })
-  expect(await keys.admission.ask(before.key)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.authenticate(before.key)).toEqual({ kind: 'deny' })
   expect(await revokeKeyById(keys, { keyId: 'nobodys0' })).toEqual({ kind: 'unknown' })
 
   const after = await mintGuest(keys, device)

@@ -1,9 +1,9 @@
 /**
  * A signed-in caller's keys: found, minted, listed, rotated and revoked. An operator ends any key.
  *
- * No edge admits a key once its rotation or revocation has answered. An edge asks for a ticket first, and names it when it
- * ends the key. A mint that returns the key voids the ticket, so no rotation or revocation from before ends that key any
- * more. No clock decides, however long a message was on its way.
+ * No edge admits a key after the reply to its rotation or revocation. An edge requests a ticket first, and names it when it ends
+ * the key. A mint that returns the key voids the ticket, so no rotation or revocation from before ends that key any more. No
+ * clock decides, however long a message was on its way.
  */
 
 import type { RevokeKeyByIdReply, RevokeKeyByIdRequest } from '@gateway/contracts/accounts-api'
@@ -73,8 +73,8 @@ export async function listKeys({ database }: KeysContext, { owner, after }: List
 }
 
 /**
- * The active key, or a new one where there is none. However many ask at once, they wait for each other on the account's
- * row and get the same.
+ * Returns the active key, or a new one where there is none. Concurrent requests wait for each other on the account's row and get
+ * the same key.
  */
 export async function mintKey(context: KeysContext, { owner }: MintKeyRequest): Promise<MintKeyReply> {
   const held = await findDeveloperKey(context.database, owner)
@@ -100,8 +100,8 @@ async function findOrMake(context: KeysContext, transaction: KeysDatabase, owner
 }
 
 /**
- * Of several rotations at once exactly one wins: the others find their key dead. Plan, standing and history stay, since
- * they are the account's. Should the answer get lost after the commit, minting returns the new key.
+ * Of several rotations at once exactly one wins: the others find their key dead. Plan, quota status and history stay, since they
+ * are the account's. If the reply gets lost after the commit, minting returns the new key.
  */
 export async function rotateKey(context: KeysContext, request: RotateKeyRequest): Promise<RotateKeyReply> {
   const rotated = await context.inTurn(request.owner, () =>
@@ -161,7 +161,7 @@ export async function revokeKeyById(
   return { kind: 'revoked', account: change.account }
 }
 
-/** A dead key is announced again: the answer to the first call may have been lost before the word was out. */
+/** Keys announces a dead key again: the first call may have failed before its announcement. */
 async function revoke(transaction: KeysDatabase, key: OwnKey): Promise<Change> {
   const isDead = key.status === 'deactivated'
   const deadKey = isDead ? key : await deactivateKey(transaction, key, await raiseVersion(transaction, key.account))

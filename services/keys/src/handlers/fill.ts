@@ -1,8 +1,7 @@
 /**
  * Admission does not know a key: fills it in, dead or alive, or says that nobody owns such a key.
  *
- * A store that forgot makes all accounts ask at once. So a few statements answer many accounts, on at most two
- * connections.
+ * A store that forgot makes the edges request all accounts at once. So a few statements read many accounts, on at most two connections.
  */
 
 import type { FillReply, FillRequest } from '@gateway/contracts/keys-api'
@@ -19,19 +18,21 @@ export function fillTogether(context: KeysContext): (question: FillRequest) => P
     concurrency: BATCHES_AT_ONCE,
     lookUp: (questions) => fillMany(context, questions),
   })
-  return async (asked) => {
+  return async (requested) => {
     // Made-up keys end here, many at one look into an index.
-    const isKey = await context.lookUps.isKeyOf(asked.account, Buffer.from(asked.keyHash, 'base64url'))
-    return isKey ? fill(asked) : { kind: 'unknown' }
+    const isKey = await context.lookUps.isKeyOf(requested.account, Buffer.from(requested.keyHash, 'base64url'))
+    return isKey ? fill(requested) : { kind: 'unknown' }
   }
 }
 
 async function fillMany(context: KeysContext, questions: FillRequest[]): Promise<PromiseSettledResult<FillReply>[]> {
-  const asked = [...Map.groupBy(questions, ({ account }) => account)].map(([account, ofAccount]): RequestedAccount => {
-    const hashes = new Set(ofAccount.map(({ keyHash }) => keyHash))
-    return { account, keyHashes: [...hashes].map((keyHash) => Buffer.from(keyHash, 'base64url')) }
-  })
-  const outcomes = await fillTwice(context, asked)
+  const requested = [...Map.groupBy(questions, ({ account }) => account)].map(
+    ([account, ofAccount]): RequestedAccount => {
+      const hashes = new Set(ofAccount.map(({ keyHash }) => keyHash))
+      return { account, keyHashes: [...hashes].map((keyHash) => Buffer.from(keyHash, 'base64url')) }
+    },
+  )
+  const outcomes = await fillTwice(context, requested)
   return Promise.allSettled(
     questions.map(async ({ account }): Promise<FillReply> => {
       const outcome = outcomes.get(account)!
@@ -41,10 +42,10 @@ async function fillMany(context: KeysContext, questions: FillRequest[]): Promise
   )
 }
 
-/** A second try: the store may have begun a new life between its epoch and the writing. */
-async function fillTwice(context: KeysContext, asked: RequestedAccount[]) {
-  const first = await fillAccounts(context, asked)
-  const failed = asked.filter((_, index) => first[index]!.status === 'rejected')
+/** Tries failed accounts a second time: the store may have restarted between the read of its epoch and the write. */
+async function fillTwice(context: KeysContext, requested: RequestedAccount[]) {
+  const first = await fillAccounts(context, requested)
+  const failed = requested.filter((_, index) => first[index]!.status === 'rejected')
   const second = failed.length > 0 ? await fillAccounts(context, failed) : []
-  return new Map(asked.map((one, index) => [one.account, second[failed.indexOf(one)] ?? first[index]!]))
+  return new Map(requested.map((one, index) => [one.account, second[failed.indexOf(one)] ?? first[index]!]))
 }

@@ -7,7 +7,7 @@ const GUEST_MINTS_PER_HOUR = 20
 const HOUR_MS = 3_600_000
 const gaps = fc.array(fc.integer({ min: 0, max: 600_000 }), { maxLength: 200 })
 
-test('no hour ever holds more than the cap, and nobody is refused while there is room', () => {
+test('no hour ever holds more than the cap, and nobody is refused below it', () => {
   fc.assert(
     fc.property(gaps, fc.integer({ min: 1, max: 40 }), (pauses, perHour) => {
       const admitted: number[] = []
@@ -27,7 +27,7 @@ test('no hour ever holds more than the cap, and nobody is refused while there is
   )
 })
 
-test('whoever waits as long as they are told is let through, and a moment less is not enough', () => {
+test('a request after the stated wait is admitted, and a moment less is not enough', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: HOUR_MS - 1 }), {

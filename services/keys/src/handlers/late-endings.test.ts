@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const STORIES = 60
 
-/** A client's wish to end a key, and the message of its edge that is on its way. */
+/** A client's request to end a key, and its edge's message on the way. */
 interface Ending {
   end: typeof rotateKey | typeof revokeKey
   keyHash: string
@@ -50,7 +50,7 @@ interface Story {
   known: string
 }
 
-test('whatever is late, a key that was minted after the refusal lives', async () => {
+test('whichever message is late, a key that was minted after the refusal lives', async () => {
   let owners = 0
   // The acts of a step are at once.
   const steps = fc.array(fc.array(act, { minLength: 1, maxLength: 3 }), { minLength: 4, maxLength: 16 })
@@ -105,7 +105,7 @@ function begin(keyHash: string, rotates: boolean): Ending {
   return { end, keyHash, message: { kind: 'ask' }, isRefused: false, isOutlived: false }
 }
 
-/** The message stays on its way, for the bus may bring it again. Answers whether it was one that ends a key. */
+/** The message stays on its way, for the bus may bring it again. Returns whether the message ends a key. */
 async function deliver(owner: KeyOwner, ending: Ending): Promise<boolean> {
   const { end, keyHash, message } = ending
   if (message.kind === 'ask') {

@@ -36,7 +36,7 @@ test('a device gets a well-formed key with the guest plan and its cap per day', 
   expect(parseKey(keyOf(reply))).not.toBeNull()
 })
 
-test('the same device gets the same key however many ask at once', async () => {
+test('the same device gets the same key, at any number of requests at once', async () => {
   const networks = Array.from({ length: 50 }, (_, index) => `203.0.113.${index % 5}`)
   const replies = await Promise.all(networks.map((network) => mint('device-1', network)))
   expect(new Set(replies.map(keyOf)).size).toBe(1)
@@ -45,7 +45,7 @@ test('the same device gets the same key however many ask at once', async () => {
   expect(await countRows(keys.database, 'keys')).toBe(1)
 })
 
-test('asking again for the same device takes nothing from the cap on new ones', async () => {
+test('a second request of the same device takes nothing from the cap on new ones', async () => {
   for (let times = 0; times < 30; times++) await mint('device-1')
   expect((await mint('device-2')).kind).toBe('minted')
 })
@@ -57,7 +57,7 @@ test('of many new devices at once on one network exactly twenty get a key', asyn
   expect((await mint('elsewhere', '198.51.100.1')).kind).toBe('minted')
 })
 
-test('a limited network is told how long to wait, and having waited it is let through', async () => {
+test('a limited network receives the time to wait, and is admitted after it', async () => {
   for (let device = 0; device < 20; device++) await mint(`device-${device}`)
   const refused = await mint('device-20')
   if (refused.kind !== 'limited') throw new Error('not limited')
@@ -101,17 +101,17 @@ test('neither the device id nor the network nor the key is stored in the clear',
 
 test('a new key is known to the admission store at once', async () => {
   const key = keyOf(await mint('device-1'))
-  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active', plan: 'guest-device' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ kind: 'active', plan: 'guest-device' })
 })
 
-test('a key is minted while the admission store is away, and filled in when it is asked for', async () => {
+test('keys mints a key while the admission store is away, and fills it in when an edge requests it', async () => {
   keys.admission.away = true
   const key = keyOf(await mint('device-1'))
   keys.admission.away = false
-  expect(await keys.admission.ask(key)).toEqual({ kind: 'miss' })
+  expect(await keys.admission.authenticate(key)).toEqual({ kind: 'miss' })
   const question = { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }
   expect(await fillTogether(keys)(question)).toEqual({ kind: 'filled', plan: 'guest-device' })
-  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ kind: 'active' })
 })
 
 test('a key that nobody owns is unknown, and so is a key under a foreign account', async () => {

@@ -1,5 +1,5 @@
 /**
- * A guest key for a device: the same one for the same device, however many ask at once.
+ * A guest key for a device: the same one for the same device, at any number of requests at once.
  *
  * Nobody signs in for this, so a device is looked up together with others, and the transaction is behind a gate.
  * A new device counts against its network's cap, decided under the lock of the network's log. Locks are taken in one

@@ -48,12 +48,12 @@ test('accounts come page by page, each once', async () => {
   expect(new Set(seen).size).toBe(231)
 })
 
-test('a plan that the store was not told of is found, and told when asked to', async () => {
+test('reconcile finds a plan that the store does not have, and writes it on request', async () => {
   await spoil(`update keys.accounts set plan = 'pro'`)
   expect(await kinds(false)).toEqual([['account', false]])
-  expect(await keys.admission.ask(key)).toMatchObject({ plan: 'free' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ plan: 'free' })
   expect(await kinds(true)).toEqual([['account', true]])
-  expect(await keys.admission.ask(key)).toMatchObject({ plan: 'pro' })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ plan: 'pro' })
   expect(await kinds(false)).toEqual([])
 })
 
@@ -61,13 +61,13 @@ test('facts that outran a restored table are put right, and later changes are ta
   const newer = { account, version: 90, plan: 'pro', overage: true, extra: 5, keys: [] }
   await keys.admission.fill(newer)
   expect(await kinds(true)).toEqual([['account', true]])
-  expect(await keys.admission.ask(key)).toMatchObject({ plan: 'free', overage: false, extra: 0 })
+  expect(await keys.admission.authenticate(key)).toMatchObject({ plan: 'free', overage: false, extra: 0 })
 })
 
 test('a dead key that is alive in the store is buried', async () => {
   await spoil(`update keys.keys set status = 'deactivated', deactivated_at = now()`)
   expect(await kinds(true)).toEqual([['key', true]])
-  expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.authenticate(key)).toEqual({ kind: 'deny' })
 })
 
 test('a key that nobody knows is buried', async () => {
@@ -84,5 +84,5 @@ test('a revoked key that a restored table knows alive stays dead, and its owner 
   expect((await listKeys(keys, { owner: ALICE })).keys).toMatchObject([{ status: 'deactivated' }])
   const fresh = (await mintKey(keys, { owner: ALICE })).key
   expect(fresh).not.toBe(key)
-  expect(await keys.admission.ask(fresh)).toMatchObject({ kind: 'active' })
+  expect(await keys.admission.authenticate(fresh)).toMatchObject({ kind: 'active' })
 })

@@ -45,10 +45,10 @@ async function look(context: KeysContext, accounts: readonly string[]): Promise<
   const held = new Map(
     await Promise.all(accounts.map(async (account) => [account, await admission.inspect(account)] as const)),
   )
-  const asked = [...held].map(([account, { window, keys }]): RequestedState => {
+  const requested = [...held].map(([account, { window, keys }]): RequestedState => {
     return { account, window, keyHashes: keys.map(({ keyHash }) => Buffer.from(keyHash, 'base64url')) }
   })
-  const own = await readAdmissionState(database, asked)
+  const own = await readAdmissionState(database, requested)
   return [...own].flatMap(([account, { keys, ...facts }]) => {
     return compareState(held.get(account)!, { ...facts, extra: extraIn(config.current.plans, facts) }, keys)
   })

@@ -124,7 +124,7 @@ test("an edge's report replaces a router's and the window moves by the differenc
   expect(rows).toEqual([{ outcome: 'completed', charge: CHARGE, replaced_charge: 60_000 }])
 })
 
-test('of routers that report the same request, the one that charges most stands, in whatever order they come', async () => {
+test("of several routers' reports of one request, the one with the highest charge stands, in any order of arrival", async () => {
   const { requestId } = usageEvent()
   const fromRouter = (tokens: number) => ({ ...usageEvent({ reporter: 'router', tokens }), requestId })
   await consumeUsage(ledger, [messageOf(fromRouter(3))])
@@ -133,7 +133,7 @@ test('of routers that report the same request, the one that charges most stands,
   expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: 60_000, total: 60_000 })
 })
 
-test('the store is told the tokens of the report that stands, whichever it is told of', async () => {
+test('the store receives the tokens of the standing report, in any order of the reports', async () => {
   const { requestId } = usageEvent()
   const by = (reporter: 'edge' | 'router', tokens: number) => ({ ...usageEvent({ reporter, tokens }), requestId })
   const reported = () => ledger.admission.reported.at(-1)!.included
@@ -188,7 +188,7 @@ test('the admission store releases every request of the batch, repeated ones too
   expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 2 * CHARGE, version: 2 })
 })
 
-test('what nobody can read is kept aside and blocks nothing', async () => {
+test('an unreadable report is parked and blocks nothing', async () => {
   const good = usageEvent()
   const garbage = { payload: Buffer.from('{"v":1,'), sequence: 7, redelivered: false }
   await consumeUsage(ledger, [garbage, messageOf(good)])
@@ -205,7 +205,7 @@ test('an outcome that only a newer version knows is in the ledger, and is charge
   expect(rows).toEqual([{ outcome: 'paused_by_client' }])
 })
 
-test('what PostgreSQL refuses is kept aside, and the rest of its batch is recorded', async () => {
+test('a report that PostgreSQL refuses is parked, and the rest of its batch is recorded', async () => {
   const good = Array.from({ length: 9 }, () => usageEvent())
   const withNul = usageEvent({ modelAsked: 'a\0b' })
   await consumeUsage(ledger, [messageOf(...good.slice(0, 4), withNul, ...good.slice(4))])
@@ -244,7 +244,7 @@ test('a report of more tokens than any request has is kept aside, and spoils not
   expect(rows).toEqual([{ reason: 'no request has so many tokens' }])
 })
 
-test('a crash after the commit and before the store was told loses and doubles nothing', async () => {
+test('a crash between the commit and the write to the store loses and doubles nothing', async () => {
   const event = usageEvent()
   const killed = { ...ledger, settlement: { ...ledger.settlement, settle: () => Promise.reject(new Error('killed')) } }
   await expect(consumeUsage(killed, [messageOf(event)])).rejects.toThrow('killed')
@@ -286,7 +286,7 @@ test('the ledger goes on while the admission store is away, and the store learns
   const included = ledger.admission.reported.flatMap((total) => total.included)
   expect(included).toHaveLength(5)
   for (const request of included) expect(request).toMatchObject({ tokens: 100, mayChange: false })
-  // Metering strikes a debt off once the store has answered.
+  // Metering deletes an owed total after the store has replied.
   const owed = async () => (await ledger.database.query('select from metering.owed_totals')).rows
   await expect.poll(owed).toEqual([])
 })
@@ -325,7 +325,7 @@ test('writers that meet on the same accounts and requests neither deadlock nor l
   }
 })
 
-test('pay-as-you-go and allowance are counted apart, and the store is told of the unit the plan counts in', async () => {
+test("pay-as-you-go and allowance are counted apart, and the store receives the total in the plan's unit", async () => {
   const inTokens = usageEvent({ planVersion: 1 })
   const startedAtMs = inTokens.startedAtMs + 1000
   const inDollars = usageEvent({

@@ -1,6 +1,6 @@
 /**
- * Takes usage reports off the durable stream into the ledger: record, then tell the admission store, then acknowledge
- * (by returning). A crash at any of these arrows brings the messages again, and recording them again changes nothing.
+ * Takes usage reports off the durable stream into the ledger: record, then write to the admission store, then acknowledge (by
+ * returning). After a crash between two steps the messages come again, and a second record changes nothing.
  *
  * It parks and acknowledges an unrecordable report, which never blocks later ones. A database that is away throws, and
  * the bus brings the batch again after a growing pause.
@@ -125,7 +125,7 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
         : await readCurrentTotals(context.database, [...groups.map(withIds), ...others]),
     )
     failpoint('metering.store-told')
-    context.keyUse.tell(reports)
+    context.keyUse.record(reports)
   } catch (error) {
     if (!isAboutTheData(error)) throw error
     await recordApart(context, reports, error)
@@ -149,7 +149,7 @@ function withRequests(moved: readonly WindowTotal[], groups: readonly WindowRepo
   return groups.map((group) => ({ ...totals.get(windowKey(group))!, included: group.included }))
 }
 
-/** Of repetitions the ledger is asked again: the store may not know of them, and another report may stand for them. */
+/** Reads repeated requests from the ledger again: the store may not know them, and another report may stand for them. */
 function withIds({ included, ...window }: WindowReports) {
   return { ...window, included: included.map(({ requestId }) => requestId) }
 }

@@ -14,7 +14,7 @@ function found(given: Partial<HeldAccount>, ledger: { settled?: number; version?
 }
 
 test.each<[string, Partial<HeldAccount>]>([
-  ['what it does not know it will ask for', {}],
+  ['an unknown account, which it will request', {}],
   ['the same total of the same version', { total: { settled: 1_000, version: 7 } }],
   ['a request that runs and is renewed', { running: 30, requests: [{ ...request, state: 'running' }] }],
   ['a request that has just ended, whose report is on its way', { ended: 30, requests: [request] }],
@@ -37,13 +37,13 @@ test.each([
   expect(others).toEqual([])
 })
 
-test('a sum that is not that of its requests is counted anew', () => {
+test('a sum that differs from its requests is counted again', () => {
   expect(found({ ended: 31, requests: [request] })).toMatchObject([
     { kind: 'pending', store: '0 running, 31 ended', repair: { recount: true } },
   ])
 })
 
-test('an ended request that the ledger has is released, whoever was to say so', () => {
+test('an ended request in the ledger is released, whichever process failed to do so', () => {
   expect(found({ ended: 30, requests: [request] }, { recorded: [ID] })).toMatchObject([
     { kind: 'pending', repair: { included: ID } },
   ])
@@ -54,7 +54,7 @@ test('a running request that nobody renews is released', () => {
   expect(found({ running: 30, requests: [left] })).toMatchObject([{ kind: 'lease', repair: { recount: true } }])
 })
 
-test('a request that ended long ago and never came to the ledger is told and left to a person', () => {
+test('a request that ended long ago and never came to the ledger is reported and left to a person', () => {
   const requestId = requestIdAt(NOW_MS - 3_700_000)
   expect(found({ ended: 30, requests: [{ ...request, requestId }] })).toMatchObject([
     { kind: 'unreported', repair: {} },

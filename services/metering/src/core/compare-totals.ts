@@ -12,15 +12,15 @@ interface LedgerState {
   /** In the unit of the account's plan; 0 of version 0 where the window has no row. */
   settled: number
   version: number
-  /** Which of the held requests have a row. */
+  /** The held requests that have a row. */
   recorded: { has(requestId: string): boolean }
 }
 
 /** The repairs; those of one account run together. */
 interface TotalsRepair {
-  /** The window's total is told in this unit. */
+  /** The repair writes the window's total in this unit. */
   unit?: { unit: PlanUnit; planVersion: number }
-  /** The total is told anew, under a version above this. */
+  /** The repair writes the total again, under a version above this. */
   aboveVersion?: number
   /** Requests that the ledger has, which the store still holds as pending. */
   included?: string

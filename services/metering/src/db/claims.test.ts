@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000
 let accounts = 0
 const newAccount = () => `claim${++accounts}`
 
-/** Of one run: its edge was lost, and its router says what it had generated. */
+/** A run whose edge was lost: its router reports the generated tokens. */
 const lostRun = (account: string, given: Partial<UsageEvent> & { tokens?: number } = {}) =>
   usageEvent({ account, claim: 'the claim', reporter: 'router', outcome: 'edge_lost', delivered: false, ...given })
 const deliveredRun = (account: string, given: Partial<UsageEvent> & { tokens?: number } = {}) =>
@@ -111,7 +111,7 @@ test.each<[string, Partial<UsageEvent>]>([
   await expectAgreement(account)
 })
 
-test('a run of the month before moves the total of its month, and the store is told of both', async () => {
+test('a run of the month before moves the total of its month, and the store receives both totals', async () => {
   const account = newAccount()
   const lost = lostRun(account, { window: '2024-12', startedAtMs: Date.parse('2024-12-31T23:59:59Z'), tokens: 40 })
   await consume(lost)
@@ -140,7 +140,7 @@ test('a store that was away while a run became void learns of it from the repeti
 
 type Ending = 'delivered' | 'taken over' | 'left' | 'silent'
 
-/** One run under a claim: what its edge says of it, if anything, and its routers. */
+/** One run under a claim: the reports of its edge, if any, and of its routers. */
 interface Run {
   claim: number
   startedAfterHours: number
@@ -158,7 +158,7 @@ const runs = fc.array(
   { minLength: 2, maxLength: 5 },
 )
 
-/** Which reports come, again and again, in batches; a batch whose telling fails comes once more. */
+/** The reports that come, again and again, in batches; a failed batch comes once more. */
 const deliveries = fc.array(
   fc.record({
     reports: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
@@ -184,7 +184,7 @@ function reportsOf(account: string, { claim, startedAfterHours, edge, routers }:
   return reports
 }
 
-/** What each request costs in the end, by the rule alone. */
+/** The final charge of each request, by the rule alone. */
 function expectedOf(reportsByRun: UsageEvent[][]) {
   const quotaStatus = reportsByRun
     .filter((reports) => reports.length > 0)
@@ -209,7 +209,7 @@ function expectedOf(reportsByRun: UsageEvent[][]) {
   return { charges, voids }
 }
 
-test('in whatever order, how often and by however many writers reports come: each claim ends as its rows say', async () => {
+test('for reports in any order, repeated, and by several writers, each claim ends as its rows say', async () => {
   await fc.assert(
     fc.asyncProperty(runs, deliveries, fc.infiniteStream(fc.nat()), async (given, early, order) => {
       const account = newAccount()
@@ -231,7 +231,7 @@ test('in whatever order, how often and by however many writers reports come: eac
       shuffled.sort((one, other) => one.at - other.at)
       for (const { report } of shuffled) beside.push(consume(report))
       await Promise.all(beside)
-      // As a restarted service gets what it had not acknowledged.
+      // A restarted service receives the unacknowledged messages again.
       for (const report of all) await consume(report)
       const { charges, voids } = expectedOf(reportsByRun)
       expect(await chargesOf(account)).toEqual(charges)

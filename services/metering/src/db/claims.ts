@@ -1,10 +1,10 @@
 /**
- * One charge for an `Idempotency-Key`. A run that lost its edge, and so never gave its client the end, is void as soon as a
- * run of the same claim was delivered: its charge becomes 0, and its row names the run that replaced it.
+ * One charge for an `Idempotency-Key`. A run that lost its edge never gave its client the end. It is void as soon as a run of the
+ * same claim was delivered. Its charge becomes 0, and its row names the run that replaced it.
  *
  * The rows that stand decide, so reports may come in any order, and again. A report of the edge, that the lost run was
- * delivered all the same, charges it again. Nothing else is void: a client has seen the end of what was delivered, and
- * decides itself about what it left.
+ * delivered all the same, charges it again. Nothing else is void: a client has seen the end of a delivered run, and chose to
+ * leave an abandoned one.
  *
  * Writers of the same claim wait for each other, since neither would see the row of the other.
  */
@@ -56,7 +56,7 @@ const runsOf = ({ records, first, last }: Claims) => sql`
       where run.request_id between ${first}::uuid and ${last}::uuid
     )`
 
-/** Answers the windows whose totals moved. */
+/** Returns the windows whose totals moved. */
 export async function voidLostRuns(transaction: MeteringDatabase, claims: Claims): Promise<WindowTotal[]> {
   const { rows } = await sql<WindowTotal>`
     with ${runsOf(claims)},

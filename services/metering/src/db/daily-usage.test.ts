@@ -26,7 +26,7 @@ const take = (...events: UsageEvent[]) => consumeUsage(ledger, [messageOf(...eve
 const used = (account: string, groupBy: 'day' | 'model', from = '2024-12-01', to = '2025-12-31') =>
   readAccountUsage(ledger.database, { account, from, to, groupBy })
 
-test('requests are added up by the day on which they were made, and by the model that was asked for', async () => {
+test('usage counts requests by the day on which they were made, and by the requested model', async () => {
   const account = newAccount()
   await take(
     usageEvent({ account, ...at('2025-01-10T00:00:00Z'), modelAsked: 'svc-best', lane: 'svc-core' }),
@@ -74,7 +74,7 @@ test('a report that replaces another moves its requests to the model and the day
   ])
 })
 
-test('the days of a month come to its window, whatever the clock of the edge said about the turn of it', async () => {
+test('the days of a month add up to its window, for any clock of the edge at the turn of the month', async () => {
   const account = newAccount()
   await take(
     usageEvent({ account, ...at('2025-02-01T00:00:00.010Z'), window: '2025-01' }),
@@ -86,7 +86,7 @@ test('the days of a month come to its window, whatever the clock of the edge sai
   ])
 })
 
-test('both units of an account that changed its plan are told, dearest models first', async () => {
+test('both units of an account that changed its plan are listed, dearest models first', async () => {
   const account = newAccount()
   const inDollars = { unit: 'usd', price: { kind: 'base', nanoUsdPerKiloToken: 4_500_000 } } as const
   await take(
@@ -103,7 +103,7 @@ test('both units of an account that changed its plan are told, dearest models fi
   ])
 })
 
-/** What an auditor adds up from the rows alone, by the day of each request. */
+/** An auditor's sums of the rows alone, by the day of each request. */
 const FROM_ROWS = `
   select account, day, model_asked, unit, count(*) as requests, sum(prompt_tokens)::bigint as prompt_tokens,
     sum(completion_tokens)::bigint as completion_tokens, sum(cached_tokens)::bigint as cached_tokens,
@@ -179,8 +179,8 @@ test('rows that are older than the sums are in them, and moving rows into their 
   await consumeUsage(older, [messageOf(early, usageEvent())])
   const { createPartitions } = await import('./ledger.ts')
   await createPartitions(older.database, () => Date.parse('2031-05-05')).ensureAhead()
-  const ask = { account: early.account, from: '2025-01-01', to: '2025-01-31', groupBy: 'model' as const }
-  expect(await readAccountUsage(older.database, ask)).toMatchObject([
+  const request = { account: early.account, from: '2025-01-01', to: '2025-01-31', groupBy: 'model' as const }
+  expect(await readAccountUsage(older.database, request)).toMatchObject([
     { name: 'svc-fast', requests: 3, milliTokens: 450_000 },
     { name: 'svc-core', requests: 1, milliTokens: 150_000 },
   ])

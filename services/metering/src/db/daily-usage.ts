@@ -1,6 +1,6 @@
 /**
- * What accounts used on days: sums of the rows that the database keeps beside the ledger (`migrations/002-daily-usage.sql`),
- * so a question reads some rows a day, however many requests there were.
+ * Accounts' usage by day. The database keeps sums beside the ledger (`migrations/002-daily-usage.sql`), so a query reads some rows a day
+ * at any number of requests.
  */
 
 import type {

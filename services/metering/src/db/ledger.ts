@@ -1,17 +1,16 @@
 /**
- * Writes reports into the ledger and moves the windows' totals by what they change, in one statement and so in one
- * transaction: a crash leaves both or neither, and a report that is written again changes nothing.
+ * Writes reports into the ledger and moves the windows' totals by the difference, in one statement and so in one transaction. A
+ * crash leaves both or neither, and a repeated report changes nothing.
  *
  * A report replaces the one held for its request only when it ranks higher (the rule of `core/reports.ts`); the
  * total then moves by the difference.
- * The window's unit is that of the latest plan that is known of, by the plans' numbers; a late report of a former plan is
- * charged in its own unit and moves that unit's total, and no other. Of the same number the report written last counts:
- * then the config has changed the unit of the plan itself. A report without a number changes no unit.
- * Which account, window and unit a request belongs to was settled when it was admitted: a report that says otherwise
- * replaces nothing.
+ * The window's unit is that of the latest known plan, by the plans' numbers. A late report of a former plan is charged in its own
+ * unit and moves that unit's total, and no other. Of the same number the report written last counts: then the config has changed
+ * the unit of the plan itself. A report without a number changes no unit. Admission has fixed a request's account, window and
+ * unit: a report with others replaces nothing.
  *
- * Reports come merged and sorted by request id, windows are moved in the order of account: writers that meet wait for
- * each other and never in a circle.
+ * Reports come merged and sorted by request id, and windows move in the order of accounts. So writers that meet wait for each
+ * other, and never in a circle.
  */
 
 import { createHash } from 'node:crypto'
@@ -149,7 +148,7 @@ export async function readRecorded(
   return new Map(rows.map(({ id, ...request }) => [id, request]))
 }
 
-/** Parks what cannot be recorded. Parking the same thing again changes nothing. */
+/** Parks unrecordable reports. Parking the same thing again changes nothing. */
 export async function parkRejected(database: MeteringDatabase, rejected: readonly RejectedReport[]): Promise<void> {
   for (const { payload, reason, sequence } of rejected) {
     const digest = createHash('sha256').update(payload).digest()
@@ -167,12 +166,12 @@ function withoutNul(text: string): string {
 }
 
 /**
- * The ledger's months, in UTC: a request belongs to the month in which its id was made. The current and the next two are made
- * ahead of time, others when the first row for them comes.
+ * The ledger's months, in UTC: a request belongs to the month in which its id was made. The current and the next two exist ahead
+ * of time, others from the first row for them.
  *
- * Ids of an impossible time (more than two years back or two months ahead, or no UUIDv7 at all) stay in the default
- * partition: a clock gone wrong makes no thousand tables, and no report is refused. Rows that already lie in the default
- * partition move along when their month is made, so a request never has two rows.
+ * Ids of an impossible time (more than two years back or two months ahead, or no UUIDv7 at all) stay in the default partition. So
+ * a wrong clock creates no thousand tables, and no report is refused. Rows that already lie in the default partition move along
+ * when their month is made, so a request never has two rows.
  */
 export interface Partitions {
   /** Makes the months of these requests, where they are missing. Costs nothing once they are there. */

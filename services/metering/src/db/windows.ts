@@ -29,12 +29,12 @@ const SETTLED = sql<number>`case unit when 'tokens' then milli_tokens else nano_
 function windowsNamed(database: MeteringDatabase, windows: readonly WindowName[]) {
   return database
     .selectFrom('metering.windows as held')
-    .innerJoin(asked(windows), (join) =>
+    .innerJoin(requested(windows), (join) =>
       join.onRef('asked.account', '=', 'held.account').onRef('asked.window', '=', 'held.window'),
     )
 }
 
-const asked = (windows: readonly WindowName[]) =>
+const requested = (windows: readonly WindowName[]) =>
   sql<WindowName>`(
     select distinct * from unnest(
       ${windows.map(({ account }) => account)}::text[], ${windows.map(({ window }) => window)}::text[]
@@ -54,14 +54,14 @@ export async function readTotalsSince(
   if (windows.length === 0) return []
   return database
     .selectFrom('metering.windows as held')
-    .innerJoin(asked(windows), (join) =>
+    .innerJoin(requested(windows), (join) =>
       join.onRef('asked.account', '=', 'held.account').onRef('asked.window', '<=', 'held.window'),
     )
     .select(['held.account', 'held.window', 'version', SETTLED])
     .execute()
 }
 
-/** What was used in this unit, whichever unit the account's plan counts in now. */
+/** The usage in this unit, whichever unit the account's plan counts in now. */
 export async function readUsed(
   database: MeteringDatabase,
   { account, window, unit }: WindowName & { unit: PlanUnit },
@@ -104,7 +104,7 @@ export function pageOfWindow(
 }
 
 /**
- * A version above what the store has, so that it takes the ledger's total again. An account without a row gets one: the
+ * Raises the version above the store's, so that the store takes the ledger's total again. An account without a row gets one: the
  * versions of its later totals go on from here.
  */
 export async function raiseVersionAbove(
@@ -136,9 +136,9 @@ export async function readUnits(database: MeteringDatabase, windows: readonly Wi
 
 /**
  * The account's plan counts in this unit, since the change of this number. A change of unit is a newer version of the
- * total, so that the store takes it although no request has moved it. A change that is older than the latest known one
- * changes nothing; one without a number (a former version of keys) is taken for the latest. An account without a row
- * gets one, so that a report of a former plan is known as such.
+ * total, so that the store takes it although no request has moved it. A change that is older than the latest known one changes
+ * nothing. A change without a number (of a former version of keys) counts as the latest. An account without a row gets one, so
+ * that a report of a former plan is known as such.
  */
 export async function setUnit(
   database: MeteringDatabase,

@@ -1,5 +1,5 @@
 /**
- * The unit of a window's total follows the account's plan by the number of the plan's change, whatever clocks say.
+ * The unit of a window's total follows the account's plan by the number of the plan's change, and no clock.
  */
 
 import type { WarmRequest } from '@gateway/contracts/metering-api'
@@ -37,9 +37,9 @@ function inDollars(planVersion: number, startedAtMs = Date.now()) {
   return usageEvent({ plan: 'payg', unit: 'usd', price, startedAtMs, planVersion })
 }
 
-const tell = (question: WarmRequest) => warmTogether(ledger)(question)
+const changeUnit = (question: WarmRequest) => warmTogether(ledger)(question)
 const record = (event: ReturnType<typeof usageEvent>) => consumeUsage(ledger, [messageOf(event)])
-const changePlan = (unit: 'tokens' | 'usd', planVersion: number) => tell({ account: ACCOUNT, unit, planVersion })
+const changePlan = (unit: 'tokens' | 'usd', planVersion: number) => changeUnit({ account: ACCOUNT, unit, planVersion })
 const settled = () => ledger.admission.total(ACCOUNT)?.settled
 
 test.each(clocks)(
@@ -55,7 +55,7 @@ test.each(clocks)(
 )
 
 test.each(clocks)(
-  'a report of the new plan, of an edge whose clock is %s, brings its unit before metering was told of the change',
+  'a report of the new plan, of an edge whose clock is %s, brings its unit before metering learns of the change',
   async (_, aheadMs) => {
     await record(inTokens(1))
     await record(inDollars(2, Date.now() + aheadMs))
@@ -66,7 +66,7 @@ test.each(clocks)(
   },
 )
 
-test('a change of plan that metering is told of late, or twice, does not undo a later one', async () => {
+test('a change of plan that metering receives late, or twice, does not undo a later one', async () => {
   await record(inTokens(1))
   await changePlan('usd', 2)
   await changePlan('tokens', 3)
@@ -80,7 +80,7 @@ test('a late report that is the first of its month does not bring back the unit 
   expect(settled()).toBe(0)
 })
 
-test('reports of one message count by their plans, in whatever order they stand', async () => {
+test('reports of one message count by their plans, in any order', async () => {
   for (const events of [
     [inTokens(1), inDollars(2)],
     [inDollars(4), inTokens(3)],
@@ -99,7 +99,7 @@ test('processes of a former version, which number nothing, do not undo a numbere
   const { planVersion: __, ...late } = inDollars(0)
   await record(late)
   expect(settled()).toBe(0)
-  await tell({ account: ACCOUNT, unit: 'usd' })
+  await changeUnit({ account: ACCOUNT, unit: 'usd' })
   expect(settled()).toBe(2 * IN_DOLLARS)
 })
 
@@ -109,7 +109,7 @@ test("a plan's own unit that the config has changed counts from the next report 
   expect(settled()).toBe(IN_DOLLARS)
 })
 
-test('whatever comes late, twice and by whatever clock, the total is in the unit of the latest plan', async () => {
+test('for late and repeated messages of any clock, the total is in the unit of the latest plan', async () => {
   /** Plans take turns: an odd number counts in tokens. */
   const unitOf = (planVersion: number) => (planVersion % 2 === 1 ? 'tokens' : 'usd')
   const step = fc.record({
@@ -129,7 +129,7 @@ test('whatever comes late, twice and by whatever clock, the total is in the unit
         const startedAtMs = Date.now() + aheadMs
         const event = { ...(unit === 'usd' ? inDollars : inTokens)(planVersion, startedAtMs), account }
         for (let sent = 0; sent < (again ? 2 : 1); sent++) {
-          if (what === 'change') await tell({ account, unit, planVersion })
+          if (what === 'change') await changeUnit({ account, unit, planVersion })
           else await record(event)
         }
         if (what === 'report') spent[unit] += unit === 'usd' ? IN_DOLLARS : IN_TOKENS
@@ -141,7 +141,7 @@ test('whatever comes late, twice and by whatever clock, the total is in the unit
   )
 })
 
-test('each unit keeps what was charged in it, and nothing is converted', async () => {
+test('each unit keeps its own charges, and nothing is converted', async () => {
   await record(inTokens(1))
   await changePlan('usd', 2)
   await record(inDollars(2))

@@ -1,6 +1,6 @@
 /**
- * An account's usage in the current window, from the ledger. Answers without the admission store too: then this
- * process' own clock says which month it is.
+ * An account's usage in the current window, from the ledger. It replies without the admission store, too: then this process' own
+ * clock gives the month.
  */
 
 import { monthOf } from '@gateway/admission/month'

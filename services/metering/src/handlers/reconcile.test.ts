@@ -43,16 +43,16 @@ const record = (...events: ReturnType<typeof usageEvent>[]) => consumeUsage(ledg
 const totalOfStore = async () => (await store.inspect(account)).total
 
 async function admit(requestId: string): Promise<void> {
-  const ask = { requestId, account, keyHash: 'k', planHint: 'free', planIncludesModel: true, limits: LIMITS }
-  const { kind } = await store.admit({ ...ask, usualTokens: 1, worstCharge: 500_000, leaseMs: 30_000 })
+  const request = { requestId, account, keyHash: 'k', planHint: 'free', planIncludesModel: true, limits: LIMITS }
+  const { kind } = await store.admit({ ...request, usualTokens: 1, worstCharge: 500_000, leaseMs: 30_000 })
   expect(kind).toBe('allow')
 }
 
-test('a store that agrees, or that would ask, has no differences', async () => {
+test('a store that agrees, or that would request a warm, has no differences', async () => {
   expect(await differences(false, [account, 'nobody00'])).toEqual([])
 })
 
-test('a total that the store was never told is found, told when asked to, and then agrees', async () => {
+test('reconcile finds a total that the store never received, writes it on request, and then agrees', async () => {
   await record(usageEvent())
   expect(await kinds(false)).toEqual([['total', false]])
   expect(await totalOfStore()).toEqual({ settled: 0, version: 0 })
@@ -81,7 +81,7 @@ test('an ended request that the ledger has is counted once again', async () => {
   expect(await store.inspect(account)).toMatchObject({ total: { settled: CHARGE }, ended: 0, requests: [] })
 })
 
-test('what a dead edge left running is found and released', async () => {
+test('reconcile finds and releases a request that a dead edge left running', async () => {
   await admit('019443cc-0000-7000-8000-000000000001')
   nowMs += 31_000
   expect(await kinds(false)).toEqual([['lease', false]])
@@ -89,7 +89,7 @@ test('what a dead edge left running is found and released', async () => {
   expect(await store.inspect(account)).toMatchObject({ running: 0, requests: [] })
 })
 
-test('what never came to the ledger stays pending, and is told', async () => {
+test('a request that never came to the ledger stays pending, and is reported', async () => {
   const { requestId } = usageEvent()
   await admit(requestId)
   await store.finish({ account, requestId, charge: CHARGE, tokens: 100 })
@@ -105,20 +105,20 @@ test("a total in another unit than the account's plan is found, put right, and t
   await store.applyTotal(ledger.admission.reported.at(-1)!)
   expect(await totalOfStore()).toMatchObject({ settled: 450_000 })
   const inTokens = [{ account, unit: 'tokens' as const, planVersion: 5 }]
-  const ask = async (repair: boolean) => {
+  const reconcileAccounts = async (repair: boolean) => {
     const { drifts } = await reconcile(context, { accounts: [account], plans: inTokens, repair }, 1)
     return drifts.map(({ kind, store: held, truth, repaired }) => [kind, held, truth, repaired])
   }
   const found = ['unit', 'total in usd (plan version 9)', 'plan in tokens (plan version 5)']
-  expect(await ask(false)).toEqual([[...found, false]])
-  expect(await ask(true)).toEqual([[...found, true]])
+  expect(await reconcileAccounts(false)).toEqual([[...found, false]])
+  expect(await reconcileAccounts(true)).toEqual([[...found, true]])
   expect(await totalOfStore()).toMatchObject({ settled: CHARGE })
-  expect(await ask(false)).toEqual([])
-  // A former version of keys says nothing of plans.
+  expect(await reconcileAccounts(false)).toEqual([])
+  // A former version of keys names no plans.
   expect(await differences(false)).toEqual([])
 })
 
-test('a total that is on its way is not told', async () => {
+test('a total that is on its way is not reported', async () => {
   await record(usageEvent())
   const looking = reconcile(context, { accounts: [account], plans: [], repair: false }, 300)
   await new Promise((resolve) => setTimeout(resolve, 100))

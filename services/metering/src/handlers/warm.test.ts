@@ -50,7 +50,7 @@ const storeTotals = (accounts: string[], window: string, version: number) =>
     [accounts, window, version],
   )
 
-test('1,000 accounts that are asked for at once take a few queries', async () => {
+test('1,000 accounts that edges request at once take a few queries', async () => {
   const accounts = accountsNamed(1_000)
   await storeTotals(accounts.slice(0, 500), WINDOW, 3)
   queries = 0

@@ -2,7 +2,7 @@
  * Admission does not know an account's window (a restart, a flush, a first request): writes the ledger's total there.
  *
  * Reports that are still on their way through the stream come later, by the consumer, as newer versions of the total.
- * A store that forgot makes all accounts ask at once, so questions are answered together: one statement reads many totals.
+ * A store that forgot makes the edges request all accounts at once, so the handler batches them: one statement reads many totals.
  */
 
 import type { MeteringAdmission } from '@gateway/admission/port'
