@@ -10,14 +10,13 @@
  * for a server that is gone, so this wire waits for a connected one alone, and for a bounded time.
  */
 
-import type { Msg, MsgHdrs, PublishOptions, Status } from '@nats-io/nats-core'
+import type { Msg, MsgHdrs, NatsConnection, PublishOptions, Status } from '@nats-io/nats-core'
 import type { OnStatus } from '../port.ts'
 import { LivedTimeout, atTurnsEnd, endTurn } from '../event-loop.ts'
 import type { Wire, WireListener } from '../wire.ts'
 import { createConnection, type OnReadOpts, type Socket } from 'node:net'
-import { NatsConnectionImpl, setTransportFactory, type NatsConnection } from '@nats-io/nats-core/internal'
+import { NatsConnectionImpl, nodeResolveHost, NodeTransport, setTransportFactory } from './client-internals.ts'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
-import { nodeResolveHost, NodeTransport } from '@nats-io/transport-node/lib/node_transport.js'
 
 const RETRY_MS = 100
 const RETRY_JITTER_MS = 150

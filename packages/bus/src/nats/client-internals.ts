@@ -1,0 +1,9 @@
+/**
+ * The one import of internals of the NATS client (3.4.0). Two things need them, and `connect` of the public entry allows
+ * neither: `connection.test.ts` shows the sockets that its transport leaks, and the bus reads all bytes into one buffer.
+ *
+ * Upstream should export `NodeTransport`, and let `connect` take a factory of transports. This file then goes.
+ */
+
+export { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal'
+export { nodeResolveHost, NodeTransport } from '@nats-io/transport-node/lib/node_transport.js'
