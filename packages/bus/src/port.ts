@@ -141,8 +141,6 @@ export interface IncomingJob {
    * the worker must not write there again.
    */
   data(bytes: Uint8Array): Promise<void>
-  /** As `data`, of bytes of the job's body, which the caller still has: they are not sent. Only for a caller that reads quotes. */
-  quote(at: number, length: number): Promise<void>
   /** The last frame; kept and repeated until the caller has acknowledged it or is lost. */
   end(end: Uint8Array): void
   failure(failure: Uint8Array): void

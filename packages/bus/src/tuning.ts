@@ -7,9 +7,8 @@ const KiB = 1024
 const MiB = 1024 * KiB
 
 export interface Tuning extends TimeoutPolicy, LivenessTiming {
-  /** No accept within this time: the job is unavailable here. Longer while workers are busy, up to the second. */
+  /** The caller reports a job as unavailable when no worker accepts it within this time. */
   acceptTimeoutMs: number
-  acceptTimeoutMostMs: number
   /** Bodies up to this size travel inside the job message. */
   inlineBytes: number
   /**
@@ -39,7 +38,6 @@ export interface Tuning extends TimeoutPolicy, LivenessTiming {
 
 export const defaultTuning: Tuning = {
   acceptTimeoutMs: 250,
-  acceptTimeoutMostMs: 2_000,
   heartbeatMs: 1_000,
   lostAfterMs: 3_000,
   graceMs: 3_000,

@@ -19,9 +19,6 @@ export type JobKind = (typeof jobKinds)[number]
 export const capability = z.enum(['chat', 'tools', 'vision', 'embeddings', 'images'])
 export type Capability = z.infer<typeof capability>
 
-/** Where a member's value stands in a job's body, in bytes. */
-const place = z.object({ at: z.int().min(0), length: z.int().min(0) })
-
 const hostedCalls = z.object({ calls: z.record(z.string(), z.int().min(0)), total: z.int().min(0) })
 
 export const jobHeader = z.object({
@@ -58,11 +55,6 @@ export const jobHeader = z.object({
    */
   mostOutputTokens: z.int().min(1).optional(),
   promptTokensEstimate: z.int().min(0),
-  /**
-   * responses: large members that every response repeats. The router quotes them: the edge still has the body. An edge
-   * of the former version reads no quotes.
-   */
-  quotable: z.object({ instructions: place.optional(), tools: place.optional() }).optional(),
   /** images: the tokens that admission reserved for the pictures. They cost as many when their backend does not count them. */
   reservedOutputTokens: z.int().min(0).optional(),
   /** Whether the request may ask a vendor to run a tool. An edge of the former version does not say. */

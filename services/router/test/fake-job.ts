@@ -14,8 +14,6 @@ export interface FakeJob {
   /** All data so far, as text. */
   text(): string
   bytes(): Buffer
-  /** Bytes of the data that are quotes of the body. */
-  quotedBytes: number
   end: ResponseEnd | null
   failure: ResponseFailure | null
   /** Resolves at end, failure or rejection. */
@@ -77,7 +75,6 @@ export function fakeJob(
     failure: null,
     text: () => Buffer.concat(data).toString('utf8'),
     bytes: () => Buffer.concat(data),
-    quotedBytes: 0,
     over: over.promise,
     begun: begun.promise,
     leave: () => abort.abort(new JobAborted('stopped')),
@@ -120,10 +117,6 @@ export function fakeJob(
           gate.promise,
           new Promise((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason))),
         ])
-      },
-      quote(at, length) {
-        state.quotedBytes += length
-        return this.data(asked.subarray(at, at + length))
       },
       end(end) {
         if (isOver) return

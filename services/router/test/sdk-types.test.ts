@@ -12,7 +12,6 @@ import { promisify } from 'node:util'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { expect, test } from 'vitest'
 import { createSseParser } from '@gateway/sse/parse-events'
-import type { Written } from '../src/dialects/dialect.ts'
 import { dialectRoute } from '../src/dialects/dialects.ts'
 
 type Json = Record<string, unknown>
@@ -109,8 +108,8 @@ function responsesTo(client: ClientDialect, request: Json): { events: Json[]; wh
   return { events, wholes }
 }
 
-function eventsIn(written: (Written | null)[]): Json[] {
-  const bytes = Buffer.concat(written.flatMap((pieces) => pieces ?? []))
+function eventsIn(written: (Buffer | null)[]): Json[] {
+  const bytes = Buffer.concat(written.filter((event) => event !== null))
   return createSseParser()
     .push(bytes)
     .map(({ data }) => JSON.parse(data) as Json)

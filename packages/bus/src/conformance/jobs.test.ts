@@ -120,27 +120,6 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
     expect(await ask(edge, { subject: 'job.named', body, timeouts: 1 }).over).toBe('end same')
   })
 
-  it('gives a worker time that is busy: of many jobs at once none is offered twice', async () => {
-    const JOBS = 150
-    await using patient = await world.open({ tuning: { acceptTimeoutMs: 1_000, acceptTimeoutMostMs: 60_000 } })
-    const queue: IncomingJob[] = []
-    let offered = 0
-    await using _ = await serve('job.busy', (job) => {
-      offered++
-      queue.push(job)
-    })
-    const working = setInterval(() => {
-      const job = queue.shift()
-      job?.accept()
-      job?.end(text(''))
-    }, 20)
-    const answers = Array.from({ length: JOBS }, () => ask(patient, { subject: 'job.busy' }))
-    const ends = await Promise.all(answers.map(({ over }) => over))
-    clearInterval(working)
-    expect(ends.filter((end) => end !== 'end ')).toEqual([])
-    expect(offered).toBe(JOBS)
-  })
-
   it('tells why a worker gave a job back', async () => {
     await using _ = await serve('job.rejected', (job) => job.reject('no_pool'))
     expect(await ask(edge, { subject: 'job.rejected' }).over).toBe('unavailable rejected no_pool')
@@ -203,59 +182,6 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       job.end(text(body.equals(await job.body()) ? 'same' : 'different'))
     })
     expect(await ask(edge, { subject: 'job.upload', body }).over).toBe('end same')
-  })
-
-  it.each([
-    ['that came inline', 50_000],
-    ['that was pulled', MiB],
-  ])('brings quotes of a body %s among data, in order, and sends none of their bytes', async (_name, size) => {
-    const body = patterned(size, 3)
-    await using _ = await serve('job.quotes', async (job) => {
-      job.accept()
-      await job.body()
-      void job.data(text('<'))
-      await job.quote(1, 40_000)
-      await job.data(text('|'))
-      await job.quote(size - 3, 3)
-      job.end(text(''))
-    })
-    const answer = ask(edge, { subject: 'job.quotes', body })
-    expect(await answer.over).toBe('end ')
-    const expected = [text('<'), body.subarray(1, 40_001), text('|'), body.subarray(size - 3)]
-    expect(whole(answer).equals(Buffer.concat(expected))).toBe(true)
-    const sent = answer.chunks.filter(({ buffer }) => buffer !== body.buffer)
-    expect(read(Buffer.concat(sent))).toBe('<|')
-  })
-
-  it('holds back a worker that quotes more than its reader takes', async () => {
-    const body = patterned(100_000, 4)
-    let quoted = 0
-    await using _ = await serve('job.quotes-on', async (job) => {
-      job.accept()
-      await job.body()
-      while (!job.signal.aborted) {
-        await job.quote(0, body.length).catch(() => {})
-        quoted += body.length
-      }
-    })
-    const answer = ask(edge, { subject: 'job.quotes-on', body }, { read: false })
-    await until(() => answer.bytes > 0)
-    await sleep(300)
-    const stoodAt = quoted
-    expect(stoodAt).toBeLessThanOrEqual(MiB)
-    expect(answer.bytes).toBeLessThanOrEqual(MiB)
-    answer.handle.consumed(answer.bytes)
-    await until(() => quoted > stoodAt)
-    answer.handle.stop()
-  })
-
-  it('takes a worker for lost that quotes bytes which the body lacks', async () => {
-    await using _ = await serve('job.misquotes', (job) => {
-      job.accept()
-      void job.quote(3, 2).catch(() => {})
-      job.end(text(''))
-    })
-    expect(await ask(edge, { subject: 'job.misquotes', body: text('body') }).over).toBe('lost')
   })
 
   it('brings an answer of 10 MB whole and in order', async () => {

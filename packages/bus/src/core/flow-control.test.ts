@@ -14,7 +14,6 @@ import {
   mayFly,
   pushControl,
   pushData,
-  pushQuote,
   receive,
   rewind,
   takeAck,
@@ -22,7 +21,7 @@ import {
   takeMark,
   type Sender,
 } from './flow-control.ts'
-import { bytesAt, frameKind } from './messages.ts'
+import { frameKind } from './messages.ts'
 
 const takeAll = (sender: Sender): number[] => {
   const numbers: number[] = []
@@ -72,26 +71,6 @@ describe('the sending side of a stream', () => {
     takeAll(sender)
     acknowledge(sender, 1)
     expect(hasRoom(sender)).toBe(true)
-  })
-
-  it('counts a quote as the bytes that its reader gets', () => {
-    const sender = createSender(100, 10)
-    const body = new Uint8Array(500).map((_, at) => at)
-    pushQuote(sender, 7, 95)
-    pushData(sender, new Uint8Array(10))
-    expect(sender.frames.map(({ bytes, dataBytes }) => [bytes.length, dataBytes])).toEqual([
-      ...Array.from({ length: 9 }, () => [8, 10]),
-      [8, 5],
-      [10, 10],
-    ])
-    const quoted = sender.frames.filter(({ kind }) => kind === frameKind.quote)
-    const reported = Buffer.concat(quoted.map(({ bytes }) => bytesAt(body, bytes)))
-    expect(reported.equals(body.subarray(7, 102))).toBe(true)
-    expect(hasRoom(sender)).toBe(false)
-    expect(takeAll(sender)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
-    acknowledge(sender, 1)
-    expect([sender.heldBytes, sender.sentBytes]).toEqual([95, 85])
-    expect(takeAll(sender)).toEqual([11])
   })
 
   it('sends a frame that is larger than the window when nothing else is under way', () => {

@@ -2,7 +2,7 @@
  * Bounds the bytes under way, of each stream and to each process. Pure: the clock is an argument.
  */
 
-import { encodePlace, frameKind, NO_BYTES, type FrameKind } from './messages.ts'
+import { frameKind, NO_BYTES, type FrameKind } from './messages.ts'
 
 export interface NumberedFrame {
   readonly n: number
@@ -44,14 +44,6 @@ export function pushData(sender: Sender, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; at += sender.frameBytes) {
     const piece = bytes.subarray(at, at + sender.frameBytes)
     append(sender, frameKind.data, piece, piece.length)
-  }
-}
-
-/** Appends data that the caller has in the job's body. They count as what they are to its reader. */
-export function pushQuote(sender: Sender, at: number, length: number): void {
-  for (const past = at + length; at < past; at += sender.frameBytes) {
-    const dataBytes = Math.min(sender.frameBytes, past - at)
-    append(sender, frameKind.quote, encodePlace(at, dataBytes), dataBytes)
   }
 }
 

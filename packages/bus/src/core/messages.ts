@@ -18,6 +18,7 @@
  * RangeError; the frames before the break have been visited by then.
  */
 
+/** Number 11 stays free: no release sends it, but builds after 0.1.0 did, to edges that asked for it in the job's header. */
 export const frameKind = {
   // worker -> caller, numbered: `n` is the frame's place in the stream, from 1
   accept: 1,
@@ -27,8 +28,6 @@ export const frameKind = {
   failure: 5,
   /** The beginning of a head, end or failure that is too large for one frame. */
   piece: 6,
-  /** Data that stand in the job's body: their place, as {@link encodePlace} writes it. */
-  quote: 11,
 
   // worker -> caller, not numbered
   /** Given back unserved; the bytes say why. */
@@ -73,23 +72,6 @@ export interface Frame {
 export const FRAME_OVERHEAD = 13
 export const NO_BYTES = new Uint8Array(0)
 const VERSION = 1
-
-/** `at` u32 · `length` u32. */
-export function encodePlace(at: number, length: number): Uint8Array {
-  const place = Buffer.allocUnsafe(8)
-  place.writeUInt32LE(at, 0)
-  place.writeUInt32LE(length, 4)
-  return place
-}
-
-/** The bytes at a place: a view of `whole`. */
-export function bytesAt(whole: Uint8Array, place: Uint8Array): Uint8Array {
-  const buffer = asBuffer(place)
-  const at = buffer.readUInt32LE(0)
-  const past = at + buffer.readUInt32LE(4)
-  if (past > whole.length) throw new RangeError('a quote ends behind the body of its job')
-  return whole.subarray(at, past)
-}
 
 /** Packs frames into as few messages as `maxBytes` allows, in order. A frame larger than that gets its own message. */
 export function encodeMessages(senderId: string, frames: readonly Frame[], maxBytes: number): Uint8Array[] {

@@ -5,7 +5,7 @@
  * an abandoned attempt cannot go on unnoticed.
  */
 
-import { bytesAt, frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/messages.ts'
+import { frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/messages.ts'
 import { InFlightMap, type Entry } from '@gateway/in-flight/collections'
 import type { Inbox } from '../inbox.ts'
 import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
@@ -21,7 +21,7 @@ import {
   takeAck,
   type Receiver,
 } from '../core/flow-control.ts'
-import { AcceptTimeout, Offer, RecentWorkers, type OfferContext } from './offer.ts'
+import { Offer, RecentWorkers, type OfferContext } from './offer.ts'
 
 export interface Caller {
   dispatch(job: OutgoingJob, events: JobEvents): JobHandle
@@ -30,10 +30,9 @@ export interface Caller {
 }
 
 export function openCaller(context: StreamContext, inbox: Inbox): Caller {
-  const { wire, counters, now, tuning } = context
+  const { wire, counters, now } = context
   const streams = new InFlightMap<number, CallerStream>()
-  const timeoutPolicy = new AcceptTimeout(tuning.acceptTimeoutMs, tuning.acceptTimeoutMostMs)
-  const own: CallerContext = { ...context, inbox, streams, timeoutPolicy, workers: new RecentWorkers() }
+  const own: CallerContext = { ...context, inbox, streams, workers: new RecentWorkers() }
   let lastStream = 0
 
   inbox.on('j', (_payload, token, noResponder) => {
@@ -53,7 +52,6 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
     onFrame(peer, kind, number, n, bytes) {
       const stream = streams.get(number)
       if (stream === undefined) {
-        if (kind === frameKind.accept) timeoutPolicy.acceptedLate(number, now())
         if (kind !== frameKind.reject && kind !== frameKind.unknown) peer.sendStop(number)
         return
       }
@@ -141,11 +139,6 @@ class CallerStream implements JobHandle, PeerStream {
       if (announced(this.#receiver, n, nowMs)) this.#resume(peer)
       return
     }
-    if (kind === frameKind.quote) this.#onNumbered(peer, frameKind.data, n, bytesAt(this.#job.body, bytes), nowMs)
-    else this.#onNumbered(peer, kind, n, bytes, nowMs)
-  }
-
-  #onNumbered(peer: Peer, kind: FrameKind, n: number, bytes: Uint8Array, nowMs: number): void {
     const verdict = receive(this.#receiver, n, kind === frameKind.data ? bytes.length : 0, nowMs)
     if (verdict === 'deliver') return this.#deliver(peer, kind, n, bytes)
     this.#context.counters.framesDropped++

@@ -1,73 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AcceptTimeout, RecentWorkers } from './offer.ts'
-
-const LEAST = 250
-const MOST = 2_000
-const times = fc.array(fc.double({ min: 0, max: 10_000, noNaN: true }), { maxLength: 200 })
-
-function after(tookMs: readonly number[]): AcceptTimeout {
-  const timeoutPolicy = new AcceptTimeout(LEAST, MOST)
-  for (const took of tookMs) timeoutPolicy.accepted(took)
-  return timeoutPolicy
-}
-
-describe('the wait for an accept', () => {
-  it('is short where jobs are accepted quickly, and while nothing is known', () => {
-    expect(after([]).waitMs()).toBe(LEAST)
-    expect(after([1, 3, 2, 8, 5, 1]).waitMs()).toBe(LEAST)
-  })
-
-  it('stays within its bounds, whatever is seen', () => {
-    fc.assert(
-      fc.property(times, (tookMs) => {
-        expect(after(tookMs).waitMs()).toBeGreaterThanOrEqual(LEAST)
-        expect(after(tookMs).waitMs()).toBeLessThanOrEqual(MOST)
-      }),
-    )
-  })
-
-  it('covers what workers take that are busy for a while, and is short again soon after', () => {
-    fc.assert(
-      fc.property(times, fc.double({ min: 0, max: MOST, noNaN: true }), (before, busyMs) => {
-        const busy = [...before, ...Array.from({ length: 50 }, () => busyMs)]
-        expect(after(busy).waitMs()).toBeGreaterThanOrEqual(busyMs * 0.99)
-        expect(after([...busy, ...Array.from({ length: 50 }, () => 2)]).waitMs()).toBe(LEAST)
-      }),
-    )
-  })
-
-  it('grows with a queue that gets longer, before the next in it are given up', () => {
-    // A worker that takes a job every 5 ms, and 300 of them at once: each accept comes a little later.
-    const timeoutPolicy = new AcceptTimeout(LEAST, MOST)
-    for (let tookMs = 5; tookMs <= 1_500; tookMs += 5) {
-      expect(timeoutPolicy.waitMs()).toBeGreaterThan(tookMs)
-      timeoutPolicy.accepted(tookMs)
-    }
-  })
-
-  it('learns nothing from a worker that was frozen', () => {
-    expect(after(Array.from({ length: 100 }, () => MOST + 1)).waitMs()).toBe(LEAST)
-  })
-})
-
-describe('an offer that was given up', () => {
-  it('tells of a busy worker when it is accepted after all, once', () => {
-    const timeoutPolicy = new AcceptTimeout(LEAST, MOST)
-    for (let stream = 0; stream < 30; stream++) {
-      timeoutPolicy.gaveUp(stream, 0)
-      timeoutPolicy.acceptedLate(stream, 600)
-    }
-    const waitMs = timeoutPolicy.waitMs()
-    expect(waitMs).toBeGreaterThan(600)
-    timeoutPolicy.acceptedLate(0, 1)
-    expect(timeoutPolicy.waitMs()).toBe(waitMs)
-  })
-
-  it('is waited for as long as its caller asked, however quick others are', () => {
-    expect(after([1, 2, 1]).waitMs(5_000)).toBe(5_000)
-  })
-})
+import { RecentWorkers } from './offer.ts'
 
 describe('the worker that a job is offered to by name', () => {
   it('is none at first: the queue finds workers that this caller has never met', () => {
@@ -122,6 +55,15 @@ describe('the worker that a job is offered to by name', () => {
     )
   })
 
+  it('spares jobs the waits that a blind queue costs while one worker of two is frozen', () => {
+    const { waits: blind, failed: failedBlind } = dispatchAll({ byName: false })
+    expect(blind.filter((waitedMs) => waitedMs >= 2_000).length / JOBS).toBeGreaterThan(0.05)
+    expect(failedBlind / JOBS).toBeGreaterThan(0.0005)
+    const { waits, failed } = dispatchAll({ byName: true })
+    expect(Math.max(...waits)).toBe(250)
+    expect(failed).toBe(0)
+  })
+
   it('is kept for a bounded number of workers', () => {
     const workers = new RecentWorkers()
     for (let worker = 0; worker < 1_000; worker++) workers.accepted('job.a', `worker ${worker}`, worker)
@@ -129,3 +71,38 @@ describe('the worker that a job is offered to by name', () => {
     expect(workers.choose('job.a', 65, 5_000)).toBeUndefined()
   })
 })
+
+const JOBS = 20_000
+
+/** Jobs come one after the other. The edge waits so long for an accept of each dispatch, and for 15 s in all. */
+function dispatchAll({ byName }: { byName: boolean }): { waits: number[]; failed: number } {
+  const timeoutsMs = [250, 250, 500, 1_000, ...Array.from({ length: 7 }, () => 2_000)]
+  const random = seeded(1)
+  const workers = new RecentWorkers()
+  workers.accepted('job.a', 'awake', -1_000)
+  const waits: number[] = []
+  let failed = 0
+  for (let job = 0; job < JOBS; job++) {
+    let [timeouts, waitedMs] = [0, 0]
+    while (timeouts < timeoutsMs.length) {
+      const named = byName ? workers.choose('job.a', timeouts, job * 1_000 - 2_000) : undefined
+      if ((named ?? (random() < 0.5 ? 'frozen' : 'awake')) === 'awake') break
+      waitedMs += timeoutsMs[timeouts++]!
+    }
+    if (timeouts === timeoutsMs.length) failed++
+    else waits.push(waitedMs)
+    if (timeouts < timeoutsMs.length) workers.accepted('job.a', 'awake', job * 1_000)
+  }
+  return { waits, failed }
+}
+
+/** mulberry32 */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}

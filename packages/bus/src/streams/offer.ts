@@ -1,9 +1,6 @@
 /**
  * One job until a worker takes it: the caller publishes it for the queue or for a worker that it names, and waits for the
  * accept. Without a connection, and after an outage that the caller shared, it offers the job again.
- *
- * Accepts of late teach a caller two things about its next offers: how long to wait for an accept, and which worker to
- * name.
  */
 
 import { encodeMessages, frameKind, encodeJob, encodeOffer, jobOverhead } from '../core/messages.ts'
@@ -17,7 +14,6 @@ const SETTLING_RETRY_MS = 50
 
 export interface OfferContext extends StreamContext {
   readonly inbox: Inbox
-  readonly timeoutPolicy: AcceptTimeout
   readonly workers: RecentWorkers
 }
 
@@ -31,7 +27,6 @@ export class Offer {
   #isHeld = false
   #hasReaderLeft = false
   #offeredAtMs = 0
-  #waitedMs = 0
   #timer: LivedTimeout | undefined
 
   constructor(
@@ -59,9 +54,8 @@ export class Offer {
     }
     this.#isHeld = !wire.connected
     this.#offeredAtMs = now()
-    this.#waitedMs = 0
     if (this.#isHeld) return this.#waitForAccept(this.#acceptTimeoutMs + tuning.graceMs)
-    this.#waitForAccept(this.#patienceMs)
+    this.#waitForAccept(this.#acceptTimeoutMs)
     const inline = body.length <= tuning.inlineBytes && overhead + body.length <= wire.maxPayloadBytes
     this.#publish(
       encodeJob({ callerId: processId, stream: this.#stream, header, body, inline, partBytes: this.#partBytes }),
@@ -70,10 +64,6 @@ export class Offer {
 
   get #acceptTimeoutMs(): number {
     return this.#job.acceptTimeoutMs ?? this.#context.tuning.acceptTimeoutMs
-  }
-
-  get #patienceMs(): number {
-    return this.#context.timeoutPolicy.waitMs(this.#acceptTimeoutMs)
   }
 
   #publish(job: Uint8Array): void {
@@ -97,16 +87,7 @@ export class Offer {
 
   #waitForAccept(timeoutMs: number): void {
     this.#timer?.clear()
-    this.#timer = new LivedTimeout(() => this.#notAccepted(timeoutMs), timeoutMs)
-  }
-
-  #notAccepted(timeoutMs: number): void {
-    this.#waitedMs += timeoutMs
-    const hasLongTimeout = !this.#isHeld && !this.#hasReaderLeft
-    const leftMs = hasLongTimeout ? this.#patienceMs - this.#waitedMs : 0
-    if (leftMs > 0) return this.#waitForAccept(leftMs)
-    this.#context.timeoutPolicy.gaveUp(this.#stream, this.#offeredAtMs)
-    this.#onUnavailable('timeout')
+    this.#timer = new LivedTimeout(() => this.#onUnavailable('timeout'), timeoutMs)
   }
 
   /** The connection is back. */
@@ -133,68 +114,12 @@ export class Offer {
 
   accepted(worker: string): void {
     this.close()
-    const { timeoutPolicy, workers, now } = this.#context
-    const nowMs = now()
-    timeoutPolicy.accepted(nowMs - this.#offeredAtMs)
-    workers.accepted(this.#job.subject, worker, nowMs)
+    const { workers, now } = this.#context
+    workers.accepted(this.#job.subject, worker, now())
   }
 
   close(): void {
     this.#timer?.clear()
-  }
-}
-
-const USUAL_GAIN = 1 / 8
-const SPREAD_GAIN = 1 / 4
-const SPREADS = 4
-/** Offers that were given up, and that an accept may still be on its way for. */
-const MOST_GIVEN_UP = 1_024
-
-/**
- * How long a caller waits for its jobs to be accepted before it offers them again.
- *
- * A worker that is frozen or dead never accepts, so the wait should be short; one that is merely busy accepts late, and
- * a second offer only adds to its work. The caller tells the two apart by the recent times of accepts, as a TCP sender
- * tells a lost segment from a slow one: the usual time and four times its spread, never less than `leastMs`, never more
- * than `mostMs`. Accepts that come after the caller gave up count too.
- */
-export class AcceptTimeout {
-  readonly #leastMs: number
-  readonly #mostMs: number
-  #usualMs = 0
-  #spreadMs = 0
-  /** When each stream was offered, oldest first. */
-  readonly #givenUp = new Map<number, number>()
-
-  constructor(leastMs: number, mostMs: number) {
-    this.#leastMs = leastMs
-    this.#mostMs = Math.max(leastMs, mostMs)
-  }
-
-  /** The whole wait of an offer whose caller waits `atLeastMs`. */
-  waitMs(atLeastMs = 0): number {
-    const usual = Math.max(this.#leastMs, this.#usualMs + SPREADS * this.#spreadMs)
-    return Math.max(atLeastMs, Math.min(this.#mostMs, usual))
-  }
-
-  /** An accept that took longer than anybody waits tells of a worker that was frozen, not of one that is busy. */
-  accepted(tookMs: number): void {
-    if (tookMs > this.#mostMs) return
-    this.#spreadMs += (Math.abs(tookMs - this.#usualMs) - this.#spreadMs) * SPREAD_GAIN
-    this.#usualMs += (tookMs - this.#usualMs) * USUAL_GAIN
-  }
-
-  gaveUp(stream: number, offeredAtMs: number): void {
-    if (this.#givenUp.size >= MOST_GIVEN_UP) this.#givenUp.delete(this.#givenUp.keys().next().value!)
-    this.#givenUp.set(stream, offeredAtMs)
-  }
-
-  /** An accept of a stream that is over. */
-  acceptedLate(stream: number, nowMs: number): void {
-    const offeredAtMs = this.#givenUp.get(stream)
-    if (offeredAtMs === undefined) return
-    this.#givenUp.delete(stream)
-    this.accepted(nowMs - offeredAtMs)
   }
 }
 

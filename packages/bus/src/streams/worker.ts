@@ -20,7 +20,6 @@ import {
   hasRoom,
   pushControl,
   pushData,
-  pushQuote,
   rewind,
   takeFrame,
   type Sender,
@@ -194,18 +193,10 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   }
 
   data(bytes: Uint8Array): Promise<void> {
-    return this.#produce(() => pushData(this.#sender, bytes))
-  }
-
-  quote(at: number, length: number): Promise<void> {
-    return this.#produce(() => pushQuote(this.#sender, at, length))
-  }
-
-  #produce(push: () => void): Promise<void> {
     if (this.#over || this.#aborted !== null) return this.#rejected()
     if (this.#ended) return Promise.reject(new Error('data after the last frame of a job'))
     this.accept()
-    push()
+    pushData(this.#sender, bytes)
     this.pump()
     if (hasRoom(this.#sender)) return READY
     this.#room ??= Promise.withResolvers<void>()

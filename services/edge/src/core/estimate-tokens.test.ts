@@ -184,8 +184,8 @@ test('members that are written already are measured there, and count as much', (
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...IN_PROMPT, 'seed'), odd), (members) => {
       const request = { ...chat({}), ...members }
-      const { places } = writeBody(request, IN_PROMPT)
-      expect(estimateChat(request, 100, 9_000, places)).toEqual(estimateChat(request, 100, 9_000))
+      const { memberBytes } = writeBody(request, IN_PROMPT)
+      expect(estimateChat(request, 100, 9_000, memberBytes)).toEqual(estimateChat(request, 100, 9_000))
     }),
   )
 })

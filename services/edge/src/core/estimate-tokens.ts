@@ -15,7 +15,7 @@ import {
   type ImagesRequest,
 } from '@gateway/contracts/chat'
 import { plainNumber } from '@gateway/contracts/json'
-import type { Place, ConcurrencyLimiter } from './write-body.ts'
+import type { MemberBytes } from './write-body.ts'
 import longTokens from './long-tokens.json' with { type: 'json' }
 
 /**
@@ -83,12 +83,12 @@ export interface TokenEstimate {
   usualTokens: number
 }
 
-/** `windowTokens`: the most tokens that a prompt can have on the lane. `written`: members of the request's own JSON. */
+/** `windowTokens`: the most tokens that a prompt can have on the lane. `memberBytes`: lengths that a caller knows already. */
 export function estimateChat(
   request: ChatRequest,
   laneMaxOutputTokens: number | undefined,
   windowTokens = LARGEST_WINDOW_TOKENS,
-  written: ConcurrencyLimiter = {},
+  memberBytes: MemberBytes = {},
 ): TokenEstimate {
   let textBytes = 0
   let images = 0
@@ -115,7 +115,7 @@ export function estimateChat(
     }
     textBytes += besideContent(message)
   }
-  for (const field of IN_PROMPT) textBytes += bytesWritten(written[field]) ?? jsonBytes(request[field])
+  for (const field of IN_PROMPT) textBytes += bytesWritten(memberBytes[field]) ?? jsonBytes(request[field])
   if (UNBOUND.some((field) => request[field] != null)) mostUnread += windowTokens
   const messages = request.messages.length
   const choices = choicesOf(request)
@@ -213,9 +213,9 @@ export function estimateImages(request: ImagesRequest): TokenEstimate {
   }
 }
 
-/** Undefined where it may be an empty object, which says nothing, or a null. */
-function bytesWritten(place: Place | undefined): number | undefined {
-  return place !== undefined && place.length > 'null'.length ? place.length : undefined
+/** Returns undefined for a member that may be an empty object or a null: neither counts. */
+function bytesWritten(bytes: number | undefined): number | undefined {
+  return bytes !== undefined && bytes > 'null'.length ? bytes : undefined
 }
 
 function jsonBytes(value: unknown): number {

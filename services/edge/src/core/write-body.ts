@@ -1,27 +1,23 @@
 /**
- * A request as JSON, and the places of those members in it that others ask about: so nobody writes a large one a second time
- * to know its size.
+ * Writes a request as JSON, and measures some of its members, so that nobody writes a large one a second time to know its
+ * size.
  */
 
-export interface Place {
-  /** In bytes. */
-  at: number
-  length: number
-}
-export type ConcurrencyLimiter = Readonly<Partial<Record<string, Place>>>
+/** The length of each member's JSON, by the member's name. */
+export type MemberBytes = Readonly<Partial<Record<string, number>>>
 
 export interface WrittenBody {
   bytes: Buffer
-  /** Of the members that were asked about and are there. */
-  places: ConcurrencyLimiter
+  /** Holds the measured members that the request has. */
+  memberBytes: MemberBytes
 }
 
 /** As `JSON.stringify` writes it. */
-export function writeBody(request: Readonly<Record<string, unknown>>, asked: readonly string[]): WrittenBody {
-  if (!asked.some((name) => request[name] !== undefined)) {
-    return { bytes: Buffer.from(JSON.stringify(request)), places: {} }
+export function writeBody(request: Readonly<Record<string, unknown>>, measured: readonly string[]): WrittenBody {
+  if (!measured.some((name) => request[name] !== undefined)) {
+    return { bytes: Buffer.from(JSON.stringify(request)), memberBytes: {} }
   }
-  /** Each second one is a member that was asked about. */
+  /** Each second piece is a measured member. */
   const pieces: string[] = []
   const names: string[] = []
   let text = '{'
@@ -31,7 +27,7 @@ export function writeBody(request: Readonly<Record<string, unknown>>, asked: rea
     if (written === undefined) continue
     text += `${isFirst ? '' : ','}${JSON.stringify(name)}:`
     isFirst = false
-    if (!asked.includes(name)) {
+    if (!measured.includes(name)) {
       text += written
       continue
     }
@@ -46,12 +42,12 @@ export function writeBody(request: Readonly<Record<string, unknown>>, asked: rea
 function joined(pieces: readonly string[], names: readonly string[]): WrittenBody {
   const lengths = pieces.map((piece) => Buffer.byteLength(piece))
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + length, 0))
-  const places: Record<string, Place> = {}
+  const memberBytes: Record<string, number> = {}
   let at = 0
   pieces.forEach((piece, index) => {
     const length = lengths[index]!
-    if (index % 2 === 1) places[names[(index - 1) / 2]!] = { at, length }
+    if (index % 2 === 1) memberBytes[names[(index - 1) / 2]!] = length
     at += bytes.write(piece, at)
   })
-  return { bytes, places }
+  return { bytes, memberBytes }
 }

@@ -160,7 +160,6 @@ function planJob(
     defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
     mostOutputTokens: isCapped(asked, lane) ? estimate.maxOutputTokens : undefined,
     promptTokensEstimate: estimate.usualPromptTokens,
-    quotable: asked.quotable,
     reservedOutputTokens: asked.kind === 'images' ? estimate.maxOutputTokens : undefined,
     asksHostedTools: hosted !== undefined,
     hostedTools: hosted,

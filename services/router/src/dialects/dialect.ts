@@ -76,11 +76,7 @@ export interface StreamOptions {
   identity: Identity
   /** Of the request. */
   echo?: unknown
-  /** Members of the request that its answer repeats, as JSON: views of the request's body. */
-  quotable?: Quotable | undefined
 }
-
-export type Quotable = Readonly<Partial<Record<string, Buffer>>>
 
 /** What the events of a stream have told of its answer so far. */
 export interface Progress {
@@ -149,31 +145,25 @@ export function scaleToInteger({ kept, length }: GeneratedText, tokensKept: numb
   return kept.length === length ? tokensKept : Math.round((tokensKept * length) / kept.length)
 }
 
-/** In pieces where some of them are {@link Quotable}. */
-export type Written = Buffer | readonly Buffer[]
-
 /** One stream being read, event by event. */
 export interface StreamReading {
   readonly progress: Readonly<Progress>
   /** The bytes to pass on for this event, or null. Throws `BackendFault` when the event is no answer. */
-  read(event: SseEvent): Written | null
+  read(event: SseEvent): Buffer | null
   /**
    * What follows the backend's last event: a usage chunk that the client asked for and the backend did not send; in other
    * dialects than chat, the events that carry the usage, of which the terminal one is the last.
    */
-  usageChunk(usage: TokenUsage): Written
+  usageChunk(usage: TokenUsage): Buffer
   /**
    * The backend does not end: what ends the answer in its place, as one that has reached its cap. `usageChunk` follows, and
    * nothing else is read.
    */
-  cut(): Written
+  cut(): Buffer
 }
 
 /** A stream that becomes chat: another dialect may take its chunks before they are bytes. */
 export interface ChatReading extends StreamReading {
-  read(event: SseEvent): Buffer | null
-  usageChunk(usage: TokenUsage): Buffer
-  cut(): Buffer
   /** The chunks that `read` would write. */
   chunks(event: SseEvent): JsonObject[]
   /** The chunk that `cut` would write. */

@@ -22,5 +22,5 @@ export const responsesAdapter: ClientAdapter<Echo> = {
   readCompletion,
   textOf: generatedTextOf,
   withUsage,
-  openStream: (echo, { identity, quotable }) => new ResponseEvents(echo, identity, quotable),
+  openStream: (echo, { identity }) => new ResponseEvents(echo, identity),
 }

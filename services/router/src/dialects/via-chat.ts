@@ -18,7 +18,6 @@ import type {
   Question,
   StreamOptions,
   StreamReading,
-  Written,
 } from './dialect.ts'
 
 /** A client's dialect, seen from chat. `Echo`: what an answer needs of its request. */
@@ -34,9 +33,9 @@ export interface ClientAdapter<Echo> {
 
 export interface ClientStream {
   /** The client's events for a chunk; null where there are none. */
-  take(chunk: JsonObject): Written | null
+  take(chunk: JsonObject): Buffer | null
   /** All that is left to say, the terminal event last. */
-  close(usage: TokenUsage): Written
+  close(usage: TokenUsage): Buffer
 }
 
 /** What the second translation of an answer needs of its request. */
@@ -83,6 +82,8 @@ function plainResponse(json: JsonObject, usage: TokenUsage | null): PlainRespons
   return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
 }
 
+const NOTHING = Buffer.alloc(0)
+
 class StreamOverChat implements StreamReading {
   readonly progress: StreamReading['progress']
   #inner: ChatReading
@@ -94,18 +95,18 @@ class StreamOverChat implements StreamReading {
     this.#front = adapter
   }
 
-  read(event: SseEvent): Written | null {
+  read(event: SseEvent): Buffer | null {
     const chunks = this.#inner.chunks(event)
     if (chunks.length === 1) return this.#front.take(chunks[0]!)
     const written = chunks.flatMap((chunk) => this.#front.take(chunk) ?? [])
-    return written.length > 0 ? written : null
+    return written.length > 0 ? Buffer.concat(written) : null
   }
 
-  usageChunk(usage: TokenUsage): Written {
+  usageChunk(usage: TokenUsage): Buffer {
     return this.#front.close(usage)
   }
 
-  cut(): Written {
-    return this.#front.take(this.#inner.cutChunk()) ?? []
+  cut(): Buffer {
+    return this.#front.take(this.#inner.cutChunk()) ?? NOTHING
   }
 }

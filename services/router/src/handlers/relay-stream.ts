@@ -12,13 +12,7 @@ import { BackendFault } from '../core/backend-fault.ts'
 import { choicesRequested } from '../core/chat-chunk.ts'
 import { OutputLimit } from '../core/output-limit.ts'
 import { createSseParser, EventTooLargeError, type SseEvent } from '@gateway/sse/parse-events'
-import {
-  scaleToInteger,
-  type GeneratedText,
-  type Quotable,
-  type StreamReading,
-  type Written,
-} from '../dialects/dialect.ts'
+import { scaleToInteger, type GeneratedText, type StreamReading } from '../dialects/dialect.ts'
 import { clientDialect, routeOf } from '../backend-registry.ts'
 import type { RouterContext } from '../router-context.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
@@ -54,7 +48,6 @@ export async function relayStream(
     choices: clientDialect(run.header) === 'chat' ? choicesRequested(run.body) : 1,
     identity: identityOf(run, target),
     echo: call.echo,
-    quotable: quotableOf(run),
   })
   const counted = () => usageOf(reading, run, tokens)
   const usage = async () => withSound(await counted(), run)
@@ -72,11 +65,11 @@ export async function relayStream(
 
   /** Ends the answer in its backend's place. */
   function cut(): void {
-    unsent.kept.push(...piecesOf(reading.cut()))
+    unsent.kept.push(reading.cut())
     exchange.abort(new Error('the answer is longer than its cap'))
   }
 
-  function send(pieces: Buffer[]): Promise<unknown> {
+  function send(pieces: Buffer[]): Promise<void> {
     if (!run.shown) {
       endWaiting(run, call)
       show(run, call, 'text/event-stream', usage)
@@ -84,7 +77,7 @@ export async function relayStream(
       onContent()
     }
     metrics.chunk(performance.now() - exchange.receivedAtMs)
-    return sendOn(run, pieces)
+    return run.job.data(joined(pieces))
   }
 
   async function relay(): Promise<void> {
@@ -123,7 +116,7 @@ export async function relayStream(
   exchange.discard()
   const whole = await counted()
   if (run.job.aborted) throw run.job.aborted
-  if (run.header.includeUsage) unsent.kept.push(...piecesOf(reading.usageChunk(whole)))
+  if (run.header.includeUsage) unsent.kept.push(reading.usageChunk(whole))
   // Not waited for, however slow the reader is: the end goes out with them.
   send([...unsent.ready, ...unsent.kept]).catch(() => {})
   const billed = withSound(whole, run)
@@ -143,13 +136,8 @@ function readInto({ ready, kept }: Unsent, reading: StreamReading, event: SseEve
   if (progress.done) return
   const written = reading.read(event)
   if (!written) return
-  const pieces = piecesOf(written)
-  if (progress.complete) kept.push(...pieces)
-  else if (progress.begun || bytesIn(ready) + bytesIn(pieces) <= MOST_BEFORE_CONTENT_BYTES) ready.push(...pieces)
-}
-
-function piecesOf(written: Written): readonly Buffer[] {
-  return Buffer.isBuffer(written) ? [written] : written
+  if (progress.complete) kept.push(written)
+  else if (progress.begun || bytesIn(ready) + written.length <= MOST_BEFORE_CONTENT_BYTES) ready.push(written)
 }
 
 function bytesIn(pieces: readonly Buffer[]): number {
@@ -158,41 +146,6 @@ function bytesIn(pieces: readonly Buffer[]): number {
 
 function joined(pieces: readonly Buffer[]): Buffer {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
-}
-
-/** Undefined where the edge reads no quotes. */
-function quotableOf({ header: { quotable }, body }: BoundJob): Quotable | undefined {
-  if (quotable === undefined) return undefined
-  const members = Object.entries(quotable)
-  return Object.fromEntries(members.map(([name, { at, length }]) => [name, body.subarray(at, at + length)]))
-}
-
-/** Resolves when there is room for more. The edge has the bytes of the request's body, so they are quoted. */
-function sendOn({ job, body, header }: BoundJob, pieces: readonly Buffer[]): Promise<unknown> {
-  if (header.quotable === undefined) return job.data(joined(pieces))
-  const sent: Promise<void>[] = []
-  let unquoted: Buffer[] = []
-  const sendUnquoted = () => {
-    if (unquoted.length > 0) sent.push(job.data(joined(unquoted)))
-    unquoted = []
-  }
-  for (const piece of pieces) {
-    const at = slotIn(body, piece)
-    if (at === null) {
-      unquoted.push(piece)
-      continue
-    }
-    sendUnquoted()
-    sent.push(job.quote(at, piece.length))
-  }
-  sendUnquoted()
-  return Promise.all(sent)
-}
-
-/** Null where the piece is no part of it. */
-function slotIn(body: Buffer, piece: Buffer): number | null {
-  const at = piece.byteOffset - body.byteOffset
-  return piece.buffer === body.buffer && at >= 0 && at + piece.length <= body.length ? at : null
 }
 
 /** A large event takes its bytes from the memory for answers until it is whole. */

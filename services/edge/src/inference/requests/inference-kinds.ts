@@ -11,7 +11,7 @@ import { defaultModelId, type KindWithDefault } from '@gateway/contracts/models'
 import { asksHostedTools, hostedCallsOf, type HostedCalls } from '@gateway/contracts/hosted-tools'
 import { GatewayError } from '@gateway/contracts/errors'
 import { ExactNumber } from '@gateway/contracts/json'
-import type { Capability, JobHeader, JobKind } from '@gateway/contracts/job'
+import type { Capability, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { OutputRequest } from '../../core/response-headers.ts'
 import { chatNeeds } from '../../core/chat-needs.ts'
@@ -50,8 +50,6 @@ export interface InferenceRequest extends OutputRequest {
   /** Set where the request asks a vendor to run tools: the calls of them that the lane allows. */
   hostedCalls?: ((lane: ServedModelConfig) => HostedCalls) | undefined
   body: Uint8Array
-  /** responses: members of the body that the answer repeats. */
-  quotable?: JobHeader['quotable']
 }
 
 export function hostedCallsIn(
@@ -68,7 +66,7 @@ export type InferenceKind = (body: unknown, models: readonly ModelConfig[]) => I
 export const chat: InferenceKind = (body, models) => {
   const request = parseBody(chatRequest, withModel(body, models, 'chat'))
   const outputCap = request.max_completion_tokens ?? request.max_tokens ?? undefined
-  const { bytes, places } = jobBody(request, IN_PROMPT)
+  const { bytes, memberBytes } = jobBody(request, IN_PROMPT)
   return {
     kind: 'chat',
     dialect: 'chat',
@@ -81,7 +79,7 @@ export const chat: InferenceKind = (body, models) => {
     outputCap,
     thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
     conversationKey: () => conversationKey(request.messages),
-    estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens, places),
+    estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('chat', request),
     body: bytes,
   }

@@ -13,7 +13,7 @@ import { conversationKey, hostedCallsIn, jobBody, parseBody, type InferenceKind 
 export const messages: InferenceKind = (body) => {
   const request = parseBody(messagesRequest, body)
   const view = viewOf(request)
-  const { bytes, places } = jobBody(request, ['tools'])
+  const { bytes, memberBytes } = jobBody(request, ['tools'])
   return {
     kind: 'chat',
     dialect: 'messages',
@@ -29,7 +29,7 @@ export const messages: InferenceKind = (body) => {
     thinkingDisabled: request.thinking?.type === 'disabled',
     conversationKey: () => conversationKey(view),
     estimate: (_lane, windowTokens) =>
-      estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, places),
+      estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('messages', request),
     body: bytes,
   }

@@ -22,7 +22,7 @@ describe('a request', () => {
     })
   })
 
-  test('tells where its large members stand that each response repeats', () => {
+  test('reaches the router with the same JSON, however long and odd its members are', () => {
     const odd = fc.string({ unit: 'binary', maxLength: 20 })
     const long = odd.map((text) => text + 'ä'.repeat(5_000))
     const member = fc.record(
@@ -36,19 +36,10 @@ describe('a request', () => {
     )
     fc.assert(
       fc.property(member, (rest) => {
-        const { body, quotable = {} } = asked({ stream: true, ...rest })
+        const { body } = asked({ stream: true, ...rest })
         expect(Buffer.from(body).toString()).toBe(JSON.stringify({ input: 'Hi', ...rest, store: false }))
-        const large = (['instructions', 'tools'] as const).filter(
-          (name) => (JSON.stringify(rest[name]) ?? '').length >= 4_096,
-        )
-        expect(Object.keys(quotable).toSorted()).toEqual(large)
-        for (const name of large) {
-          const { at, length } = quotable[name]!
-          expect(Buffer.from(body.subarray(at, at + length)).toString()).toBe(JSON.stringify(rest[name]))
-        }
       }),
     )
-    expect(asked({ instructions: 'x'.repeat(5_000) }).quotable).toBeUndefined()
   })
 
   test('may have a message whose content is null', () => {

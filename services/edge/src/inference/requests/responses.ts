@@ -4,18 +4,17 @@
  */
 
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
-import type { JobHeader } from '@gateway/contracts/job'
 import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
 import { chatNeeds } from '../../core/chat-needs.ts'
 import { estimateChat } from '../../core/estimate-tokens.ts'
-import { type ConcurrencyLimiter, writeBody, type WrittenBody } from '../../core/write-body.ts'
+import { writeBody, type WrittenBody } from '../../core/write-body.ts'
 import { conversationKey, hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
 
 export const responses: InferenceKind = (body, models) => {
   const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
   const view = chatView(request)
   const outputCap = request.max_output_tokens ?? undefined
-  const { bytes, places } = jobBody(request)
+  const { bytes, memberBytes } = jobBody(request)
   return {
     kind: 'chat',
     dialect: 'responses',
@@ -28,10 +27,9 @@ export const responses: InferenceKind = (body, models) => {
     outputCap,
     thinkingDisabled: request.reasoning?.effort === 'none',
     conversationKey: () => request.prompt_cache_key ?? conversationKey(view.messages),
-    estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens, { tools: places.tools }),
+    estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('responses', request),
     body: bytes,
-    quotable: request.stream === true ? quotableOf(places) : undefined,
   }
 }
 
@@ -41,17 +39,7 @@ const OWN_TOOLS = new Set(['function', 'custom', 'namespace'])
 function jobBody({ model: _model, stream: _stream, ...rest }: ResponsesRequest): WrittenBody {
   // The router writes the lane's cap in front, and servers take the last of two.
   if (rest.max_output_tokens === null) delete rest.max_output_tokens
-  return writeBody({ ...rest, store: false }, REPEATED)
-}
-
-/** Each of a response's events that hold the whole response repeats them. */
-const REPEATED = ['instructions', 'tools'] as const
-/** Smaller members are sent anew: a frame of their own costs more. */
-const LEAST_QUOTED_BYTES = 4 * 1024
-
-function quotableOf(places: ConcurrencyLimiter): JobHeader['quotable'] {
-  const large = REPEATED.filter((name) => (places[name]?.length ?? 0) >= LEAST_QUOTED_BYTES)
-  return large.length > 0 ? Object.fromEntries(large.map((name) => [name, places[name]])) : undefined
+  return writeBody({ ...rest, store: false }, ['tools'])
 }
 
 function chatView({ model, input, instructions, tools, text, max_output_tokens: cap }: ResponsesRequest): ChatRequest {

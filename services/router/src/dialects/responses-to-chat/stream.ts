@@ -1,16 +1,14 @@
 /**
  * Chat completion chunks as the events of a streamed response.
  *
- * What many events share is written once: the place of a text for all its pieces, the settings for the events that hold a
- * whole response. A coding tool's settings hold its tools, which are most of its request, and are not even written once
- * where the request's own JSON of them can be quoted.
+ * The events share JSON that is written once: the place of a text for all its pieces, and the settings for each event
+ * that holds a whole response. A coding tool's settings hold its tools, which are most of its request.
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, isFinished } from '../../core/chat-chunk.ts'
 import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
-import type { Quotable, Written } from '../dialect.ts'
 import type { ClientStream } from '../via-chat.ts'
 import { addDelta, endOf, hasRefused, modelOf, responseOf, writeUsage, type End } from './answer.ts'
 import { Output, type Listener } from './output.ts'
@@ -28,26 +26,26 @@ export class ResponseEvents implements ClientStream, Listener {
   #hasRefused = false
   #end: End | null = null
   /** JSON, without its opening brace; with the end of the event. */
-  #settings: readonly Buffer[]
+  #settings: Buffer
   #place: JsonObject | null = null
   /** JSON, without its braces. */
   #placeText = ''
 
-  constructor(echo: Echo, identity: Identity, quotable?: Quotable) {
+  constructor(echo: Echo, identity: Identity) {
     this.#echo = echo
     this.#identity = identity
     this.#output = new Output(this, echo.own, identity.id)
-    this.#settings = writeSettings(echo.settings, quotable)
+    this.#settings = Buffer.from(`${JSON.stringify(echo.settings).slice(1)}}\n\n`)
   }
 
-  take(chunk: JsonObject): Written | null {
+  take(chunk: JsonObject): Buffer | null {
     if (!this.#hasBegun) this.#identity = { ...this.#identity, ...modelOf(chunk) }
     const [choice] = choicesOf(chunk)
     if (choice && this.#end === null) this.#read(choice)
     return this.#written === '' && this.#pieces.length === 0 ? null : this.#take()
   }
 
-  close(usage: TokenUsage): Written {
+  close(usage: TokenUsage): Buffer {
     const end = this.#end ?? this.#finish(undefined)
     const response = { ...responseOf(this.#identity, end, this.#output.items), usage: writeUsage(usage) }
     const type = end.status === 'incomplete' ? 'response.incomplete' : 'response.completed'
@@ -93,7 +91,7 @@ export class ResponseEvents implements ClientStream, Listener {
   /** `response`: JSON, but for its settings. */
   #tellResponse(type: string, response: string): void {
     this.#write(type, `"response":${response.slice(0, -1)},`)
-    this.#pieces.push(Buffer.from(this.#written), ...this.#settings)
+    this.#pieces.push(Buffer.from(this.#written), this.#settings)
     this.#written = ''
   }
 
@@ -103,30 +101,12 @@ export class ResponseEvents implements ClientStream, Listener {
     this.#written += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${rest}`
   }
 
-  #take(): Written {
+  #take(): Buffer {
     const text = Buffer.from(this.#written)
     const pieces = this.#pieces
     this.#written = ''
     if (pieces.length === 0) return text
     this.#pieces = []
-    return [...pieces, text]
+    return Buffer.concat([...pieces, text])
   }
-}
-
-/** The members, and the end of the event. */
-function writeSettings(settings: JsonObject, quotable: Quotable | undefined): Buffer[] {
-  if (quotable === undefined) return [Buffer.from(`${JSON.stringify(settings).slice(1)}}\n\n`)]
-  const pieces: Buffer[] = []
-  let text = ''
-  for (const [name, value] of Object.entries(settings)) {
-    text += `${text === '' && pieces.length === 0 ? '' : ','}"${name}":`
-    const quoted = quotable[name]
-    if (quoted === undefined) {
-      text += JSON.stringify(value)
-      continue
-    }
-    pieces.push(Buffer.from(text), quoted)
-    text = ''
-  }
-  return [...pieces, Buffer.from(`${text}}}\n\n`)]
 }
