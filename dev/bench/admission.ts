@@ -1,6 +1,7 @@
 /**
- * What admission costs: admit, finish, and an admit that carries the end of an earlier request, on a Redis of its own,
- * over a thousand accounts; the time of each script inside Redis, the commands that it runs, and the CPU of both sides.
+ * Measures the cost of admission: admit, finish, and an admit that carries the end of an earlier request. It runs on a
+ * Redis of its own, over a thousand accounts. It prints the time of each script inside Redis, the commands that it
+ * runs, and the CPU of both sides.
  *
  *     node_modules/node/bin/node dev/bench/admission.ts [requests] [concurrency]
  */
@@ -33,13 +34,13 @@ console.table({
 operator.destroy()
 
 async function measured(run: () => Promise<number[]>): Promise<Record<string, string>> {
-  await ask('CONFIG RESETSTAT')
+  await operate('CONFIG RESETSTAT')
   const [own, redisMs, startedAt] = [process.cpuUsage(), await redisCpuMs(), performance.now()]
   const latencies = (await run()).sort((a, b) => a - b)
   const elapsedMs = performance.now() - startedAt
   const { user, system } = process.cpuUsage(own)
   const redisCpu = (await redisCpuMs()) - redisMs
-  const commands = await ask('INFO commandstats')
+  const commands = await operate('INFO commandstats')
   const calls = [...commands.matchAll(/cmdstat_\S+?:calls=(\d+)/g)].reduce((sum, match) => sum + Number(match[1]), 0)
   return {
     'per second': Math.round(requests / (elapsedMs / 1000)).toString(),
@@ -74,8 +75,8 @@ async function admit(index: number, ended?: Promise<string>): Promise<string> {
   const who = { requestId, account, keyHash: keyOf(account), planHint: 'pro', planIncludesModel: true }
   const what = { limits: LIMITS, usualTokens: 500, worstCharge: 8_000_000, leaseMs: 600_000 }
   const ends = ended && [{ requestId: await ended, charge: 500_000, tokens: 400 }]
-  const answer = await admission.admit({ ...who, ...what, ends })
-  if (answer.kind !== 'allow') throw new Error(`not admitted: ${JSON.stringify(answer)}`)
+  const decision = await admission.admit({ ...who, ...what, ends })
+  if (decision.kind !== 'allow') throw new Error(`not admitted: ${JSON.stringify(decision)}`)
   return requestId
 }
 
@@ -101,14 +102,14 @@ function keyOf(account: string): string {
 }
 
 async function redisCpuMs(): Promise<number> {
-  const info = await ask('INFO cpu')
+  const info = await operate('INFO cpu')
   const seconds = ['used_cpu_sys', 'used_cpu_user'].map((name) => Number(new RegExp(`${name}:(\\S+)`).exec(info)![1]))
   return seconds.reduce((sum, value) => sum + value * 1000, 0)
 }
 
-/** One command of the operator. Its answer fits in one packet. */
-async function ask(command: string): Promise<string> {
+/** One command of the operator. Its reply fits in one packet. */
+async function operate(command: string): Promise<string> {
   operator.write(`${command}\r\n`)
-  const [answer] = (await once(operator, 'data')) as [Buffer]
-  return answer.toString()
+  const [reply] = (await once(operator, 'data')) as [Buffer]
+  return reply.toString()
 }

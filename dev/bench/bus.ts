@@ -1,5 +1,5 @@
 /**
- * What the bus costs: CPU per job, per streamed chunk and per durable event, for caller and worker apart.
+ * Measures the cost of the bus: CPU per job, per streamed chunk and per durable event, for caller and worker apart.
  *
  *     node_modules/node/bin/node dev/bench/bus.ts
  *

@@ -1,7 +1,7 @@
 /**
- * What the ledger costs: batches of usage reports recorded on a PostgreSQL of its own that waits for its disk, over a
- * thousand accounts. The store is a stub, so this is parsing, recording, the windows and the daily sums. Then what an
- * account is told of a year costs, where every one of them used five models on every day.
+ * Measures the cost of the ledger: batches of usage reports, recorded on a PostgreSQL that waits for its disk, over a
+ * thousand accounts. The store is a stub, so this is parsing, recording, the windows and the daily sums.
+ * Then it measures an account's usage report of a year in which the account used five models on every day.
  *
  *     node_modules/node/bin/node dev/bench/ledger.ts [rows]
  */
@@ -27,8 +27,8 @@ console.table({
 
 await useEveryDay()
 console.table({
-  'a year by day': await asked('day'),
-  'a year by model': await asked('model'),
+  'a year by day': await measureReport('day'),
+  'a year by model': await measureReport('model'),
 })
 
 async function measured(batch: { messages: number; events: number }, count: number): Promise<Record<string, string>> {
@@ -73,7 +73,7 @@ async function useEveryDay(): Promise<void> {
   await ledger.database.query('vacuum analyze metering.daily_usage')
 }
 
-async function asked(groupBy: 'day' | 'model'): Promise<Record<string, string>> {
+async function measureReport(groupBy: 'day' | 'model'): Promise<Record<string, string>> {
   const latencies: number[] = []
   for (let account = 0; account < 200; account++) {
     const startedAtMs = performance.now()

@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: what the gateway costs, beside its peers, and how that changes with scale.
+ * `npm run bench`: the cost of the gateway, beside its peers, and its change with scale.
  *
- * Each part keeps what it has measured in `bench/results` and its table in `dev/bench/README.md`. Ctrl-C ends everything in
+ * Each part keeps its measurements in `bench/results` and its table in `dev/bench/README.md`. Ctrl-C ends everything in
  * order; the same command goes on where it was, as long as the gateway's code and the machine are the same.
  */
 
@@ -27,34 +27,36 @@ import { portkey } from './subjects/portkey.ts'
 import { unpublished } from './subjects/unpublished.ts'
 import { ways } from './ways/run.ts'
 
-const HELP = `npm run bench -- [part] [options]
-
-  (none)   the comparison, then the scale curves
-  quick    a minute: the gateway's CPU per request and per chunk, by process
-           --against <commit>: both in turn, and the ratio; two minutes a round, --rounds 3
-  ways     the Messages and the Responses API over chat, CPU per request; --rounds 2 launches
-  peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct
-  plain | latency | stream   one step of it
-  scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
-  profile  where edge and router spend their time: plain, stream
-  month-turn  100,000 accounts while the month turns, and while Redis is emptied and restarted
-  overload 1, 2, 3 and 5 times what the machine holds: what comes out; --rounds 2 launches
-  beside   a neighbour's latency beside one hostile guest, attack by attack
-  soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end
-
-  --rounds 3           launches of each, in turn
-  --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct
-  --max-minutes 60     nothing new is begun after this; the same command goes on from there
-  --accounts 100000, --rate 600  how many take part in month-turn, and their requests a second
-  --most-keys 1000000, --most-rows 10000000   how far two of the curves go
-  --fresh              forget what an earlier run has measured
-`
+const HELP = [
+  'npm run bench -- [part] [options]',
+  '',
+  '  (none)   the comparison, then the scale curves',
+  "  quick    a minute: the gateway's CPU per request and per chunk, by process",
+  '           --against <commit>: both in turn, and the ratio; two minutes a round, --rounds 3',
+  '  ways     the Messages and the Responses API over chat, CPU per request; --rounds 2 launches',
+  '  peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct',
+  '  plain | latency | stream   one step of it',
+  `  scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those`,
+  '  profile  where edge and router spend their time: plain, stream',
+  '  month-turn  100,000 accounts while the month turns, and while Redis is emptied and restarted',
+  '  overload goodput and latency at 1, 2, 3 and 5 times the capacity; --rounds 2 launches',
+  "  beside   a neighbour's latency beside one hostile guest, attack by attack",
+  '  soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end',
+  '',
+  '  --rounds 3           launches of each, in turn',
+  '  --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct',
+  '  --max-minutes 60     begin nothing new after this; the same command goes on from there',
+  '  --accounts 100000, --rate 600  how many take part in month-turn, and their requests a second',
+  '  --most-keys 1000000, --most-rows 10000000   how far two of the curves go',
+  '  --fresh              forget the measurements of an earlier run',
+  '',
+].join('\n')
 
 const SUBJECTS = [gateway, bareProxy, portkey, litellm, bifrost, ...unpublished, direct]
 const ALL_STEPS: Step[] = ['plain', 'latency', 'stream']
 
 const stopping = new AbortController()
-void stopSignal().then((name) => stopping.abort(new Error(`stopped by ${name}; what was measured is kept`)))
+void stopSignal().then((name) => stopping.abort(new Error(`stopped by ${name}; the measurements are kept`)))
 
 try {
   await run()
@@ -153,10 +155,10 @@ function integer(option: string, text: string): number {
   throw new UsageError(`--${option} must be a whole number of at least 1, not ${text}\n\n${HELP}`)
 }
 
-function subjectNamed(asked: string): (typeof SUBJECTS)[number] {
-  const subject = SUBJECTS.find(({ name }) => name === asked)
+function subjectNamed(wanted: string): (typeof SUBJECTS)[number] {
+  const subject = SUBJECTS.find(({ name }) => name === wanted)
   if (subject) return subject
-  throw new UsageError(`there is no subject ${asked}; there are: ${SUBJECTS.map(({ name }) => name).join(', ')}`)
+  throw new UsageError(`there is no subject ${wanted}; there are: ${SUBJECTS.map(({ name }) => name).join(', ')}`)
 }
 
 /** Since the start: `07:42`. */

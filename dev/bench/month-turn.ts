@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- month-turn`: many accounts, each of which asks for the first time in a new month, or for the first time
- * since Redis has forgotten everything, at a steady rate. The clocks of Redis and of all services are moved to seconds
- * before the month's end; then it turns by itself.
+ * `npm run bench -- month-turn`: many accounts send requests at a steady rate. For each it is the first request in a
+ * new month, or the first since Redis has forgotten everything. The clocks of Redis and of all services are moved to
+ * seconds before the month's end; then it turns by itself.
  */
 
 import { chmod, mkdtemp, open, rm, writeFile } from 'node:fs/promises'
@@ -20,7 +20,7 @@ import { compileClock } from './harness/native.ts'
 import { watchNeighbours } from './harness/neighbours.ts'
 import { describeTaking, figure, table } from './report/markdown.ts'
 import { writeIntoReadme } from './report/pages.ts'
-import { makeKeys, store, tell } from './scale/keys.ts'
+import { makeKeys, store, fillStore } from './scale/keys.ts'
 import { openRig, PLAIN, type Rig } from './scale/rig.ts'
 
 const PART = 'month-turn'
@@ -28,7 +28,7 @@ const CHUNK = 2_000
 const CONNECTIONS = 256
 const WARM_UP_SECONDS = 20
 const SECONDS = 15
-/** The turn, and what Redis is made to forget, comes when a step has run for so long. */
+/** The turn, and the loss of Redis' data, comes when a step has run for so long. */
 const INTO_MS = 3_000
 /** No key of Redis is to expire by the jump. */
 const WAIT_BEFORE_END_S = 3_600
@@ -124,13 +124,13 @@ async function fillAccounts(rig: Rig, count: number, signal: AbortSignal): Promi
   while (tokens.length < count) {
     signal.throwIfAborted()
     const some = makeKeys(masterKeys, Math.min(CHUNK, count - tokens.length))
-    await Promise.all([store(database, some), tell(admission, some)])
+    await Promise.all([store(database, some), fillStore(admission, some)])
     tokens.push(...some.map(({ value }) => value))
   }
   return tokens
 }
 
-/** How often edges have asked the owners of what Redis did not know. */
+/** The number of calls from edges to the owners of data that Redis did not know. */
 async function countCalls(rig: Rig): Promise<{ fills: number; warms: number }> {
   const { samples } = await scrapeCluster(rig.gateway.cluster)
   const count = (subject: string) =>

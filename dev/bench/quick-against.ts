@@ -24,10 +24,10 @@ export interface AgainstOptions {
   say(line: string): void
 }
 
-/** What one turn has measured, by the name of its row. */
+/** The measurements of one turn, by the name of its row. */
 type Figures = Record<string, number>
 
-/** A gateway under measurement, whatever commit it is of. */
+/** A gateway under measurement, of any commit. */
 interface Side {
   name: string
   /** Runs one load of each kind. */
@@ -67,7 +67,7 @@ export async function quickAgainst({ commit, rounds, signal, say }: AgainstOptio
   print(commit, pairs)
 }
 
-/** Whoever is launched first is also measured first: that alternates as well. */
+/** The side that is launched first is also measured first: that alternates as well. */
 function inTurn<Item>(items: Item[], round: number): Item[] {
   return round % 2 === 1 ? items : items.toReversed()
 }

@@ -1,11 +1,11 @@
 /**
- * A thousand clients that hardly read, on endless streamed answers: what edges and routers keep in memory for them, and
- * whether clients that do read are delayed.
+ * A thousand clients that hardly read, on endless streamed responses. It measures the memory that edges and routers
+ * keep for them, and the delay of clients that do read.
  *
  *     node_modules/node/bin/node dev/bench/slow-readers.ts [readers]
  *
  * A cluster of its own (two edges, two routers, real servers) on this machine, which also runs the backend and all the
- * clients; it ends within two minutes.
+ * clients. It ends within two minutes.
  */
 
 import { readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ const OPENED_AT_ONCE = 100
 const OPEN_FOR_MS = 45_000
 const HOLD_MS = 15_000
 const LEAVE_WITHIN_MS = 15_000
-/** What each slow reader takes, once a second. */
+/** Each slow reader takes so many bytes once a second. */
 const SIP_BYTES = 16 * 1024
 const FAST_REQUESTS = 200
 const FAST_AT_ONCE = 4

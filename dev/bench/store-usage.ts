@@ -1,5 +1,6 @@
 /**
- * How long JetStream takes to acknowledge usage, on a server of yours: what `sync_interval` and replicas cost.
+ * Measures the time that JetStream takes to acknowledge usage, on a server of yours: the price of `sync_interval` and
+ * replicas.
  *
  *     NATS_URL=nats://127.0.0.1:4222 node_modules/node/bin/node dev/bench/store-usage.ts [replicas]
  *

@@ -1,9 +1,9 @@
 /**
- * What telemetry costs: `node_modules/node/bin/node dev/bench/telemetry.ts [--rounds 2] [--seconds 6]`.
+ * Measures the cost of telemetry: `node_modules/node/bin/node dev/bench/telemetry.ts [--rounds 2] [--seconds 6]`.
  *
  * Metrics: the very calls that a request makes, a million times over. Traces: the gateway's CPU per request by process
- * without a collector, with one request in a hundred traced, and with all of them, launched in turn. The collector takes
- * what comes and keeps nothing; its CPU does not count.
+ * without a collector, with one request in a hundred traced, and with all of them. All are launched in turn. The
+ * collector takes every span and keeps nothing; its CPU does not count.
  */
 
 import { once } from 'node:events'
@@ -32,11 +32,11 @@ function measureMetrics(): void {
   const edge = edgeMetrics(page.of('edge'))
   const router = routerMetrics(page.of('router'))
   const quotaStatus = {} as never
-  const answer = { kind: 'allow', quotaStatus, isTight: false } as const
+  const decision = { kind: 'allow', quotaStatus, isTight: false } as const
   const usage = { promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false }
   const endpoint = '/v1/chat/completions'
   const plain = () => {
-    edge.admission(answer, 0.4)
+    edge.admission(decision, 0.4)
     router.attempt('gpu-a', 'served', 12)
     router.job('spark', 'served')
     edge.tokens('svc-instant', usage)

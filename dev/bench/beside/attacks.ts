@@ -1,6 +1,6 @@
 /**
- * What one guest, or one key, can do to an edge without a limit being passed: each attack is a request that its connections
- * repeat as soon as it was answered, whatever the answer advises.
+ * Attacks of one guest, or one key, on an edge within its limits. Each attack is a request that its connections repeat
+ * as soon as they have its response, against the response's advice.
  */
 
 import { Agent, request } from 'node:http'
@@ -45,9 +45,9 @@ export const ATTACKS: readonly Attack[] = [
 ]
 
 export interface RunningAttack {
-  /** How many so far. */
-  answered(): number
-  /** Answers by status. */
+  /** The number of responses so far. */
+  count(): number
+  /** Responses by status. */
   stop(): Promise<Record<string, number>>
 }
 
@@ -61,24 +61,24 @@ export function begin({ connections, method, path, body }: Attack, port: number,
     ...(body && { 'content-type': 'application/json', 'content-length': body.length }),
   }
 
-  async function ask(): Promise<string> {
-    const asked = request({ port, method, path, headers, agent })
-    asked.end(body)
-    const [answer] = await once(asked, 'response')
-    answer.resume()
-    await once(answer, 'close')
-    return String(answer.statusCode)
+  async function send(): Promise<string> {
+    const sent = request({ port, method, path, headers, agent })
+    sent.end(body)
+    const [response] = await once(sent, 'response')
+    response.resume()
+    await once(response, 'close')
+    return String(response.statusCode)
   }
 
   const connection = async () => {
     while (!stopping.signal.aborted) {
-      const status = await ask().catch(() => 'cut')
+      const status = await send().catch(() => 'cut')
       statuses[status] = (statuses[status] ?? 0) + 1
     }
   }
   const all = Array.from({ length: connections }, connection)
   return {
-    answered: () => Object.values(statuses).reduce((sum, count) => sum + count, 0),
+    count: () => Object.values(statuses).reduce((sum, times) => sum + times, 0),
     async stop() {
       stopping.abort()
       // An edge may hold a refusal back for a second.

@@ -1,6 +1,7 @@
 /**
- * A bare Node server that refuses whatever it is sent, after as long as the edge lets a refusal wait, and reads no word of it. What
- * a neighbour of the gateway notices of that is the machine's part: bytes that come in, on the gateway's own core.
+ * A bare Node server that refuses every request, after as long as the edge lets a refusal wait, and reads no word of
+ * it. The effect of that on a neighbour of the gateway is the machine's part: bytes that come in, on the gateway's own
+ * core.
  */
 
 import { createServer } from 'node:http'

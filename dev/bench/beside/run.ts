@@ -1,8 +1,10 @@
 /**
- * `npm run bench -- beside`: what a neighbour notices of one hostile guest. The neighbour asks at a steady rate, alone and beside
- * each attack in turn, and the ratio of its p99 is the figure. One edge, one router. The load has a core of its own.
+ * `npm run bench -- beside`: the effect of one hostile guest on a neighbour. The neighbour sends requests at a steady
+ * rate, alone and beside each attack in turn, and the ratio of its p99 is the figure. One edge, one router. The load
+ * has a core of its own.
  *
- * Large bodies cost the machine whoever refuses them. So each attack with a body also goes to a bare server on the gateway's core.
+ * Large bodies cost the machine, also where another server refuses them. So each attack with a body also goes to a bare
+ * server on the gateway's core.
  */
 
 import { fork } from 'node:child_process'
@@ -37,7 +39,7 @@ interface Step {
   /** Beside the same attack on a bare server. */
   bare: Latency | null
   statuses: Record<string, number>
-  /** Of the edge, and of the bare server, per megabyte of a body that was refused; less what the neighbour cost the edge. */
+  /** Of the edge, and of the bare server, per megabyte of a refused body, less the neighbour's cost to the edge. */
   edgeMsPerMb: number | null
   bareMsPerMb: number | null
 }
@@ -123,13 +125,13 @@ async function startBareRefuser(cores: Parameters<typeof confine>[1]) {
 async function under(attack: Attack, port: number, key: string, pid: number, measure: Measure) {
   const running = begin(attack, port, key)
   await sleep(RAMP_MS)
-  const before = running.answered()
+  const before = running.count()
   const latency = await measure(pid)
-  const refused = ((running.answered() - before) * (attack.body?.length ?? 0)) / 1e6
+  const refused = ((running.count() - before) * (attack.body?.length ?? 0)) / 1e6
   return { latency, refused, statuses: await running.stop() }
 }
 
-/** An account that asks for what it may. */
+/** An account that stays within its limits. */
 function neighbourOf({ gateway }: Rig) {
   return { ...gateway.door, tokens: gateway.keys.slice(0, 1) }
 }

@@ -1,5 +1,5 @@
 /**
- * What one launch of one subject was measured at: the raw material of the tables. Times in milliseconds.
+ * The measurements of one launch of one subject: the raw material of the tables. Times in milliseconds.
  */
 
 import * as z from 'zod'
@@ -39,7 +39,7 @@ const streamLevel = z.object({
   firstFailure: z.string(),
   /** From when the backend wrote a chunk to when the client had it. */
   lag: latency,
-  /** How late the backend itself was with its chunks: the machine's part. */
+  /** The backend's own lateness with its chunks: the machine's part. */
   backendLateP99: z.number(),
   cpuMs: costs,
   backendCpuMs: z.number(),

@@ -1,8 +1,8 @@
 /**
  * Measures one launch of one subject, step by step, on a backend of its own.
  *
- * Every subject gets the same warm-up, the same requests and the same time. What is compared with the backend direct is
- * measured direct in the same minute, against the same backend process.
+ * Every subject gets the same warm-up, the same requests and the same time. Each comparison with the backend direct
+ * uses a direct measurement in the same minute, against the same backend process.
  */
 
 import { startBackend, type Backend } from '../harness/backend.ts'
@@ -23,7 +23,7 @@ export interface Measuring {
   say(line: string): void
 }
 
-/** An answer of about 1 KB. */
+/** A response of about 1 KB. */
 const PLAIN: Order = { stream: false, bytes: 700 }
 const SHORT_STREAM: Order = { stream: true, chunks: 10, everyUs: 1_000, bytes: 20 }
 const LONG_STREAM: Order = { stream: true, chunks: 140, everyUs: 50_000, bytes: 20 }
@@ -122,7 +122,7 @@ async function measurePlain(at: Bench) {
 async function measureLatency(at: Bench, known: number | undefined) {
   const perSecond = known ?? (await measurePlain(at)).perSecond
   const low = await pair(at, PLAIN, { connections: 1, seconds: LOW_SECONDS })
-  // Half of what the backend alone can do is more than this machine can ask evenly.
+  // Above half of the backend's own capacity this machine cannot send requests evenly.
   if (Object.keys(at.launched.processes()).length === 0) return { low }
   const rate = Math.max(1, Math.round(perSecond / 2))
   const half = await pair(at, PLAIN, { connections: OPEN_LOOP_CONNECTIONS, seconds: HALF_SECONDS, rate })
@@ -161,7 +161,10 @@ export function isHeld({ lag, failed }: StreamLevel): boolean {
   return failed === 0 && lag.p99 < HELD_LAG_P99_MS
 }
 
-/** All streams begin within the ramp, each for seven seconds; what the last have begun counts until the first end. */
+/**
+ * All streams begin within the ramp, each for seven seconds. Chunks count from the begin of the last stream until the
+ * first end.
+ */
 async function measureLevel(at: Bench, streams: number): Promise<StreamLevel> {
   await at.backend.counts()
   const options = { connections: streams, seconds: RAMP_SECONDS, rampSeconds: RAMP_SECONDS, drainSeconds: 15 }

@@ -110,9 +110,9 @@ function streamTable(groups: Group[]): string {
 }
 
 function lagOf(levels: (StreamLevel | undefined)[]): string {
-  const whole = levels.map((level) => (level && level.failed === 0 ? level.lag : undefined))
-  if (levels.some((level) => level) && whole.every((lag) => !lag)) return 'failed'
-  return `${median(whole.map((lag) => lag?.p50))} / ${median(whole.map((lag) => lag?.p99))}`
+  const complete = levels.map((level) => (level && level.failed === 0 ? level.lag : undefined))
+  if (levels.some((level) => level) && complete.every((lag) => !lag)) return 'failed'
+  return `${median(complete.map((lag) => lag?.p50))} / ${median(complete.map((lag) => lag?.p99))}`
 }
 
 function held(launches: LaunchResult[]): string {

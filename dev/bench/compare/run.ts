@@ -1,13 +1,13 @@
 /**
- * The comparison: every subject launched afresh in each round, in turn, so that what changes on the machine meanwhile
- * meets all of them. A subject that cannot be installed or started is named with the reason.
+ * The comparison: every subject launched afresh in each round, in turn, so that changes on the machine meanwhile meet
+ * all of them. A subject that cannot be installed or started is named with the reason.
  */
 
 import { describeEnvironment } from '../harness/machine.ts'
 import { compileNative } from '../harness/native.ts'
 import { readResult, writeResult } from '../harness/results.ts'
 import type { Prepared, Subject } from '../subjects/subject.ts'
-import { publishBackends } from '../report/publish-fleet.ts'
+import { publishBackends } from '../report/publish-capacity.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { comparison, type Comparison } from './launch-result.ts'
 import { measureLaunch, type Step } from './measure.ts'
@@ -19,7 +19,7 @@ export interface CompareOptions {
   rounds: number
   /** Nothing new is launched after this. */
   deadlineMs: number
-  /** Forget what an earlier run has measured on the same code and machine. */
+  /** Forget the measurements of an earlier run on the same code and machine. */
   fresh: boolean
   signal: AbortSignal
   say(line: string): void
@@ -27,7 +27,7 @@ export interface CompareOptions {
 
 const PART = 'compare'
 
-/** Measures what is not measured yet, and writes both the results and their table after every launch. */
+/** Measures the missing figures, and writes both the results and their table after every launch. */
 export async function compare(options: CompareOptions): Promise<void> {
   const { subjects, steps, rounds, signal, say } = options
   const programs = await compileNative()
@@ -62,7 +62,7 @@ async function publish(result: Comparison): Promise<void> {
   await publishBackends()
 }
 
-/** What an earlier run on the same code and machine has measured counts. */
+/** Measurements of an earlier run on the same code and machine count. */
 async function begin({ rounds, steps, fresh }: CompareOptions): Promise<Comparison> {
   const environment = describeEnvironment()
   const earlier = fresh ? undefined : await readResult(PART, comparison)

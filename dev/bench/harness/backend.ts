@@ -1,5 +1,5 @@
 /**
- * The backend of every measurement (`native/backend.c`): one process, whose own log counts what it was asked.
+ * The backend of every measurement (`native/backend.c`): one process, whose own log counts its requests.
  */
 
 import { spawn } from 'node:child_process'
@@ -14,7 +14,7 @@ const counts = z.object({
   streamsCut: z.number(),
   chunks: z.number(),
   running: z.number(),
-  /** How late it was itself with its chunks since it was last asked, in milliseconds. */
+  /** Its own lateness with its chunks since the last call, in milliseconds. */
   lateness: z.object({ p50: z.number().default(0), p99: z.number().default(0), max: z.number().default(0) }),
 })
 
@@ -37,9 +37,9 @@ export async function startBackend(program: string): Promise<Backend> {
     port,
     pid: child.pid!,
     async counts() {
-      const answer = nextLine()
+      const line = nextLine()
       child.kill('SIGUSR1')
-      return counts.parse(await answer)
+      return counts.parse(await line)
     },
     async [Symbol.asyncDispose]() {
       const ended = once(child, 'exit')

@@ -20,7 +20,7 @@ export async function commitTree(commit: string): Promise<string> {
     git(ROOT, 'worktree', 'prune')
     git(ROOT, 'worktree', 'add', '--detach', folder, id)
   }
-  // Says on stderr what it installs, as in any folder of the project.
+  // Prints the installation on stderr, as in any folder of the project.
   execFileSync('node', ['scripts/ensure-installed.mjs'], { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] })
   return folder
 }

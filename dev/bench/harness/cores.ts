@@ -1,5 +1,6 @@
 /**
- * Gives the load generator a core of its own. On the gateway's cores it would take from the gateway what it offers.
+ * Gives the load generator a core of its own. On the gateway's cores it would take from the gateway the time that it
+ * loads it for.
  */
 
 import { execFile } from 'node:child_process'
@@ -18,7 +19,7 @@ export function shareCores(count = availableParallelism()): Cores {
   return { gateway: count === 2 ? '0' : `0-${count - 2}`, load: String(count - 1) }
 }
 
-/** With all of the process's threads; what it starts from now on stays on these cores, too. */
+/** With all of the process's threads; its later children stay on these cores, too. */
 export async function confine(pid: number, cores: string): Promise<void> {
   await promisify(execFile)('taskset', ['--all-tasks', '--cpu-list', '--pid', cores, String(pid)])
 }

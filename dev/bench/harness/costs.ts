@@ -11,16 +11,16 @@ function cpuNow(processes: ByProcess): ByProcess {
   return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, cpuMsOf(pid)]))
 }
 
-/** Milliseconds since `before`, divided by what was done meanwhile. */
+/** Milliseconds since `before`, divided by the number of pieces meanwhile. */
 function cpuSince(before: ByProcess, processes: ByProcess, count: number): ByProcess {
   const now = cpuNow(processes)
   return Object.fromEntries(Object.keys(before).map((name) => [name, ((now[name] ?? 0) - before[name]!) / count]))
 }
 
-/** What was reported durably during the work is recorded by then, and counts. */
+/** Durable reports of the work are recorded by then, and count. */
 const SETTLE_MS = 1_500
 
-/** Does the work and tells what it cost by process, in CPU milliseconds per piece. */
+/** Does the work and returns its cost by process, in CPU milliseconds per piece. */
 export async function costed<Result>(
   processes: ByProcess,
   work: () => Promise<Result>,

@@ -1,5 +1,5 @@
 /**
- * Where the bench keeps what it makes.
+ * The bench keeps its products in these folders.
  */
 
 import { join, resolve } from 'node:path'
@@ -9,5 +9,5 @@ export const ROOT = resolve(import.meta.dirname, '../../..')
 /** Programs, peers and launches' own data: all of it can be deleted. */
 export const BENCH_DATA = join(ROOT, 'data', 'bench')
 
-/** What is published. */
+/** The published results. */
 export const RESULTS = join(ROOT, 'dev', 'bench', 'results')

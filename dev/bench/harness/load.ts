@@ -1,5 +1,5 @@
 /**
- * Runs the load generator (`native/load.c`) and reads what it measured.
+ * Runs the load generator (`native/load.c`) and reads its measurements.
  */
 
 import { spawn } from 'node:child_process'
@@ -25,20 +25,20 @@ export interface Door {
 export interface LoadOptions {
   connections: number
   seconds: number
-  /** Requests per second, due at even distances; without it each connection asks again as soon as it was answered. */
+  /** Requests per second, due at even distances; without it each connection sends again as soon as it has its response. */
   rate?: number
   /** Connections are opened over this time. */
   rampSeconds?: number
   /** Latencies count from here; the totals count everything. */
   measureAfterSeconds?: number
-  /** How long running requests may take to end; 0 cuts them. */
+  /** The time that running requests have to end; 0 cuts them. */
   drainSeconds?: number
   /** A client that has waited so long gives up and closes its connection; without it, none does. */
   timeoutSeconds?: number
   signal?: AbortSignal
 }
 
-/** What the backend is told, in the prompt. Times in microseconds. */
+/** An order to the backend, in the prompt. Times in microseconds. */
 export interface Order {
   stream: boolean
   chunks?: number
@@ -79,7 +79,7 @@ const loadResult = z.object({
   firstByte: distribution,
   lag: distribution,
   sendLate: distribution,
-  /** How late the generator's own timers were. */
+  /** The lateness of the generator's own timers. */
   ownLate: distribution,
   /** Until a 429 or a 503. */
   refusal: distribution,

@@ -1,5 +1,5 @@
 /**
- * Where and on what a measurement was taken.
+ * The machine and the software of a measurement.
  */
 
 import { execFileSync } from 'node:child_process'

@@ -25,7 +25,7 @@ export async function compileNative(): Promise<NativePrograms> {
   return { backend: await compile('backend', folder), load: await compile('load', folder) }
 }
 
-/** A library that moves the clock of whoever loads it. */
+/** A library that moves the clock of any process that loads it. */
 export async function compileClock(): Promise<string> {
   return compile('shift-clock', folderOfThese(), ['-shared', '-fPIC'])
 }

@@ -1,10 +1,10 @@
 /**
- * How much of the machine others took while something was measured: neighbours on a shared machine, and its host.
+ * The share of the machine that others took during a measurement: neighbours on a shared machine, and its host.
  */
 
 import { cpuMsOf, machineCpuMs } from './processes.ts'
 
-/** Begins to watch. What is answered later is the share, 0 to 1, that neither this process nor its children used. */
+/** Begins to watch. The function returns the share, 0 to 1, that neither this process nor its children used. */
 export function watchNeighbours(): () => number {
   const [machine, own] = [machineCpuMs(), cpuMsOf(process.pid)]
   return () => {

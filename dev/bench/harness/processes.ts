@@ -1,5 +1,5 @@
 /**
- * What processes cost, as the kernel counts it: CPU time and memory of a process with its threads and children.
+ * The cost of processes, as the kernel counts it: CPU time and memory of a process with its threads and children.
  */
 
 import { globSync, readFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ export function memoryMbOf(pid: number): number {
   return treeOf(pid).reduce((sum, member) => sum + ownMemoryKb(member), 0) / 1_024
 }
 
-/** What the whole machine's cores have done since it began, in milliseconds of CPU; what its host took counts as busy. */
+/** The work of the whole machine's cores since it began, in milliseconds of CPU; time that its host took counts as busy. */
 export function machineCpuMs(): { busy: number; all: number } {
   const line = read('/proc/stat').split('\n')[0] ?? ''
   const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0, steal = 0] = line

@@ -20,7 +20,7 @@ export interface Command {
   signal?: AbortSignal
 }
 
-/** Resolves when it ended well; else throws what its log ends with. */
+/** Resolves when it ended well; else throws the last lines of its log. */
 export async function runToEnd(command: Command): Promise<void> {
   const child = start(command)
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
@@ -44,7 +44,7 @@ export async function runServer(command: Command, port: number, timeoutMs = 90_0
     if (exited || child.pid === undefined) return
     kill(-child.pid, 'SIGTERM')
     await Promise.race([exit, sleep(STOP_MS)])
-    // What it started may be slower than itself.
+    // Its children may be slower than itself.
     kill(-child.pid, 'SIGKILL')
     await exit
   }

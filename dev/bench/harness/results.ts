@@ -1,6 +1,6 @@
 /**
- * The results on disk: one JSON file per part, written whole after every launch, so that a run that was stopped goes on
- * where it was.
+ * The results on disk: one JSON file per part, written whole after every launch. A run that was stopped goes on where
+ * it was.
  */
 
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ export async function readResult<Schema extends z.ZodType>(
   const text = await readFile(pathOf(part), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   const parsed = schema.safeParse(JSON.parse(text))
-  // Of another form than today's: measured anew.
+  // A result of another form than today's is measured again.
   return parsed.success ? parsed.data : undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * What several launches come to: the median, and how far they lie apart.
+ * The summary of several launches: the median, and how far they lie apart.
  */
 
 export interface Spread {

@@ -1,5 +1,5 @@
 /**
- * What an overload run keeps.
+ * The record of an overload run.
  */
 
 import * as z from 'zod'
@@ -8,9 +8,9 @@ import { environment } from '../harness/machine.ts'
 const level = z.object({
   /** Times the capacity. */
   times: z.number(),
-  /** Requests that were due each second, whatever the gateway did. */
+  /** Requests that were due each second, regardless of the gateway. */
   offered: z.number(),
-  /** Answers that came whole, each second, to clients that still waited. */
+  /** Responses that came whole, each second, to clients that still waited. */
   goodput: z.number(),
   p50: z.number(),
   p99: z.number(),
@@ -19,13 +19,13 @@ const level = z.object({
   refusalP99: z.number(),
   /** Of those that were due: their clients gave up. */
   gaveUp: z.number(),
-  /** Anything else than an answer, a refusal or a client that left. */
+  /** Ends other than a response, a refusal or a client that left. */
   errors: z.number(),
 })
 
 const streams = z.object({
-  asked: z.number(),
-  whole: z.number(),
+  requested: z.number(),
+  complete: z.number(),
   refused: z.number(),
   refusalP99: z.number(),
   /** Neither whole nor refused. */

@@ -49,13 +49,13 @@ function levelTable(runs: Runs): string {
 }
 
 function streamTable(runs: Runs): string {
-  const asked = figure(runs[0]!.result.launches[0]?.streams.asked ?? 0)
+  const requested = figure(runs[0]!.result.launches[0]?.streams.requested ?? 0)
   const rows = runs.map(({ name, result }) => {
     const of = (value: (streams: OverloadResult['launches'][number]['streams']) => number) =>
       spread(result.launches.map(({ streams }) => value(streams)))
     return [
       name,
-      of(({ whole }) => whole),
+      of(({ complete }) => complete),
       of(({ refused }) => refused),
       of(({ refusalP99 }) => refusalP99),
       of(({ broken }) => broken),
@@ -63,7 +63,7 @@ function streamTable(runs: Runs): string {
     ]
   })
   return table(
-    [`${asked} streams within two seconds`, 'whole', 'refused', 'refusal p99 ms', 'neither', 'lag p99 ms'],
+    [`${requested} streams within two seconds`, 'whole', 'refused', 'refusal p99 ms', 'neither', 'lag p99 ms'],
     rows,
   )
 }

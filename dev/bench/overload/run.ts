@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- overload`: what comes out when more goes in than the machine holds. Requests are due at a fixed rate of
- * 1, 2, 3 and 5 times the capacity, and every client waits two seconds at most. Then three thousand streams within two
- * seconds. One edge, one router, each launch afresh. The load has a core of its own: a generator on the gateway's cores
- * would take from the gateway whatever it offers beyond the capacity, and be late itself.
+ * `npm run bench -- overload`: the gateway's output when more goes in than the machine holds. Requests are due at a
+ * fixed rate of 1, 2, 3 and 5 times the capacity, and every client waits two seconds at most. Then three thousand
+ * streams within two seconds. One edge, one router, each launch afresh. The load has a core of its own. A generator on
+ * the gateway's cores would take its load beyond the capacity from the gateway, and be late itself.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -32,7 +32,7 @@ const WARM_UP_SECONDS = 30
 const STREAMS = 3_000
 /** Connections are there before the overload, as those of real clients are: opened over this time, then used. */
 const RAMP_SECONDS = 2
-/** What is left of one load is over before the next begins. */
+/** The rest of one load is over before the next begins. */
 const REST_MS = 4_000
 
 export interface OverloadOptions {
@@ -51,7 +51,7 @@ export async function overload({ rounds, fresh, deadlineMs, signal, say }: Overl
     signal.throwIfAborted()
     const [loadBefore, others] = [loadNow(), watchNeighbours()]
     const { load: program } = await compileNative()
-    // What this process starts stays on its cores.
+    // The children of this process stay on its cores.
     await confine(process.pid, cores.gateway)
     await using rig = await openRig(signal)
     for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
@@ -59,7 +59,7 @@ export async function overload({ rounds, fresh, deadlineMs, signal, say }: Overl
     const run: Run = (order, options) => runLoad(program, rig.gateway.door, order, { ...options, signal })
     const capacity = await measureCapacity(run)
     say(`overload: capacity ${capacity.toFixed(0)} requests/s`)
-    // Connections by the thousand make a process grow once. What it serves meanwhile is not what it serves afterwards.
+    // Connections by the thousand make a process grow once. Its rate meanwhile is not its rate afterwards.
     await measureLevel(run, 1, capacity, signal)
     const levels: Level[] = []
     for (const times of TIMES) {
@@ -71,7 +71,7 @@ export async function overload({ rounds, fresh, deadlineMs, signal, say }: Overl
       say(`  ${times} times: ${goodput.toFixed(0)} whole a second, p99 ${p99.toFixed(0)} ms, ${shares}; ${own}`)
     }
     const streams = await measureStreams(run, signal)
-    say(`  ${STREAMS} streams: ${streams.whole} whole, ${streams.refused} refused, ${streams.broken} broken`)
+    say(`  ${STREAMS} streams: ${streams.complete} whole, ${streams.refused} refused, ${streams.broken} broken`)
     result.launches.push({ capacity, levels, streams, loadBefore, loadAfter: loadNow(), othersShare: others() })
     await writeResult(PART, result)
     await writeIntoReadme(PART, reportOverload(result, await readResult(PART_BEFORE, overloadResult)))
@@ -131,14 +131,14 @@ async function measureStreams(run: Run, signal: AbortSignal): Promise<Streams> {
     seconds: rampSeconds,
     drainSeconds: 20,
   })
-  const whole = load.requests - load.failed + load.broken
+  const complete = load.requests - load.failed + load.broken
   const refused = refusalsOf(load)
   return {
-    asked: STREAMS,
-    whole,
+    requested: STREAMS,
+    complete,
     refused,
     refusalP99: load.refusal.p99,
-    broken: STREAMS - whole - refused,
+    broken: STREAMS - complete - refused,
     lagP99: load.lag.p99,
   }
 }

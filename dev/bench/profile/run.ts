@@ -89,10 +89,10 @@ async function take(folder: string, { order, options, door }: ProfiledLoad, sign
   const environment = { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` }
   await using rig: Rig = await openRig(signal, { environment, dialects: ['responses'] })
   await rig.run(PLAIN, { connections: 32, seconds: WARM_UP_SECONDS })
-  const asked = { ...rig.gateway.door, ...door }
-  if (door) await rig.run(order, { ...options, seconds: WARM_UP_SECONDS }, asked)
+  const measured = { ...rig.gateway.door, ...door }
+  if (door) await rig.run(order, { ...options, seconds: WARM_UP_SECONDS }, measured)
   const fromUs = nowUs()
-  await rig.run(order, options, asked)
+  await rig.run(order, options, measured)
   return { pids: rig.gateway.processes(), fromUs, toUs: nowUs() }
 }
 

@@ -13,14 +13,14 @@ const profile = {
   timeDeltas: [0, 100, 500, 300],
 }
 
-test('time is shared out among what worked, the most first, by the function that the time was spent in', () => {
+test('time is shared out among the functions that worked, the most first, by the function that the time was spent in', () => {
   expect(selfTimes(profile)).toEqual([
     { name: 'write', place: 'undici/lib/h1.js:10', share: 0.75 },
     { name: 'admit', place: 'services/edge/src/admit.ts:10', share: 0.25 },
   ])
 })
 
-test('what the runtime does is given to the part of the program that called it', () => {
+test('time in the runtime is given to the part of the program that called it', () => {
   const nodes = [
     { id: 1, callFrame: frame('listen', 'file:///home/me/gateway/services/edge/src/listen.ts'), children: [2, 4] },
     { id: 2, callFrame: frame('call', 'file:///x/node_modules/.pnpm/a@1/node_modules/@a/b/c.js'), children: [3] },
@@ -40,7 +40,7 @@ test('what the runtime does is given to the part of the program that called it',
   ])
 })
 
-test('only what lies between the two moments counts', () => {
+test('only samples between the two moments count', () => {
   expect(selfTimes(profile, 1_500, 2_000).map(({ name }) => name)).toEqual(['write', 'admit'])
   expect(selfTimes(profile, 1_000, 1_050)).toEqual([
     { name: 'admit', place: 'services/edge/src/admit.ts:10', share: 1 },

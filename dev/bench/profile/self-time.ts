@@ -1,6 +1,6 @@
 /**
- * Reads a V8 CPU profile: what the time was spent on between two moments, by the function that it was spent in and by the
- * part of the program on whose behalf.
+ * Reads a V8 CPU profile: the time spent between two moments, by function, and by the part of the program that called
+ * it.
  */
 
 import * as z from 'zod'
@@ -90,7 +90,7 @@ function sharesByNode(profile: CpuProfile, fromUs: number, toUs: number): Map<Pr
   return new Map([...times].map(([taken, forUs]) => [taken, allUs === 0 ? 0 : forUs / allUs]))
 }
 
-/** Null: Node's own and native code, which work for whoever called. */
+/** Null: Node's own and native code, which work for their caller. */
 function partOf(url: string): string | null {
   const place = shorten(url)
   if (place === url) return null

@@ -1,8 +1,9 @@
 /**
- * What a refusal under overload costs an edge: `node_modules/node/bin/node dev/bench/refusals/run.ts [--rounds 8] [--seconds 1]`.
+ * Measures the cost of a refusal under overload to an edge: `node_modules/node/bin/node dev/bench/refusals/run.ts
+ * [--rounds 8] [--seconds 1]`.
  *
- * The edge's HTTP server with a load shedder without room, and a bare Node server that answers a constant, are asked in turn on kept
- * connections. The figure is the server's CPU per request.
+ * The edge's HTTP server with a full load shedder, and a bare Node server that returns a constant, get requests in turn
+ * on kept connections. The figure is the server's CPU per request.
  */
 
 import { fork } from 'node:child_process'
@@ -42,14 +43,14 @@ const cores = shareCores()
 const { load: program } = await compileNative()
 await confine(process.pid, cores.load)
 await using servers = new AsyncDisposableStack()
-const asked = await Promise.all(SUBJECTS.map(start))
-for (const { ask } of asked) await ask(64, WARM_UP_SECONDS)
+const started = await Promise.all(SUBJECTS.map(start))
+for (const { load } of started) await load(64, WARM_UP_SECONDS)
 const seen = new Map<string, number[]>()
 for (let round = 0; round < Number(values.rounds); round++) {
   for (const connections of CONNECTIONS) {
-    for (const { subject, pid, ask } of asked) {
+    for (const { subject, pid, load } of started) {
       const before = cpuMsOf(pid)
-      const { requests } = await ask(connections, Number(values.seconds))
+      const { requests } = await load(connections, Number(values.seconds))
       const row = `${subject}, ${connections} connections`
       seen.set(row, [...(seen.get(row) ?? []), ((cpuMsOf(pid) - before) / requests) * 1_000])
     }
@@ -71,6 +72,6 @@ async function start(subject: (typeof SUBJECTS)[number]) {
   })
   await confine(child.pid!, cores.gateway)
   const door = { ports: [port], path: '/v1/chat/completions', model: 'svc-instant', headers: {}, tokens }
-  const ask = (connections: number, seconds: number) => runLoad(program, door, PLAIN, { connections, seconds })
-  return { subject, pid: child.pid!, ask }
+  const load = (connections: number, seconds: number) => runLoad(program, door, PLAIN, { connections, seconds })
+  return { subject, pid: child.pid!, load }
 }

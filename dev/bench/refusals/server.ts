@@ -1,6 +1,6 @@
 /**
- * A server of which every request is refused: the edge's own HTTP server with a load shedder without room, or a bare Node server
- * that answers a constant. `process.argv[2]` says which.
+ * A server that refuses every request: the edge's own HTTP server with a full load shedder, or a bare Node server that
+ * returns a constant. `process.argv[2]` names the one.
  */
 
 import { createServer } from 'node:http'
@@ -33,7 +33,8 @@ async function startBare(): Promise<number> {
 }
 
 async function startEdge(): Promise<number> {
-  // A request that an edge refuses meets these parts alone. The key of every request is looked at, as where half of the room is left.
+  // A request that an edge refuses meets these parts alone. The key of every request is looked at, as where half of the
+  // capacity is left.
   const refused = {
     settings: loadEdgeSettings({ PORT: '0', HOST: AT_ANY_PORT.host }),
     config: { current: loadDefaultConfig().config },

@@ -10,7 +10,7 @@ const points = (svg: string) =>
     ?.split(' ')
     .map((point) => point.split(',').map(Number))
 
-test('each value is a point, further right as what grows grows and higher as it is more', () => {
+test('each value is a point, further right as its x grows and higher as its y grows', () => {
   const drawn = points(chart([1, 2, 3]))!
   expect(drawn).toHaveLength(3)
   expect(drawn.map(([x]) => x)).toEqual(drawn.map(([x]) => x!).toSorted((a, b) => a - b))

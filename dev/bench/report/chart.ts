@@ -1,7 +1,7 @@
 /**
  * Line charts as SVG, drawn by hand: panels side by side, each with its own axes, readable on light and dark pages.
  *
- * Pure. An axis is logarithmic when what it shows spans more than a factor of twenty.
+ * Pure. An axis is logarithmic when its values span more than a factor of twenty.
  */
 
 export interface Panel {
@@ -12,7 +12,7 @@ export interface Panel {
 export interface Chart {
   title: string
   xTitle: string
-  /** Numbers, or words for what has no distance. */
+  /** Numbers, or words for values without a distance. */
   xs: (number | string)[]
   panels: Panel[]
 }

@@ -18,7 +18,7 @@ test('several launches show their median, the least and the most; one shows itse
   expect(spread([4])).toBe('4')
 })
 
-test('what was not measured is a dash, never a number', () => {
+test('a figure that was not measured is a dash, never a number', () => {
   expect(spread([undefined])).toBe('–')
   expect(median([])).toBe('–')
 })

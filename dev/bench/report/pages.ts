@@ -1,5 +1,5 @@
 /**
- * Pages that are written by hand but for the parts between two markers, which each measurement writes anew.
+ * Pages that are written by hand but for the parts between two markers, which each measurement writes again.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ export async function writeIntoPage(page: string, part: string, markdown: string
   await writeFile(page, replacePart(await readFile(page, 'utf8'), part, markdown))
 }
 
-/** What stands between the part's markers becomes `markdown`. */
+/** The text between the part's markers becomes `markdown`. */
 export function replacePart(text: string, part: string, markdown: string): string {
   const [begin, end] = [`<!-- begin ${part} -->`, `<!-- end ${part} -->`]
   const [from, to] = [text.indexOf(begin), text.indexOf(end)]

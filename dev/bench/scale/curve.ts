@@ -1,5 +1,5 @@
 /**
- * A scale curve: what changes, as something grows.
+ * A scale curve: a measurement against the size of one thing.
  */
 
 import * as z from 'zod'
@@ -7,7 +7,7 @@ import { environment } from '../harness/machine.ts'
 
 export const curve = z.object({
   title: z.string(),
-  /** What grows. */
+  /** The name of the thing that grows. */
   x: z.string(),
   columns: z.record(z.string(), z.string()),
   points: z.array(z.object({ x: z.union([z.number(), z.string()]), values: z.record(z.string(), z.number()) })),
@@ -31,7 +31,7 @@ export type ScaleResult = z.infer<typeof scaleResult>
 export interface Scaling {
   signal: AbortSignal
   say(line: string): void
-  /** The most of what grows, where the full size takes long. */
+  /** The largest size, where the full size takes long. */
   mostKeys: number
   mostRows: number
 }

@@ -1,6 +1,6 @@
 /**
- * Cost against the number of edges and routers. On a machine with few cores more of them answer no more requests; what
- * shows is whether a request gets dearer when they are many.
+ * Cost against the number of edges and routers. On a machine with few cores more of them serve no more requests. The
+ * curve shows if a request gets dearer when they are many.
  */
 
 import type { Curve, Scaling } from './curve.ts'

@@ -36,7 +36,7 @@ export async function scaleKeys({ signal, say, mostKeys }: Scaling): Promise<Cur
     while (keys.length < count) {
       signal.throwIfAborted()
       const some = make(Math.min(CHUNK, count - keys.length))
-      await Promise.all([store(database, some), tell(admission, some)])
+      await Promise.all([store(database, some), fillStore(admission, some)])
       keys.push(...some.map(({ value }) => value))
     }
     const values = await measure(rig, database, keys, make(COLD_KEYS))
@@ -117,7 +117,7 @@ export async function store(database: Database, keys: Held[]): Promise<void> {
 }
 
 /** As their first request would leave them. */
-export async function tell(admission: Admission, keys: Held[]): Promise<void> {
+export async function fillStore(admission: Admission, keys: Held[]): Promise<void> {
   const { window } = await admission.currentWindow()
   await Promise.all(
     keys.map(async ({ account, hash }) => {

@@ -1,6 +1,6 @@
 /**
- * Cost against the rows that the ledger holds, all of one month: what quota and usage questions take, how fast batches
- * are recorded, and how long the change to a new month takes. On a PostgreSQL of its own that waits for its disk.
+ * Cost against the rows that the ledger holds, all of one month. It measures quota and usage queries, the rate of
+ * recording, and the change to a new month. On a PostgreSQL of its own that waits for its disk.
  */
 
 import { startPostgres } from '@gateway/servers/start'
@@ -169,11 +169,11 @@ function anAccount(): string {
   return `acct${String(Math.floor(Math.random() * ACCOUNTS)).padStart(4, '0')}`
 }
 
-async function timed(count: number, ask: () => Promise<unknown>) {
+async function timed(count: number, query: () => Promise<unknown>) {
   const latencies: number[] = []
-  for (let asked = 0; asked < count; asked++) {
+  for (let done = 0; done < count; done++) {
     const startedAtMs = performance.now()
-    await ask()
+    await query()
     latencies.push(performance.now() - startedAtMs)
   }
   return percentiles(latencies)

@@ -12,7 +12,7 @@ export interface Rig extends AsyncDisposable {
   gateway: LaunchedGateway
   backend: Backend
   run(order: Order, options: LoadOptions, door?: Door): Promise<LoadResult>
-  /** With the CPU milliseconds by process, per piece of what `countOf` counts. */
+  /** With the CPU milliseconds by process, per piece that `countOf` counts. */
   costedRun(
     order: Order,
     options: LoadOptions,
@@ -21,7 +21,7 @@ export interface Rig extends AsyncDisposable {
   ): Promise<{ load: LoadResult; cpuMs: Record<string, number> }>
 }
 
-/** Not one request of a load was answered whole. */
+/** Not one request of a load got a whole response. */
 export class AllFailedError extends Error {
   override name = 'AllFailedError'
 }

@@ -10,7 +10,7 @@ import { watchNeighbours } from '../harness/neighbours.ts'
 import { readResult, writeResult } from '../harness/results.ts'
 import { drawChart } from '../report/chart.ts'
 import { describeTaking, figure, table } from '../report/markdown.ts'
-import { publishBackends } from '../report/publish-fleet.ts'
+import { publishBackends } from '../report/publish-capacity.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { scaleResult, type Curve, type ScaleResult, type Scaling } from './curve.ts'
 import { scaleInstances } from './instances.ts'
@@ -54,7 +54,7 @@ export async function scale(options: ScaleOptions): Promise<void> {
   }
 }
 
-/** What an earlier run has measured on the same code and machine counts, unless it is asked for anew or further. */
+/** Measurements of an earlier run on the same code and machine count, unless the caller wants them again or further. */
 async function begin({ fresh, only, mostKeys, mostRows }: ScaleOptions): Promise<ScaleResult> {
   const environment = describeEnvironment()
   const earlier = await readResult(PART, scaleResult)

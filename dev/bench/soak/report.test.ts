@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { slope } from './report.ts'
 import { isExact } from './soak-result.ts'
 
-test('growth is the slope of the samples, whatever their noise', () => {
+test('growth is the slope of the samples, for any noise', () => {
   expect(
     slope([
       [0, 100],

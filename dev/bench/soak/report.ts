@@ -1,5 +1,5 @@
 /**
- * The soak as Markdown: a dozen moments of it, what grew, and the audit.
+ * The soak as Markdown: a dozen moments of it, the growth, and the audit.
  */
 
 import { describeTaking, figure, table } from '../report/markdown.ts'

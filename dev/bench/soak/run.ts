@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- soak --minutes 60`: steady load for long, plain answers at a constant rate beside streams, and whether
- * anything grows: memory, lag, what the ledger is behind. At the end the ledger is held against the clients' own count.
+ * `npm run bench -- soak --minutes 60`: steady load for long, plain responses at a constant rate beside streams. It
+ * looks for growth: memory, lag, the ledger's backlog. At the end the ledger is held against the clients' own count.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,7 +22,7 @@ const STREAM: Order = { stream: true, chunks: 100, everyUs: 50_000, bytes: 20 }
 const PLAIN_TOKENS = 176
 const STREAM_TOKENS = 100
 const STREAMS = 50
-/** Of what the gateway can do: a load to live with. */
+/** A share of the gateway's capacity: a load to live with. */
 const SHARE_OF_CAPACITY = 0.25
 const DRAIN_SECONDS = 30
 const SAMPLES_MOST = 60
@@ -39,7 +39,7 @@ export async function soak({ minutes, signal, say }: SoakOptions): Promise<void>
   await using rig = await openRig(signal)
   await using database = await openDatabase(rig.gateway.cluster.servers.postgres.url)
   const count = new Count()
-  // Whoever asks hears the end of it: an answer that nobody waited for would stand in the ledger alone.
+  // Every client waits for the end of its response: a response without a reader would stand in the ledger alone.
   const plain = async (options: { connections: number; seconds: number; rate?: number }) =>
     count.plain(await rig.run(PLAIN, { ...options, drainSeconds: DRAIN_SECONDS }))
 
@@ -84,7 +84,7 @@ export async function soak({ minutes, signal, say }: SoakOptions): Promise<void>
   if (!isExact(result.audit)) throw new Error('the ledger is not what the clients counted')
 }
 
-/** What clients have whole. */
+/** Counts the whole responses of clients. */
 class Count {
   completed = 0
   expectedTokens = 0
@@ -100,9 +100,9 @@ class Count {
   }
 
   #add(load: LoadResult, tokens: number): LoadResult {
-    const whole = load.requests - load.failed + load.broken
-    this.completed += whole
-    this.expectedTokens += whole * tokens
+    const complete = load.requests - load.failed + load.broken
+    this.completed += complete
+    this.expectedTokens += complete * tokens
     this.failed += load.failed + load.unfinished
     this.firstFailure ||= load.firstFailure
     return load
@@ -123,7 +123,7 @@ async function audit(database: Database, count: Count, signal: AbortSignal): Pro
   return { completed, expectedTokens, failed, firstFailure, ...rows[0]! }
 }
 
-/** From the sums that the database keeps beside the ledger, so that asking costs nothing. */
+/** From the sums that the database keeps beside the ledger, so that the query costs nothing. */
 async function rowsOf(database: Database): Promise<number> {
   const { rows } = await database.query<{ rows: number }>(
     'select coalesce(sum(requests), 0)::bigint as rows from metering.daily_usage',

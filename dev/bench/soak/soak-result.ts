@@ -1,5 +1,5 @@
 /**
- * What a soak leaves: a sample per slice of time, and the ledger held against what the clients and the backend counted.
+ * The record of a soak: a sample per slice of time, and the ledger held against the counts of clients and backend.
  */
 
 import * as z from 'zod'
@@ -21,20 +21,20 @@ const soakResult = z.object({
       latencyP50: z.number(),
       latencyP99: z.number(),
       lagP99: z.number(),
-      /** Answers that the clients have whole and the ledger does not hold yet. */
+      /** Responses that the clients have whole and the ledger does not hold yet. */
       behind: z.number(),
       failed: z.number(),
     }),
   ),
   audit: z
     .object({
-      /** Whole answers that clients counted. */
+      /** Whole responses that clients counted. */
       completed: z.number(),
       rows: z.number(),
-      /** Completion tokens of those answers as the backend gives them, and as the ledger sums them. */
+      /** Completion tokens of those responses as the backend gives them, and as the ledger sums them. */
       expectedTokens: z.number(),
       tokens: z.number(),
-      /** What the windows come to, beside the sum of the rows' charges. */
+      /** The total of the windows, beside the sum of the rows' charges. */
       windowTotal: z.number(),
       charges: z.number(),
       failed: z.number(),

@@ -26,10 +26,10 @@ function passOn({ method = 'GET', url = '/', headers }: IncomingMessage, body: B
           if (!response.writableFinished) controller.abort(new Error('the client has gone'))
         })
       },
-      onResponseStart(_controller, status, answered) {
+      onResponseStart(_controller, status, received) {
         response.statusCode = status
         for (const name of ['content-type', 'content-length']) {
-          if (answered[name] !== undefined) response.setHeader(name, answered[name])
+          if (received[name] !== undefined) response.setHeader(name, received[name])
         }
       },
       onResponseData(controller, piece) {

@@ -1,5 +1,5 @@
 /**
- * The floor: what a reverse proxy in Node costs that does nothing but pass on.
+ * The floor: the cost of a reverse proxy in Node that does nothing but pass on.
  */
 
 import { mkdir } from 'node:fs/promises'

@@ -2,7 +2,7 @@
  * Bifrost's HTTP gateway, built from its Go module. Its settings are from its documentation (config.json, governance): a
  * virtual key with limits and a budget, requests logged to its SQLite store.
  *
- * Where the module cannot be had, the refusal is kept beside it and not asked for again until that file is removed.
+ * Where the module cannot be had, the refusal is kept beside it and not requested again until that file is removed.
  */
 
 import { execFileSync } from 'node:child_process'
@@ -69,7 +69,7 @@ async function install(signal: AbortSignal): Promise<string> {
   return go
 }
 
-/** What was answered, without the address that was asked: that is the machine's own setting. */
+/** The registry's reply without its address: that is the machine's own setting. */
 function lastWords(log: string): string {
   const line = log.trim().split('\n').slice(-2).join(' ')
   return line

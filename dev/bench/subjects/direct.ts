@@ -1,5 +1,5 @@
 /**
- * The backend without anything in front: what the machine and the load generator themselves cost.
+ * The backend without anything in front: the cost of the machine and the load generator themselves.
  */
 
 import { CHAT_PATH, type Subject } from './subject.ts'

@@ -1,6 +1,6 @@
 /**
- * This gateway as a cluster: every service its own process on real NATS, Redis and PostgreSQL that waits for its disk;
- * authentication, limits, allowance and durable metering on; many accounts, each with its key.
+ * This gateway as a cluster: every service its own process on real NATS, Redis and PostgreSQL that waits for its disk.
+ * Authentication, limits, allowance and durable metering are on; many accounts have a key each.
  */
 
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
@@ -31,7 +31,7 @@ export interface LaunchedGateway extends Launched {
 
 const BENCH_MODEL = 'svc-instant'
 const SIGNED_IN_AT_ONCE = 8
-/** The backend's own limit is not what is measured. */
+/** The backend's own limit is not under measurement. */
 const MOST_STREAMS = 10_000
 
 export const gateway: Subject = {
@@ -79,7 +79,7 @@ export async function launchGateway(backendPort: number, options: GatewayOptions
   }
 }
 
-/** What plays the backend and signs in is not the gateway's cost. */
+/** The simulated backend and identity provider are not the gateway's cost. */
 const FIXTURES = new Set(['backend', 'identity-provider'])
 
 function processesOf({ processes, servers }: Cluster): Record<string, number> {
@@ -92,7 +92,7 @@ export function laneOf(dialect: ClientDialect): string {
   return `bench-${dialect}`
 }
 
-/** The limits are all in force and far away, so that what is measured is serving and not refusing. */
+/** The limits are all in force and far away, so that the bench measures serving and not refusing. */
 function configOver(backendPort: number, dialects: readonly ClientDialect[]): object {
   const lanes = [
     { id: 'bench', model: BENCH_MODEL, spoken: {} },

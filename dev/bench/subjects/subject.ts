@@ -1,12 +1,12 @@
 /**
- * What is measured: something that answers chat completions in front of the backend.
+ * The subject of a measurement: a server of chat completions in front of the backend.
  */
 
 import type { Door } from '../harness/load.ts'
 
 export interface Subject {
   name: string
-  /** Installs what is missing in a folder of its own. Throws when it cannot be had here; the words go into the table. */
+  /** Installs the missing programs in a folder of its own. Throws when it cannot be had here; the words go into the table. */
   prepare(signal: AbortSignal): Promise<Prepared>
 }
 

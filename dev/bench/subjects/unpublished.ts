@@ -1,6 +1,6 @@
 /**
- * Peers that no registry delivers. Each is asked for anew, by the names under which its project could publish it, and the
- * table tells the answers.
+ * Peers that no registry delivers. Each run queries the names under which its project could publish it, and the table
+ * shows the replies.
  */
 
 import { execFile } from 'node:child_process'
@@ -9,12 +9,12 @@ import type { Subject } from './subject.ts'
 
 const run = promisify(execFile)
 
-const goModule = (name: string) => ({ asked: `the Go module ${name}`, ask: ['go', 'list', '-m', `${name}@latest`] })
+const goModule = (name: string) => ({ place: `the Go module ${name}`, command: ['go', 'list', '-m', `${name}@latest`] })
 const crate = (name: string) => ({
-  asked: `the crate ${name}`,
-  ask: ['cargo', 'info', '--registry', 'crates-io', name],
+  place: `the crate ${name}`,
+  command: ['cargo', 'info', '--registry', 'crates-io', name],
 })
-const npmPackage = (name: string) => ({ asked: `the npm package ${name}`, ask: ['npm', 'view', name, 'version'] })
+const npmPackage = (name: string) => ({ place: `the npm package ${name}`, command: ['npm', 'view', name, 'version'] })
 
 export const unpublished: Subject[] = [
   { name: 'agentgateway', places: [goModule('github.com/agentgateway/agentgateway'), crate('agentgateway')] },
@@ -24,9 +24,9 @@ export const unpublished: Subject[] = [
 ].map(({ name, places }) => ({
   name,
   async prepare(signal) {
-    const answers = []
-    for (const { asked, ask } of places) answers.push(`${asked} ${await responseTo(ask, signal)}`)
-    throw new Error(answers.join(', '))
+    const replies = []
+    for (const { place, command } of places) replies.push(`${place} ${await responseTo(command, signal)}`)
+    throw new Error(replies.join(', '))
   },
 }))
 
@@ -36,7 +36,7 @@ async function responseTo([file = '', ...args]: string[], signal: AbortSignal): 
     return 'is published by now, and needs a subject here'
   } catch (error) {
     signal.throwIfAborted()
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? `was not asked for without ${file}` : 'is not delivered'
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? `was not place for without ${file}` : 'is not delivered'
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the ways in cost over chat: what a run keeps, and its table.
+ * The cost of the other APIs over chat: the record of a run, and its table.
  */
 
 import * as z from 'zod'

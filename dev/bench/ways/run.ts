@@ -20,7 +20,7 @@ const PART = 'ways'
 const SHORT_STREAM: Order = { stream: true, chunks: 50, everyUs: 1_000, bytes: 20 }
 /** 40 KB, as a coding tool's first request. A response repeats the tools, in three of its events. */
 export const CODING_TOOL_ORDER: Order = { ...SHORT_STREAM, promptBytes: 15_000, tools: 20 }
-/** In each chunk: the answer by chat is then as long as the response to the same order. */
+/** In each chunk: the response by chat is then as long as the response to the same order. */
 const AS_MANY_BYTES = 1_800
 const LOAD: LoadOptions = { connections: 32, seconds: 3 }
 const WARM_UP: LoadOptions = { connections: 32, seconds: 2 }

@@ -1,5 +1,5 @@
 /**
- * From what one request and one chunk cost on one machine to what a fleet needs, and which part is full first.
+ * From the cost of one request and one chunk on one machine to the size of a deployment, and which part is full first.
  *
  * Pure and linear: a process that is busier batches more and costs less per piece, so the real need is rather smaller.
  */
@@ -40,7 +40,7 @@ const PARTS: Part[] = [
 
 const LOADS = [100, 1_000, 10_000, 100_000]
 const CHUNKS_PER_RESPONSE = 200
-/** How full a process is planned to be. */
+/** The planned load of a process, of its capacity. */
 const UTILISATION = 0.6
 
 export interface Limit {

@@ -9,7 +9,7 @@ import { readResult } from '../harness/results.ts'
 import { spreadOf } from '../harness/statistics.ts'
 import { scaleResult } from '../scale/curve.ts'
 import { gateway } from '../subjects/gateway.ts'
-import { describeBackends } from './fleet.ts'
+import { describeBackends } from './capacity.ts'
 import { writeIntoPage } from './pages.ts'
 
 const PAGE = join(ROOT, 'docs', 'scaling.md')

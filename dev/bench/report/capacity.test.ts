@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describeBackends, limitsOfOne } from './fleet.ts'
+import { describeBackends, limitsOfOne } from './capacity.ts'
 
 const costs = {
   perRequestMs: {
