@@ -1,5 +1,5 @@
 /**
- * The chaos suite finds out a gateway that is broken: with one thing taken away that a promise rests on, that promise is
+ * The chaos suite finds out a gateway that is broken: with one thing taken away that a invariant rests on, that invariant is
  * seen to be broken, by the requests concerned.
  */
 
@@ -14,7 +14,7 @@ import type { Sabotage } from '../dev/chaos/sabotage/sabotages.ts'
 interface Case {
   sabotage: Sabotage
   what: string
-  promise: string
+  invariant: string
   /** Few faults, of the kind that only this thing withstands. */
   run: Pick<ChaosOptions, 'requests' | 'kills' | 'only'>
 }
@@ -23,52 +23,52 @@ const CASES: Case[] = [
   {
     sabotage: 'no-wait',
     what: 'the last byte does not wait for the stored report',
-    promise: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
+    invariant: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
     run: { requests: 200, kills: 17, only: ['lose-machine'] },
   },
   {
     sabotage: 'no-unique-key',
     what: 'the ledger takes a request twice',
-    promise: 'no request is charged twice',
+    invariant: 'no request is charged twice',
     run: { requests: 200, kills: 13, only: ['repeat'] },
   },
   {
     sabotage: 'counted-minutes',
     what: 'requests are counted in fixed minutes instead of a sliding log',
-    promise: 'no more requests than the limit in any 60 seconds',
+    invariant: 'no more requests than the limit in any 60 seconds',
     run: { requests: 900, kills: 0, only: [] },
   },
   {
     sabotage: 'no-void',
     what: 'a run that lost its edge stays charged',
-    promise: 'what is repeated under one Idempotency-Key is answered, and charged once',
+    invariant: 'what is repeated under one Idempotency-Key is answered, and charged once',
     run: { requests: 100, kills: 17, only: ['kill-claimed'] },
   },
   {
-    sabotage: 'blamed-backends',
+    sabotage: 'accused-backends',
     what: 'a client’s repeats put backends out for all',
-    promise: 'one client takes no more than its own: no backend, no time, no answer without end',
+    invariant: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 17, only: ['poison'] },
   },
   {
     sabotage: 'read-on-loop',
     what: 'an edge reads large bodies while all others wait',
-    promise: 'one client takes no more than its own: no backend, no time, no answer without end',
+    invariant: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 34, only: ['refused-bodies'] },
   },
   {
     sabotage: 'no-cap',
     what: 'a stream goes on behind its cap',
-    promise: 'one client takes no more than its own: no backend, no time, no answer without end',
+    invariant: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 34, only: ['endless'] },
   },
 ]
 
-test.each(CASES)('it is found out that $what', { timeout: 180_000 }, async ({ sabotage, promise, run }) => {
+test.each(CASES)('it is found out that $what', { timeout: 180_000 }, async ({ sabotage, invariant, run }) => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-sabotage-'))
-  const { judgement } = await runChaos({ ...run, seed: 1, json: false, sabotage }, folder, () => {})
-  const verdict = judgement.verdicts.find((one) => one.promise === promise)
-  expect(verdict?.breaches.length).toBeGreaterThan(0)
-  expect(judgement.isKept).toBe(false)
+  const { result } = await runChaos({ ...run, seed: 1, json: false, sabotage }, folder, () => {})
+  const verdict = result.verdicts.find((one) => one.invariant === invariant)
+  expect(verdict?.violations.length).toBeGreaterThan(0)
+  expect(result.isKept).toBe(false)
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })

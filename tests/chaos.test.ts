@@ -15,8 +15,8 @@ test(`struck at random, the gateway keeps its promises (seed ${SEED})`, { timeou
   const folder = await mkdtemp(join(tmpdir(), 'gateway-chaos-'))
   const said: string[] = []
   const options = { requests: 500, kills: 3, seed: SEED, json: false }
-  const { judgement } = await runChaos(options, folder, (line) => said.push(line))
-  const broken = judgement.verdicts.filter(({ breaches }) => breaches.length > 0)
+  const { result } = await runChaos(options, folder, (line) => said.push(line))
+  const broken = result.verdicts.filter(({ violations }) => violations.length > 0)
   expect(broken, `${said.join('\n')}\nthe evidence lies in ${folder}`).toEqual([])
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })

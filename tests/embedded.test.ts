@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { promiseAllowance } from './promises/allowance.ts'
-import { promiseResponses } from './promises/answers.ts'
+import { promiseResponses } from './promises/responses.ts'
 import { promiseFailover } from './promises/failover.ts'
 import {
   type Address,

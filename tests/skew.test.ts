@@ -1,6 +1,6 @@
 /**
  * Two versions at once. The last release and this checkout share a bus, Redis and PostgreSQL, while chaos' clients ask and
- * chaos' judge holds every promise. A run begins on the last release.
+ * chaos' checkers find no violation. A run begins on the last release.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -47,8 +47,8 @@ async function runVersions(present: Version, switches: readonly FaultAction[], r
   const said: string[] = []
   const versions = { former, present }
   const options = { requests, kills: 0, seed: SEED, json: false, versions, switches, ways: WAYS, isBroken }
-  const { judgement } = await runChaos(options, evidence, (line) => said.push(line))
-  const broken = judgement.verdicts.filter(({ breaches }) => breaches.length > 0)
+  const { result } = await runChaos(options, evidence, (line) => said.push(line))
+  const broken = result.verdicts.filter(({ violations }) => violations.length > 0)
   return { broken, said, evidence, forget: () => rm(evidence, { recursive: true, force: true, maxRetries: 5 }) }
 }
 
@@ -76,7 +76,7 @@ test('a version that renames a field of a message is found out', { timeout: 180_
   const messages = await readMessages(renamed)
   expect(unreadBy(await readMessages(former), messages.golden)).toContain('usage.event')
   const { broken, forget } = await runVersions(renamed, [to('present', 'edge-1')], 150, true)
-  expect(broken.map(({ promise }) => promise)).toContain('lag, pending and leases go back to zero')
+  expect(broken.map(({ invariant }) => invariant)).toContain('lag, pending and leases go back to zero')
   await forget()
 })
 
@@ -95,6 +95,6 @@ test('a version that renames a column is found out', { timeout: 180_000 }, async
   // In the end only the last release is there: as long as a renaming one runs, it records what the others cannot.
   const switches = [to('present', 'metering-1'), to('former', 'metering-1')]
   const { broken, forget } = await runVersions(renamed, switches, 150, true)
-  expect(broken.map(({ promise }) => promise)).toContain('lag, pending and leases go back to zero')
+  expect(broken.map(({ invariant }) => invariant)).toContain('lag, pending and leases go back to zero')
   await forget()
 })

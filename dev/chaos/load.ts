@@ -1,6 +1,6 @@
 /**
- * Sends the planned requests in their order at an even pace, many at once, and never past a fault that is still to strike:
- * so the same requests go before and after it in every run.
+ * Sends the planned requests in their order at an even pace, many at once, and never past a fault that is still to
+ * come. So the same requests go before and after it in every run.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,7 +12,7 @@ export interface Load {
   readonly sent: number
   /** Resolves when so many requests have been sent. */
   reached(requests: number): Promise<void>
-  /** Sends no more than so many until told otherwise. */
+  /** Sends no more than so many until the next call. */
   allow(requests: number): void
   /** Resolves when all have been sent and are over. */
   readonly over: Promise<void>
@@ -43,7 +43,7 @@ export function startLoad(clients: Clients, { seed, requests, intervalMs, ways }
       const request = planRequest(seed, ++sent, ways)
       const carried: Promise<void> = clients.carryOut(request).finally(() => running.delete(carried))
       running.add(carried)
-      // What was held up is not made good for by a rush.
+      // No rush makes good for a delay.
       dueAtMs = Math.max(dueAtMs + intervalMs, performance.now() - intervalMs)
       const waitMs = dueAtMs - performance.now()
       if (waitMs > 1) await sleep(waitMs)

@@ -1,5 +1,5 @@
 /**
- * What the command line asks for.
+ * The options of the command line.
  */
 
 import { randomInt } from 'node:crypto'
@@ -33,8 +33,7 @@ export interface ChaosOptions {
   isBroken?: boolean
 }
 
-export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--network] [--replicated] [--redis sentinels] [--json]
-What each means: dev/chaos/README.md`
+export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--network] [--replicated] [--redis sentinels] [--json]\nEach option: dev/chaos/README.md`
 
 const MAX_SEED = 2 ** 31
 

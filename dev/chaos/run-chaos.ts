@@ -9,7 +9,7 @@ import { openClients } from './clients/client.ts'
 import { injectAll } from './faults/inject.ts'
 import { collectFacts, comeToRest } from './checkers/collect-facts.ts'
 import type { Facts } from './checkers/facts.ts'
-import { judge, type CheckResult } from './checkers/check-run.ts'
+import { checkRun, type CheckResult } from './checkers/check-run.ts'
 import { startLoad } from './load.ts'
 import type { ChaosOptions } from './options.ts'
 import { expectedMsOf, planFaults, type PlannedFault, spread } from './plan/faults.ts'
@@ -21,13 +21,13 @@ import { openStage } from './stage/open-stage.ts'
 
 export interface ChaosRun {
   facts: Facts
-  judgement: CheckResult
+  result: CheckResult
   tookMs: number
 }
 
 const FASTEST_INTERVAL_MS = 25
 const SLOWEST_INTERVAL_MS = 60
-/** A failover takes seconds, and somebody is to ask all the while. */
+/** A failover takes seconds, and requests are to come all the while. */
 const SLOWEST_ON_NETWORK_MS = 250
 const WARM_UP_PROBES = 40
 /** A lease of a killed edge lapses after 30 s, an unacknowledged event comes again after 10 s. */
@@ -63,7 +63,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   await clients.sayFarewell()
   await comeToRest(stage, injected, restsWithinMs)
   const facts = await collectFacts(stage, log, injected)
-  return { facts, judgement: judge(facts), tookMs: Date.now() - beganAtMs }
+  return { facts, result: checkRun(facts), tookMs: Date.now() - beganAtMs }
 }
 
 function planned({ seed, requests, kills, only, network, replicated, switches }: ChaosOptions): PlannedFault[] {

@@ -1,5 +1,5 @@
 /**
- * What each fault excuses at clients, and nothing else.
+ * The failures that each fault allows at clients, and nothing else.
  */
 
 import type { Seen } from '../clients/seen.ts'
@@ -15,7 +15,7 @@ export const UNMETERED = '503 SERVICE_UNAVAILABLE'
 
 export function isAllowed(seen: Seen, injection: Pick<Injected, 'fault' | 'victim'>): boolean {
   const { fault, victim } = injection
-  // A rotation or revocation that cannot hold everywhere is not confirmed: its owner asks again.
+  // A rotation or revocation that cannot hold everywhere is not confirmed: its owner tries again.
   if (seen.kind === 'rotate' || seen.kind === 'revoke') return true
   // A dead key that the store has forgotten is refused all the same, by one who cannot say why.
   if (seen.keyState === 'dead' && takesFactsAway(injection) && seen.problem === UNMETERED) return true
@@ -26,9 +26,9 @@ export function isAllowed(seen: Seen, injection: Pick<Injected, 'fault' | 'victi
 
 function allowedByDeath(victim: string, edge: string): string[] {
   if (victim === edge) return GONE
-  // It takes those streams that had shown content, and they are told so.
+  // It takes those streams that had shown content, and each gets an error event.
   if (victim.startsWith('router')) return ['error event']
-  // What cannot be metered is not begun.
+  // The gateway begins no work that it cannot meter.
   return victim === 'nats' ? [UNMETERED] : []
 }
 
@@ -41,11 +41,11 @@ function allowedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     case 'kill-two':
       return [...fault.victims.flatMap((victim) => allowedByDeath(victim, edge)), UNMETERED]
     case 'freeze':
-      // After three seconds of its silence its routers stop what they run for it.
+      // After three seconds of its silence its routers stop the jobs that they run for it.
       if (fault.victim === edge || fault.victim.startsWith('router')) return ['error event']
       return fault.victim === 'nats' ? [UNMETERED] : []
     case 'restart':
-      // Its clients have no other here; those whose answers run get them.
+      // Its clients have no other here; clients with running responses get them.
       return fault.victim === edge ? ['unreachable'] : []
     case 'switch':
       // The last release resets a connection whose request is still at admission a second after its edge began to stop.
@@ -103,14 +103,14 @@ function allowedByLink(fault: FaultAction & { link: LinkName }, edge: string, se
 }
 
 /**
- * The lanes with one target that can respond: `dying` has no other, and the others of `flaky` and `hostile` always break. A router
- * does not give a job to another router because the way to a backend is cut for itself alone.
+ * The lanes with one healthy target: `dying` has no other, and the others of `flaky` and `hostile` always break. A
+ * router does not give a job to another router because the way to a backend is cut for itself alone.
  */
 const LANES_OF_SOUTH_ALONE = ['dying', 'flaky', 'hostile']
 
 /**
- * Without its only sound target a lane has nothing to give. One target of `hostile` sends empty chunks for longer than a client waits:
- * the router keeps to the last target that shows life, until the request's time is over.
+ * Without its only sound target a lane has nothing to give. One target of `hostile` sends empty chunks for longer than a
+ * client waits. The router keeps to the last target that shows life, until the request's time is over.
  */
 function allowedWithout(backend: string, { model }: Seen): string[] {
   if (backend !== 'south' || !LANES_OF_SOUTH_ALONE.includes(model)) return []

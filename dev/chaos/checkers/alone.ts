@@ -1,13 +1,13 @@
 /**
- * When an edge found the admission store away and decided by itself, by its own log. Where no fault made it so, the machine
- * was too busy to let Redis answer within a quarter of a second.
+ * Spans in which an edge found the admission store away and decided by itself, by its own log. Where no fault made it
+ * so, the machine was too busy to let Redis reply within a quarter of a second.
  */
 
 import type { Seen } from '../clients/seen.ts'
 import { placesInjected, touchesRedis } from '../plan/describe-fault.ts'
 import type { Facts, Injected } from './facts.ts'
 
-/** How long an edge that has found the store away may go on alone before it says so again. */
+/** The longest time that an edge which has found the store away may go on alone before it logs that again. */
 const ALONE_MS = 1_500
 
 export function wasAnyAlone({ alone }: Facts, fromMs: number, toMs: number): boolean {
@@ -18,7 +18,7 @@ export function wasItsEdgeAlone({ alone }: Facts, { edge, sentAtMs, endedAtMs }:
   return alone.some((one) => one.edge === edge && one.atMs > sentAtMs - ALONE_MS && one.atMs < endedAtMs + ALONE_MS)
 }
 
-/** How often an edge was alone although nothing was done to Redis. */
+/** Counts the times that an edge was alone although no fault hit Redis. */
 export function countStarved({ alone, injected }: Facts): number {
   const around = injected.filter(({ fault }) => touchesRedis(fault))
   const isExplained = (atMs: number) =>
@@ -26,7 +26,7 @@ export function countStarved({ alone, injected }: Facts): number {
   return alone.filter(({ atMs }) => !isExplained(atMs)).length
 }
 
-/** Whether it takes away those whom an edge asks while it decides by itself. */
+/** True where the fault takes away the services that an edge calls while it decides by itself. */
 export function takesFactsAway(injection: Pick<Injected, 'fault' | 'victim'>): boolean {
   return placesInjected(injection).some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
 }

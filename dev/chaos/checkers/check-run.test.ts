@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
 import type { Facts } from './facts.ts'
-import { judge } from './check-run.ts'
+import { checkRun } from './check-run.ts'
 
 const SEEN: Seen = {
   id: 'r1',
@@ -17,7 +17,7 @@ const SEEN: Seen = {
   endedAtMs: 1_100,
   status: 200,
   requestId: 'request-1',
-  whole: true,
+  complete: true,
   done: true,
   finishReason: 'stop',
   text: 'all',
@@ -92,8 +92,8 @@ const WELL: Facts = {
 }
 
 const broken = (facts: Partial<Facts>) => {
-  const { verdicts } = judge({ ...WELL, ...facts })
-  return verdicts.flatMap(({ breaches }) => breaches.map(({ what }) => what))
+  const { verdicts } = checkRun({ ...WELL, ...facts })
+  return verdicts.flatMap(({ violations }) => violations.map(({ what }) => what))
 }
 const injection = (fault: FaultAction, more: object = {}): Facts['injected'] => [
   {
@@ -115,7 +115,7 @@ const REDIS_FAILS_OVER = { kind: 'fail-over', server: 'redis', forMs: 4_000 } as
 
 test('a run in which all is well breaks nothing', () => {
   expect(broken({})).toEqual([])
-  expect(judge(WELL).isKept).toBe(true)
+  expect(checkRun(WELL).isKept).toBe(true)
 })
 
 describe('it is found out when', () => {
@@ -140,7 +140,7 @@ describe('it is found out when', () => {
     ['[DONE] comes too early', { seen: [{ ...SEEN, text: 'beginning' }] }, 'it looks complete and is not'],
     ['two attempts are mixed', { seen: [{ ...SEEN, responseIds: ['answer-1', 'answer-2'] }] }, 'several answers'],
     ['a dead key is admitted', { seen: [{ ...SEEN, keyState: 'dead' }] }, 'dead key was answered 200'],
-    ['a client fails for no reason', { seen: [{ ...SEEN, whole: false, problem: '503 X' }], rows: [] }, '503 X'],
+    ['a client fails for no reason', { seen: [{ ...SEEN, complete: false, problem: '503 X' }], rows: [] }, '503 X'],
   ])('%s', (_name, facts, what) => {
     expect(broken(facts).join('\n')).toContain(what)
   })
@@ -149,7 +149,7 @@ describe('it is found out when', () => {
     const admitted = (count: number, everyMs = 1_900) =>
       Array.from({ length: count }, (_, index) => {
         const sentAtMs = 100_000 + index * everyMs
-        return { ...SEEN, owner: 'trickle', kind: 'probe' as const, sentAtMs, headAtMs: sentAtMs + 5, whole: false }
+        return { ...SEEN, owner: 'trickle', kind: 'probe' as const, sentAtMs, headAtMs: sentAtMs + 5, complete: false }
       })
     expect(broken({ seen: admitted(30) })).toEqual([])
     expect(broken({ seen: admitted(31) }).join()).toContain('31 times')
@@ -178,26 +178,28 @@ describe('it is found out when', () => {
   })
 
   test('an allowance is passed by more than a failover of Redis forgot', () => {
-    const asked = (count: number, charge: number) => {
+    const requested = (count: number, charge: number) => {
       const requests = Array.from({ length: count }, (_, index) => `request-${index}`)
       return {
-        seen: requests.map((requestId) => ({ ...SEEN, owner: 'thimble-1', requestId, whole: false })),
+        seen: requests.map((requestId) => ({ ...SEEN, owner: 'thimble-1', requestId, complete: false })),
         rows: requests.map((requestId) => ({ ...ROW, account: 'tag-3', requestId, charge, recordedAtMs: 1_200 })),
         injected: injection(REDIS_FAILS_OVER),
       }
     }
     const passed = (facts: Partial<Facts>) => broken(facts).filter((what) => what.includes('worst cases'))
-    expect(passed(asked(3, 800_000))).toEqual([])
-    expect(passed({ ...asked(3, 800_000), injected: [] })).toHaveLength(1)
-    expect(passed(asked(3, 1_200_000)).join()).toContain('with 4 worst cases')
+    expect(passed(requested(3, 800_000))).toEqual([])
+    expect(passed({ ...requested(3, 800_000), injected: [] })).toHaveLength(1)
+    expect(passed(requested(3, 1_200_000)).join()).toContain('with 4 worst cases')
   })
 })
 
-test('an edge alone is held to what the ledger knew, also where its clock was behind', () => {
+test('an edge alone is held to the totals that the ledger knew, also where its clock was behind', () => {
   const sentAtMs = 40_000
   const spent = { ...ROW, account: 'tag-3', completionTokens: 1_490, charge: 1_500_000, recordedAtMs: 3_000 }
   const facts = {
-    seen: [{ ...SEEN, owner: 'thimble-1', whole: false, sentAtMs, headAtMs: sentAtMs + 10, endedAtMs: sentAtMs + 20 }],
+    seen: [
+      { ...SEEN, owner: 'thimble-1', complete: false, sentAtMs, headAtMs: sentAtMs + 10, endedAtMs: sentAtMs + 20 },
+    ],
     rows: [spent],
     alone: [{ edge: 0, atMs: sentAtMs }],
   }
@@ -215,15 +217,15 @@ test('a former primary of Redis that goes on taking writes is found out', () => 
   expect(broken({ injected: injection(splitAt('edge-1', false), { servedMs: 5_100 }) }).join()).toContain('5100 ms')
 })
 
-test('a former primary of Redis that is asked although its successor is known is found out', () => {
+test('a former primary of Redis that an edge still calls although its successor is known is found out', () => {
   const unheard = { kind: 'unheard', forMs: 5_000 } as const
   expect(broken({ injected: injection(unheard, { servedMs: 4_000, strayed: 0 }) })).toEqual([])
   expect(broken({ injected: injection(unheard, { servedMs: 4_000, strayed: 2 }) }).join()).toContain('sent 2 scripts')
   expect(broken({ injected: injection(unheard, { servedMs: 5_100, strayed: 0 }) }).join()).toContain('5100 ms')
 })
 
-describe('a failure is excused by a fault that makes it unavoidable, and by no other', () => {
-  const failed = (problem: string) => [{ ...SEEN, whole: false, done: false, text: 'beginning' as const, problem }]
+describe('a failure is allowed by a fault that makes it unavoidable, and by no other', () => {
+  const failed = (problem: string) => [{ ...SEEN, complete: false, done: false, text: 'beginning' as const, problem }]
   test.each<[string, FaultAction, boolean]>([
     ['cut', { kind: 'kill', victim: 'edge-1' }, true],
     ['cut', { kind: 'kill', victim: 'edge-2' }, false],
@@ -301,12 +303,12 @@ describe('a dead key', () => {
     ...SEEN,
     keyState: 'dead' as const,
     status: 401,
-    whole: false,
+    complete: false,
     done: false,
     problem: '401 INVALID_KEY',
   }
 
-  test('that is refused breaks nothing, also when a later attempt with another key is answered', () => {
+  test('that is refused breaks nothing, also when a later attempt with another key gets its response', () => {
     const repeating = { ...SEEN, kind: 'repeating' as const }
     const first = { ...refused, kind: 'repeating' as const, requestId: 'request-0' }
     expect(broken({ seen: [first, repeating] })).toEqual([])
@@ -315,14 +317,14 @@ describe('a dead key', () => {
     expect(broken({ seen: [unreachable, repeating], injected })).toEqual([])
   })
 
-  test('may be refused without a reason while nobody can tell it', () => {
+  test('may be refused without a reason while its state is unsure', () => {
     const unknown = [{ ...refused, status: 503, problem: '503 SERVICE_UNAVAILABLE' }]
     const injected = injection({ kind: 'kill', victim: 'keys-1' })
     expect(broken({ seen: unknown, calls: [], rows: [], injected })).toEqual([])
     expect(broken({ seen: unknown, calls: [], rows: [] }).join()).toContain('503')
   })
 
-  test('that reached a backend is found out, whatever its client was told', () => {
+  test('that reached a backend is found out, for any status of its response', () => {
     expect(broken({ seen: [refused] }).join()).toContain('dead key was answered 401 and reached a backend')
     const lost = [{ ...refused, requestId: null, status: null, problem: 'unreachable' }]
     const injected = injection({ kind: 'kill', victim: 'edge-1' })
@@ -330,7 +332,7 @@ describe('a dead key', () => {
   })
 })
 
-test('what a backend was not heard to say may be counted by the gateway, and nothing else', () => {
+test('text that a backend was not heard to say may be counted by the gateway, and nothing else', () => {
   const rows = [{ ...ROW, promptTokens: 12, charge: 17_000, estimated: true }]
   const windows = [{ account: 'tag-1', total: 17_000, sum: 17_000 }]
   const counted = { rows, windows, store: [{ ...STORE, settled: 17_000 }], seen: [{ ...SEEN, usage: null }] }
@@ -340,7 +342,7 @@ test('what a backend was not heard to say may be counted by the gateway, and not
   expect(broken(counted).join()).toContain("the backend's log")
 })
 
-test('what a destroyed store held alone may be missing, and nothing else', () => {
+test('rows that a destroyed store held alone may be missing, and nothing else', () => {
   const injected = injection({ kind: 'stream-wiped' }, { destroyed: ['request-1'] })
   const pending = [{ ...STORE, known: false, records: ['request-1 ended 2026-11 15000'] }]
   const gone = { rows: [], windows: [], store: pending }
@@ -351,7 +353,7 @@ test('what a destroyed store held alone may be missing, and nothing else', () =>
 })
 
 describe('a client that left', () => {
-  const left = { ...SEEN, left: true, whole: false, done: false, text: 'beginning' as const, finishReason: null }
+  const left = { ...SEEN, left: true, complete: false, done: false, text: 'beginning' as const, finishReason: null }
   const aborted = { ...CALL, outcome: 'aborted' as const }
   const partly = { ...ROW, reporter: 'router' as const, outcome: 'client_gone', delivered: false }
   const totals = { windows: [], store: [] }
@@ -381,8 +383,8 @@ describe('a client that left', () => {
   })
 })
 
-test('tokens beyond the bucket are found out, whoever hung up', () => {
-  const asked = (count: number) => ({
+test('tokens beyond the bucket are found out, also when clients hung up', () => {
+  const requested = (count: number) => ({
     owners: [{ name: 'gusher', kind: 'gusher' as const, account: 'tag-1' }],
     seen: Array.from({ length: count }, (_, at) => ({
       ...SEEN,
@@ -393,11 +395,11 @@ test('tokens beyond the bucket are found out, whoever hung up', () => {
     })),
     calls: Array.from({ length: count }, (_, at) => ({ ...CALL, id: `r${at}`, startedAtMs: 1_000 * at })),
   })
-  expect(broken(asked(20)).filter((what) => what.includes('within 60 s'))).toEqual([])
-  expect(broken(asked(40)).join()).toContain('tokens passed within 60 s')
+  expect(broken(requested(20)).filter((what) => what.includes('within 60 s'))).toEqual([])
+  expect(broken(requested(40)).join()).toContain('tokens passed within 60 s')
 })
 
-test('a response does not name its backend’s answer: the call that came to its end has to agree with its row', () => {
+test('a response does not name its backend’s response: the call that came to its end has to agree with its row', () => {
   const seen = [{ ...SEEN, way: 'responses' as const, responseIds: [] }]
   const lost = { ...CALL, responseId: 'answer-0', outcome: 'aborted' as const, usage: null }
   expect(broken({ seen, calls: [lost, CALL] })).toEqual([])
@@ -407,7 +409,7 @@ test('a response does not name its backend’s answer: the call that came to its
 
 describe('a request that is repeated under one Idempotency-Key', () => {
   const repeating = { ...SEEN, kind: 'repeating' as const }
-  const failed = { ...repeating, requestId: 'request-0', whole: false, done: false, problem: 'cut' }
+  const failed = { ...repeating, requestId: 'request-0', complete: false, done: false, problem: 'cut' }
   const again = { ...ROW, requestId: 'request-0' }
   const callAgain = { ...CALL, requestId: 'request-0', responseId: 'answer-0' }
   const totals = { windows: [], store: [] }
@@ -419,7 +421,7 @@ describe('a request that is repeated under one Idempotency-Key', () => {
   const lost = { ...broke, reporter: 'router' as const, outcome: 'edge_lost', isClaimed: true }
   const voided = { ...lost, charge: 0, voidedBy: 'request-1', voidedCharge: 15_000 }
 
-  test('may fail before it is answered, and may be charged what was made of an attempt that broke', () => {
+  test('may fail before its response, and may be charged for the output of an attempt that broke', () => {
     expect(broken(facts(broke))).toEqual([])
   })
 
@@ -433,7 +435,7 @@ describe('a request that is repeated under one Idempotency-Key', () => {
     expect(broken(facts({ ...voided, voidedCharge: 14_000 })).join()).toContain('it charges 14000')
   })
 
-  test('has to be answered in the end', () => {
+  test('has to get its response in the end', () => {
     expect(broken({ ...totals, seen: [failed], rows: [], calls: [] }).join()).toContain('not answered in 1 attempts')
   })
 
@@ -445,7 +447,7 @@ describe('a request that is repeated under one Idempotency-Key', () => {
     ).toEqual([])
   })
 
-  test('runs to its end once, unless Redis was robbed of the answer', () => {
+  test('runs to its end once, unless Redis was robbed of the response', () => {
     const twice = { ...totals, seen: [failed, repeating], rows: [ROW, again], calls: [CALL, callAgain] }
     expect(broken(twice)).toEqual(['it has run to its end 2 times'])
     expect(broken({ ...twice, injected: injection({ kind: 'redis-emptied' }) })).toEqual([])
@@ -462,21 +464,21 @@ test('a client that harms others is found out', () => {
 
 test('a lane whose last target sends empty chunks may keep its client waiting, and no other lane may', () => {
   const refuse = (backend: 'north' | 'south') => injection({ kind: 'refuse', backend, forMs: 1_000 })
-  const hung = (model: string) => [{ ...SEEN, model, whole: false, done: false, problem: 'hung' }]
+  const hung = (model: string) => [{ ...SEEN, model, complete: false, done: false, problem: 'hung' }]
   expect(broken({ seen: hung('hostile'), injected: refuse('south') })).toEqual([])
   expect(broken({ seen: hung('hostile'), injected: refuse('north') }).join()).toContain('hung')
   expect(broken({ seen: hung('flaky'), injected: refuse('south') }).join()).toContain('hung')
   expect(broken({ seen: hung('hostile') }).join()).toContain('hung')
 })
 
-test('a client’s hostile requests excuse nothing at others', () => {
+test('a client’s hostile requests allow no failure of others', () => {
   const hostile = [
     { kind: 'poison', how: 'json', edge: 0, forMs: 1_000 },
     { kind: 'refused-bodies', edge: 0, forMs: 1_000 },
     { kind: 'endless', edge: 0, forMs: 1_000 },
   ] as const
   for (const fault of hostile) {
-    const failed = { ...SEEN, whole: false, done: false, problem: '503 UPSTREAMS_EXHAUSTED' }
+    const failed = { ...SEEN, complete: false, done: false, problem: '503 UPSTREAMS_EXHAUSTED' }
     expect(broken({ seen: [failed], injected: injection(fault, { harm: [] }) }).join()).toContain(
       '503 UPSTREAMS_EXHAUSTED',
     )

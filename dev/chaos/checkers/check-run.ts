@@ -1,17 +1,17 @@
 /**
- * Every promise, held against what happened.
+ * Checks every invariant against the facts of a run.
  */
 
-import { judgeResponses } from './answers.ts'
-import { judgeRepeating } from './answered-once.ts'
-import { judgeDeadKeys } from './dead-keys.ts'
+import { checkResponses } from './responses.ts'
+import { checkRepeating } from './repeated-once.ts'
+import { checkDeadKeys } from './dead-keys.ts'
 import type { Facts, Verdict } from './facts.ts'
-import { findFailures, judgeFailures, type Failure } from './failures.ts'
-import { judgeLeavers } from './left-early.ts'
-import { judgeLimits } from './limits.ts'
-import { judgeMetering } from './metered-once.ts'
-import { judgeTokensPerMinute } from './tokens-per-minute.ts'
-import { judgeTotals } from './totals.ts'
+import { findFailures, checkFailures, type Failure } from './failures.ts'
+import { checkLeavers } from './left-early.ts'
+import { checkLimits } from './limits.ts'
+import { checkMetering } from './metered-once.ts'
+import { checkTokensPerMinute } from './tokens-per-minute.ts'
+import { checkTotals } from './totals.ts'
 import { MAX_LAG_SECONDS } from '../plan/places.ts'
 
 export interface CheckResult {
@@ -20,35 +20,35 @@ export interface CheckResult {
   isKept: boolean
 }
 
-export function judge(facts: Facts): CheckResult {
+export function checkRun(facts: Facts): CheckResult {
   const failures = findFailures(facts)
   const verdicts = [
-    ...judgeMetering(facts),
-    judgeRepeating(facts),
-    judgeLeavers(facts),
-    ...judgeTotals(facts),
-    ...judgeLimits(facts),
-    judgeTokensPerMinute(facts),
-    ...judgeResponses(facts),
-    judgeDeadKeys(facts),
-    judgeFailures(facts, failures),
-    judgeFormerPrimaries(facts),
-    judgeStrays(facts),
-    judgeHarm(facts),
-    judgeHealing(facts),
+    ...checkMetering(facts),
+    checkRepeating(facts),
+    checkLeavers(facts),
+    ...checkTotals(facts),
+    ...checkLimits(facts),
+    checkTokensPerMinute(facts),
+    ...checkResponses(facts),
+    checkDeadKeys(facts),
+    checkFailures(facts, failures),
+    checkFormerPrimaries(facts),
+    checkStrays(facts),
+    checkHarm(facts),
+    checkHealing(facts),
   ]
-  return { verdicts, failures, isKept: verdicts.every(({ breaches }) => breaches.length === 0) }
+  return { verdicts, failures, isKept: verdicts.every(({ violations }) => violations.length === 0) }
 }
 
 /** `min-replicas-max-lag`, rounded up, and Redis' look at it once a second. */
 const FORMER_SERVES_MS = (MAX_LAG_SECONDS + 2) * 1_000
 
-function judgeFormerPrimaries({ injected }: Facts): Verdict {
+function checkFormerPrimaries({ injected }: Facts): Verdict {
   const served = injected.filter(({ fault }) => fault.kind === 'split' || fault.kind === 'unheard')
   return {
-    promise: 'a former primary that hears no replica, or no majority, soon refuses writes',
+    invariant: 'a former primary that hears no replica, or no majority, soon refuses writes',
     checked: served.length,
-    breaches: served
+    violations: served
       .filter(({ servedMs = Infinity }) => servedMs > FORMER_SERVES_MS)
       .map(({ fault, servedMs }) => ({
         requests: [],
@@ -57,12 +57,12 @@ function judgeFormerPrimaries({ injected }: Facts): Verdict {
   }
 }
 
-function judgeStrays({ injected }: Facts): Verdict {
+function checkStrays({ injected }: Facts): Verdict {
   const unheard = injected.filter(({ fault }) => fault.kind === 'unheard')
   return {
-    promise: 'who hears of a new primary leaves the former one, though it still answers',
+    invariant: 'who hears of a new primary leaves the former one, though it still answers',
     checked: unheard.length,
-    breaches: unheard
+    violations: unheard
       .filter(({ strayed = Infinity }) => strayed > 0)
       .map(({ fault, strayed }) => ({
         requests: [],
@@ -71,23 +71,23 @@ function judgeStrays({ injected }: Facts): Verdict {
   }
 }
 
-/** Those that no other promise sees: requests that fail are found as every client's are. */
-function judgeHarm({ injected }: Facts): Verdict {
+/** Those that no other invariant sees: requests that fail are found as every client's are. */
+function checkHarm({ injected }: Facts): Verdict {
   const hostile = injected.filter(({ harm }) => harm !== undefined)
   return {
-    promise: 'one client takes no more than its own: no backend, no time, no answer without end',
+    invariant: 'one client takes no more than its own: no backend, no time, no answer without end',
     checked: hostile.length,
-    breaches: hostile.flatMap(({ fault, harm = [] }) =>
+    violations: hostile.flatMap(({ fault, harm = [] }) =>
       harm.map((what) => ({ requests: [], what: `fault ${fault.number}: ${what}` })),
     ),
   }
 }
 
-function judgeHealing({ injected }: Facts): Verdict {
+function checkHealing({ injected }: Facts): Verdict {
   return {
-    promise: 'everything serves again after every fault',
+    invariant: 'everything serves again after every fault',
     checked: injected.length,
-    breaches: injected
+    violations: injected
       .filter(({ healedAtMs }) => healedAtMs === null)
       .map(({ fault }) => ({ requests: [], what: `fault ${fault.number} did not heal` })),
   }

@@ -1,6 +1,6 @@
 /**
- * Waits until the gateway has come to rest, and reads what the ledger and the admission store hold then. What never comes
- * to rest is read as it is after a time, for the verdict to find.
+ * Waits until the gateway has come to rest, and reads the data of the ledger and the admission store then. A state that
+ * never comes to rest is read after a time, for a checker to find.
  */
 
 import { createHash } from 'node:crypto'
@@ -81,7 +81,7 @@ interface ConsumerInfo {
   num_ack_pending: number
 }
 
-/** What is over holds nothing of the allowance: only its tokens are still known, for a while. */
+/** A request that is over holds nothing of the allowance: only its tokens are still known, for a while. */
 const READ_USE = asScript(`
   local fields = redis.call('HGETALL', KEYS[1])
   local state, records, over = {}, {}, 0

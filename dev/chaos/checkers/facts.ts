@@ -1,6 +1,6 @@
 /**
- * All that a verdict rests on: what clients saw, what backends did, what the ledger and the admission store hold in the
- * end, and what was struck when.
+ * The facts behind every verdict: the logs of clients and backends, the data of ledger and admission store in the end,
+ * the injected faults.
  */
 
 import type { Seen } from '../clients/seen.ts'
@@ -13,7 +13,7 @@ export interface Facts {
   calls: readonly Call[]
   rows: readonly LedgerRow[]
   windows: readonly WindowFact[]
-  /** What the admission store holds of each account. */
+  /** The admission store's record of each account. */
   store: readonly StoreFact[]
   backlog: Backlog
   owners: readonly { name: string; kind: OwnerKind; account: string }[]
@@ -31,13 +31,13 @@ export interface Injected {
   healedAtMs: number | null
   /** Requests whose reports were destroyed before metering is known to have consumed them. */
   destroyed: string[]
-  /** Who died at a failpoint. */
+  /** The process that died at a failpoint. */
   victim: string | null
-  /** How long a former primary took writes that heard no replica, or no majority. */
+  /** The time for which a former primary took writes that no replica, or no majority, received. */
   servedMs?: number
-  /** How many scripts a former primary was sent by edges that had heard of its successor. */
+  /** The number of scripts that edges which knew the successor sent to a former primary. */
   strayed?: number
-  /** What a hostile client did to others. */
+  /** The harm that a hostile client did to others. */
   harm?: string[]
   note: string
 }
@@ -55,7 +55,7 @@ export interface Call {
   startedAtMs: number
   /** Null where it runs on. */
   endedAtMs: number | null
-  /** Whether it had begun to answer. */
+  /** True when its response had begun. */
   hasResponded: boolean
 }
 
@@ -73,9 +73,9 @@ export interface LedgerRow {
   completionTokens: number
   estimated: boolean
   charge: number
-  /** Its edge and its metering told it from others under its `Idempotency-Key`; those of the last release do not. */
+  /** Its edge and its metering distinguish it from others under its `Idempotency-Key`; those of the last release do not. */
   isClaimed: boolean
-  /** The request whose answer was paid for in its place, and what it would have cost. */
+  /** The request whose response was paid for in its place, and the price that it would have had. */
   voidedBy: string | null
   voidedCharge: number | null
   outcome: string
@@ -93,7 +93,7 @@ export interface WindowFact {
 
 export interface StoreFact {
   account: string
-  /** Whether it claims to know the window's total: not since it forgot it, until somebody asks. */
+  /** True while it claims to know the window's total: not since it forgot it, until the next request. */
   known: boolean
   settled: number
   running: number
@@ -117,8 +117,8 @@ export interface Violation {
 }
 
 export interface Verdict {
-  promise: string
-  /** How many things were looked at. */
+  invariant: string
+  /** The number of checked items. */
   checked: number
-  breaches: Violation[]
+  violations: Violation[]
 }

@@ -1,6 +1,6 @@
 /**
- * No avoidable failure: while a healthy target and a living path of processes exist, clients get their answers. What a
- * fault excuses is spelled out in `allowances.ts`; anything else is a breach.
+ * No avoidable failure: while a healthy target and a living path of processes exist, clients get their responses.
+ * `allowances.ts` lists the failures that a fault allows; any other is a violation.
  */
 
 import type { Seen } from '../clients/seen.ts'
@@ -11,13 +11,13 @@ import type { Facts, Injected, Verdict } from './facts.ts'
 export interface Failure {
   seen: Seen
   problem: string
-  /** The fault that excuses it. */
+  /** The fault that allows it. */
   allowedBy: Injected | null
   /** Not by itself: its edge had found Redis too slow as well, because the machine was busy. */
   isStarved: boolean
 }
 
-/** What was begun just before a fault has healed may still end because of it. */
+/** A request that began just before a fault has healed may still end because of it. */
 const AFTERMATH_MS = 1_000
 
 export function findFailures(facts: Facts): Failure[] {
@@ -28,11 +28,11 @@ export function findFailures(facts: Facts): Failure[] {
     .map((seen) => ({ seen, problem: seen.problem!, ...allowanceFor(seen, facts) }))
 }
 
-export function judgeFailures(facts: Facts, failures: Failure[]): Verdict {
+export function checkFailures(facts: Facts, failures: Failure[]): Verdict {
   return {
-    promise: 'no avoidable failure reaches a client',
+    invariant: 'no avoidable failure reaches a client',
     checked: facts.seen.length,
-    breaches: failures
+    violations: failures
       .filter(({ allowedBy }) => allowedBy === null)
       .map(({ seen, problem }) => ({
         requests: [`${seen.id} ${seen.requestId}`],
@@ -41,9 +41,9 @@ export function judgeFailures(facts: Facts, failures: Failure[]): Verdict {
   }
 }
 
-/** The right answer to this client, whatever is struck. */
+/** The right response to this client, under any fault. */
 function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: string | undefined): boolean {
-  // One that is repeated until it is answered has a verdict of its own.
+  // One that is repeated until it gets its response has a checker of its own.
   if (kind === 'probe' || kind === 'repeating') return true
   if (keyState !== 'alive' && (problem === '401 INVALID_KEY' || errorEvent === 'INVALID_KEY')) return true
   if (owner === 'trickle' && problem === '429 requests') return true

@@ -1,9 +1,10 @@
 /**
- * Leaving early is worth nothing: what a backend had accepted for a client that left has one row, with no less than the
- * client was shown.
+ * Leaving early is worth nothing. Work that a backend had accepted for a client that left has one row, with no less
+ * than the client was shown.
  *
- * The client log tells what was shown, the backend's log what was accepted. A row is missed only where one process was
- * left to report and a fault took that one: its edge may have handed the report to a router when it lost its client.
+ * The client log has the text that was shown, the backend's log the accepted calls. A row is missed only where one
+ * process was left to report and a fault took that one. Its edge may have handed the report to a router when it lost
+ * its client.
  */
 
 import type { Seen } from '../clients/seen.ts'
@@ -12,22 +13,22 @@ import type { Violation, Call, Facts, LedgerRow, Injected, Verdict } from './fac
 
 /** A call that ran for less and said nothing may have met its end on its way. */
 const SURELY_ACCEPTED_AFTER_MS = 500
-/** How long after a client has left its report may still be on its way: heartbeats missed, and a lease. */
+/** The time after a client has left for which its report may still be on its way: heartbeats missed, and a lease. */
 const REPORTED_WITHIN_MS = 5_000
 
-export function judgeLeavers(facts: Facts): Verdict {
+export function checkLeavers(facts: Facts): Verdict {
   const calls = Map.groupBy(facts.calls, ({ id }) => id)
   const rows = Map.groupBy(facts.rows, ({ requestId }) => requestId)
   const leavers = facts.seen
-    .filter(({ left, whole, keyState }) => left && !whole && keyState === 'alive')
+    .filter(({ left, complete, keyState }) => left && !complete && keyState === 'alive')
     .flatMap((seen) => {
       const accepted = (calls.get(seen.id) ?? []).filter(isAccepted)
       return accepted.length === 0 ? [] : [{ seen, call: accepted.at(-1)! }]
     })
   return {
-    promise: 'what a backend accepted for a client that left is charged, with all that the client was shown',
+    invariant: 'what a backend accepted for a client that left is charged, with all that the client was shown',
     checked: leavers.length,
-    breaches: leavers.flatMap(({ seen, call }) => judgeLeaver(facts, seen, call, rows.get(call.requestId) ?? [])),
+    violations: leavers.flatMap(({ seen, call }) => checkLeaver(facts, seen, call, rows.get(call.requestId) ?? [])),
   }
 }
 
@@ -35,7 +36,7 @@ function isAccepted({ hasResponded, startedAtMs, endedAtMs }: Call): boolean {
   return hasResponded || (endedAtMs ?? Infinity) - startedAtMs > SURELY_ACCEPTED_AFTER_MS
 }
 
-function judgeLeaver({ injected }: Facts, seen: Seen, call: Call, [row]: LedgerRow[]): Violation[] {
+function checkLeaver({ injected }: Facts, seen: Seen, call: Call, [row]: LedgerRow[]): Violation[] {
   const violation = (what: string): Violation[] => [{ requests: [`${seen.id} ${call.requestId}`], what }]
   if (!row) {
     const isAllowed = injected.some((injection) => mayTakeReporter(seen, injection))

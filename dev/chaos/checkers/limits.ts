@@ -4,10 +4,10 @@
  * When a request was admitted lies between its sending and its head. Only requests that were all admitted within 60 s
  * for certain are held against the limit, so that a slow machine is no breach.
  *
- * While an edge finds the admission store away it decides by itself: on its share of the rate, so that a minute across
- * the two can see the rate twice, and on a total of the ledger that is at most five seconds old. A store that has lost its
- * data begins its log anew, and forgets what the requests hold that run or are not in the ledger then. So does a store
- * whose clock is set ahead by half a minute, the length of a lease.
+ * While an edge finds the admission store away it decides by itself. It uses its share of the rate, so that a minute
+ * across the two can see the rate twice. It uses a total of the ledger that is at most five seconds old. A store that
+ * has lost its data begins its log again. It forgets the holds of requests that run or are not in the ledger then. So
+ * does a store whose clock is set ahead by half a minute, the length of a lease.
  */
 
 import { capFor } from '../clients/question.ts'
@@ -19,12 +19,12 @@ import type { Violation, Facts, LedgerRow, Verdict } from './facts.ts'
 import { lossesOfRates } from './losses.ts'
 
 const MINUTE_MS = 60_000
-/** A byte a token is the gateway's bound for prompts: what surrounds the words, and the words. */
+/** A byte a token is the gateway's bound for prompts: the frame around the words, and the words. */
 const WORST_TOKENS = capFor(SMALL_WORDS) + 24 + 7 * SMALL_WORDS
-/** The oldest total that an edge alone goes by, and what it takes to get there and back. */
+/** The oldest total that an edge alone goes by, and the time to get there and back. */
 const TOTAL_AGE_MS = 6_000
 
-export function judgeLimits(facts: Facts): Verdict[] {
+export function checkLimits(facts: Facts): Verdict[] {
   const ownersOf = (kind: string) => facts.owners.filter((owner) => owner.kind === kind)
   const trickles = ownersOf('trickle')
   const thimbles = ownersOf('thimble')
@@ -32,24 +32,24 @@ export function judgeLimits(facts: Facts): Verdict[] {
     facts.seen.filter(({ owner, status, headAtMs }) => owner === name && status === 200 && headAtMs !== null)
   return [
     {
-      promise: 'no more requests than the limit in any 60 seconds',
+      invariant: 'no more requests than the limit in any 60 seconds',
       checked: trickles.flatMap(({ name }) => admittedTo(name)).length,
-      breaches: trickles.flatMap(({ name }) => judgeRate(name, admittedTo(name), facts)),
+      violations: trickles.flatMap(({ name }) => checkRate(name, admittedTo(name), facts)),
     },
     {
-      promise: 'the allowance is passed by less than one worst case',
+      invariant: 'the allowance is passed by less than one worst case',
       checked: thimbles.flatMap(({ name }) => admittedTo(name)).length,
-      breaches: thimbles.flatMap(({ name, account }) => {
+      violations: thimbles.flatMap(({ name, account }) => {
         const rows = facts.rows.filter((row) => row.account === account).map((row) => withLatestTime(row, facts))
         const wasAlone = admittedTo(name).some(({ sentAtMs, headAtMs }) => wasAnyAlone(facts, sentAtMs, headAtMs!))
-        if (wasAlone) return judgeAloneAllowance(name, admittedTo(name), rows)
-        return judgeAllowance(name, rows, countForgotten(facts, name, rows))
+        if (wasAlone) return checkAloneAllowance(name, admittedTo(name), rows)
+        return checkAllowance(name, rows, countForgotten(facts, name, rows))
       }),
     },
   ]
 }
 
-function judgeRate(owner: string, admitted: Seen[], facts: Facts): Violation[] {
+function checkRate(owner: string, admitted: Seen[], facts: Facts): Violation[] {
   const byHead = admitted.toSorted((a, b) => a.headAtMs! - b.headAtMs!)
   for (const last of byHead) {
     const fromMs = last.headAtMs! - MINUTE_MS
@@ -79,7 +79,7 @@ function withLatestTime(row: LedgerRow, { injected }: Facts): LedgerRow {
   return { ...row, recordedAtMs: row.recordedAtMs + Math.max(0, ...behindByMs) }
 }
 
-function judgeAllowance(owner: string, rows: readonly LedgerRow[], forgotten: number): Violation[] {
+function checkAllowance(owner: string, rows: readonly LedgerRow[], forgotten: number): Violation[] {
   const { perCompletionToken } = rateOf('chat-one', 'tokens')
   const spent = rows.reduce((sum, { charge }) => sum + charge, 0)
   const bound = (THIMBLE_TOKENS + (1 + forgotten) * WORST_TOKENS) * perCompletionToken
@@ -92,16 +92,16 @@ function judgeAllowance(owner: string, rows: readonly LedgerRow[], forgotten: nu
 /** Requests that had begun, and were not in the ledger, when the store lost its data. */
 function countForgotten(facts: Facts, name: string, rows: readonly LedgerRow[]): number {
   const recordedAtMs = new Map(rows.map((row) => [row.requestId, row.recordedAtMs]))
-  const asked = facts.seen.filter(
+  const requested = facts.seen.filter(
     ({ owner, requestId }) => owner === name && requestId !== null && recordedAtMs.has(requestId),
   )
   return lossesOfRates(facts).flatMap(({ fromMs, toMs }) =>
-    asked.filter(({ requestId, sentAtMs }) => sentAtMs < toMs && recordedAtMs.get(requestId!)! > fromMs),
+    requested.filter(({ requestId, sentAtMs }) => sentAtMs < toMs && recordedAtMs.get(requestId!)! > fromMs),
   ).length
 }
 
-/** Nobody is admitted to what the ledger knew to be used up. */
-function judgeAloneAllowance(owner: string, admitted: readonly Seen[], rows: readonly LedgerRow[]): Violation[] {
+/** Nobody is admitted to an allowance that the ledger knew to be used up. */
+function checkAloneAllowance(owner: string, admitted: readonly Seen[], rows: readonly LedgerRow[]): Violation[] {
   const { perCompletionToken } = rateOf('chat-one', 'tokens')
   return admitted.flatMap(({ id, requestId, sentAtMs }) => {
     const known = rows.filter(({ recordedAtMs }) => recordedAtMs < sentAtMs - TOTAL_AGE_MS)

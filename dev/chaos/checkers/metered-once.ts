@@ -1,7 +1,7 @@
 /**
- * Metered exactly once: an answer whose end reached its client has one row, with the tokens and the target that the
- * backend's own log has for the very answer that the client was given. Nobody is charged twice, nor for a refusal, nor
- * more than the backend made.
+ * Metered exactly once: a response whose end reached its client has one row. The row has the tokens and the target that
+ * the backend's own log has for the very response that the client was given. Nobody is charged twice, nor for a
+ * refusal, nor more than the backend made.
  */
 
 import type { Seen } from '../clients/seen.ts'
@@ -13,25 +13,25 @@ import { type Violation, type Call, type Facts, type LedgerRow, NAMELESS, type V
 /** A text that was broken off is counted with a tokenizer other than the backend's. */
 const ESTIMATE_SLACK_TOKENS = 8
 
-export function judgeMetering(facts: Facts): Verdict[] {
+export function checkMetering(facts: Facts): Verdict[] {
   const rows = Map.groupBy(facts.rows, ({ requestId }) => requestId)
   const calls = Map.groupBy(facts.calls, ({ requestId }) => requestId)
-  const whole = facts.seen.filter(isCompleteResponse)
+  const complete = facts.seen.filter(isCompleteResponse)
   return [
     {
-      promise: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
-      checked: whole.length,
-      breaches: whole
+      invariant: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
+      checked: complete.length,
+      violations: complete
         .filter(({ requestId }) => !wasDestroyed(facts, requestId!, rows.get(requestId!)))
         .flatMap((seen) => checkComplete(facts, seen, rows.get(seen.requestId!) ?? [], calls)),
     },
     {
-      promise: 'no row without a backend that did its work; none charges more than was made, nor at another rate',
+      invariant: 'no row without a backend that did its work; none charges more than was made, nor at another rate',
       checked: facts.rows.length,
-      breaches: facts.rows.flatMap((row) => judgeRow(row, calls.get(row.requestId) ?? [])),
+      violations: facts.rows.flatMap((row) => checkRow(row, calls.get(row.requestId) ?? [])),
     },
-    { promise: 'no request is charged twice', checked: facts.rows.length, breaches: findDoubles(facts, calls) },
-    judgeRefusals(facts, rows),
+    { invariant: 'no request is charged twice', checked: facts.rows.length, violations: findDoubles(facts, calls) },
+    checkRefusals(facts, rows),
   ]
 }
 
@@ -40,9 +40,9 @@ export function wasDestroyed({ injected }: Facts, requestId: string, rows: Ledge
   return injected.some(({ destroyed }) => destroyed.includes(requestId)) && rows[0]?.reporter !== 'edge'
 }
 
-/** An answer of an inference endpoint; for those that are repeated see `answered-once.ts`. */
+/** A response of an inference endpoint; for those that are repeated see `repeated-once.ts`. */
 function isCompleteResponse(seen: Seen): boolean {
-  return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke' && seen.kind !== 'repeating'
+  return seen.complete && seen.kind !== 'rotate' && seen.kind !== 'revoke' && seen.kind !== 'repeating'
 }
 
 function checkComplete({ injected }: Facts, seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Violation[] {
@@ -57,7 +57,7 @@ function checkComplete({ injected }: Facts, seen: Seen, rows: LedgerRow[], calls
   if (!call) return violation(`${row.backend} knows nothing of the answer ${seen.responseIds.join(', ')}`)
   const counted = call.usage
   if (!counted) return violation(`${row.backend} told no usage`)
-  // A backend that was cut off after its last content, or not heard any more, never told: then the router counts.
+  // A backend that was cut off after its last content, or not heard any more, never sent usage: then the router counts.
   if (row.estimated && (call.outcome !== 'completed' || wasUnheard(injected, seen, row.backend))) return []
   if (!isSame(counted, row)) return violation(`its row has ${tokensOf(row)}, the backend's log ${tokensOf(counted)}`)
   if (seen.usage && !isSame(seen.usage, row))
@@ -65,7 +65,7 @@ function checkComplete({ injected }: Facts, seen: Seen, rows: LedgerRow[], calls
   return []
 }
 
-/** Nothing came from the backend for a time while the answer ran. */
+/** Nothing came from the backend for a time while the response ran. */
 function wasUnheard(injected: Facts['injected'], { sentAtMs, endedAtMs }: Seen, backend: string): boolean {
   return injected.some(
     ({ fault, injectedAtMs, healedAtMs }) =>
@@ -79,35 +79,40 @@ function silences(fault: FaultAction, backend: string): boolean {
   return isLoss && endsOf(fault.link)[1] === placeOf(backend)
 }
 
-/** A response does not name its backend's answer; a request that went to one backend twice has the end of the second. */
+/** A response does not name its backend's response; a request that went to one backend twice has the end of the second. */
 export function callOf(seen: Seen, row: LedgerRow, calls: Call[]): Call | undefined {
-  const asked = calls.filter(({ backend, id }) => backend === row.backend && id === seen.id)
-  if (seen.way === 'responses') return asked.find(isCompleted) ?? asked.at(-1)
-  return asked.find((call) => (call.responseId === null ? isCompleted(call) : call.responseId === seen.responseIds[0]))
+  const requested = calls.filter(({ backend, id }) => backend === row.backend && id === seen.id)
+  if (seen.way === 'responses') return requested.find(isCompleted) ?? requested.at(-1)
+  return requested.find((call) =>
+    call.responseId === null ? isCompleted(call) : call.responseId === seen.responseIds[0],
+  )
 }
 
 const isCompleted = ({ outcome }: Call) => outcome === 'completed'
 
-function judgeRow(row: LedgerRow, calls: Call[]): Violation[] {
+function checkRow(row: LedgerRow, calls: Call[]): Violation[] {
   const violation = (what: string): Violation[] => [{ requests: [`${calls[0]?.id ?? '?'} ${row.requestId}`], what }]
-  const asked = calls.filter(({ backend }) => backend === row.backend)
-  if (asked.length === 0) return violation(`it says ${row.backend}, which was never asked`)
+  const requested = calls.filter(({ backend }) => backend === row.backend)
+  if (requested.length === 0) return violation(`it says ${row.backend}, which was never asked`)
   const rate = rateOf(row.lane, row.unit)
   const charge = Math.round(row.promptTokens * rate.perPromptToken + row.completionTokens * rate.perCompletionToken)
   const charged = row.voidedBy === null ? row.charge : row.voidedCharge
   if (charged !== charge) return violation(`it charges ${charged} for ${tokensOf(row)}, which cost ${charge}`)
   if (row.voidedBy !== null && row.charge !== 0) return violation(`it is void and charges ${row.charge}`)
   const slack = row.estimated ? ESTIMATE_SLACK_TOKENS : 0
-  const most = Math.max(...asked.map(({ usage }) => usage?.completionTokens ?? 0)) + slack
+  const most = Math.max(...requested.map(({ usage }) => usage?.completionTokens ?? 0)) + slack
   if (row.completionTokens > most) return violation(`it has ${tokensOf(row)}, the backend made ${most} at the most`)
   return []
 }
 
-/** But for those that repeat under a key of their own, clients here never ask twice: two rows for one of them are one too many. */
+/**
+ * Clients here never send a request twice, but for those that repeat under a key of their own. Two rows for one of the
+ * others are one too many.
+ */
 function findDoubles(facts: Facts, calls: Map<string, Call[]>): Violation[] {
   const nameOf = (requestId: string) => {
     const id = calls.get(requestId)?.[0]?.id
-    // A hostile client asks the same again and again, and bears no name.
+    // A hostile client sends the same again and again, and bears no name.
     return id === undefined || id === NAMELESS ? requestId : id
   }
   const byClient = Map.groupBy(facts.rows, ({ requestId }) => nameOf(requestId))
@@ -117,17 +122,17 @@ function findDoubles(facts: Facts, calls: Map<string, Call[]>): Violation[] {
     .map(([id, rows]) => ({ requests: [id, ...rows.map(({ requestId }) => requestId)], what: `${rows.length} rows` }))
 }
 
-function judgeRefusals(facts: Facts, rows: Map<string, LedgerRow[]>): Verdict {
-  // One whose key died meanwhile may have been cut: what was made until then is charged.
+function checkRefusals(facts: Facts, rows: Map<string, LedgerRow[]>): Verdict {
+  // One whose key died meanwhile may have been cut: it is charged for the output until then.
   const refused = facts.seen.filter(
     ({ status, requestId, keyState }) =>
       status !== null && status !== 200 && requestId !== null && keyState !== 'unsure',
   )
   const charged = refused.filter(({ requestId }) => (rows.get(requestId!) ?? []).some(({ charge }) => charge > 0))
   return {
-    promise: 'a refusal costs nothing',
+    invariant: 'a refusal costs nothing',
     checked: refused.length,
-    breaches: charged.map(({ id, requestId, problem }) => ({
+    violations: charged.map(({ id, requestId, problem }) => ({
       requests: [`${id} ${requestId}`],
       what: `charged although answered ${problem}`,
     })),

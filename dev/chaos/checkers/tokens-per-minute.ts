@@ -1,8 +1,9 @@
 /**
  * Tokens per minute hold for those who hang up as for those who read to the end.
  *
- * The limit is a bucket: a full one and a minute's refill may pass in 60 s. What runs when it is empty may be longer than
- * was reserved for it. Counted is what clients were shown and what their prompts had, by the backends' log.
+ * The limit is a bucket: a full one and a minute's refill may pass in 60 s. A response that runs when it is empty may
+ * be longer than was reserved for it. The checker counts the text that clients were shown and the tokens of their
+ * prompts, by the backends' log.
  */
 
 import { capFor } from '../clients/question.ts'
@@ -11,7 +12,7 @@ import type { Violation, Facts, Verdict } from './facts.ts'
 import { timesTheLimit } from './limits.ts'
 
 const MINUTE_MS = 60_000
-/** Answers that run at once when the bucket is empty, and what each may have beyond its reservation. */
+/** Responses that run at once when the bucket is empty, and the tokens that each may have beyond its reservation. */
 const BEYOND_TOKENS = 4 * capFor(10 * SMALL_WORDS)
 
 interface Spent {
@@ -20,12 +21,12 @@ interface Spent {
   tokens: number
 }
 
-export function judgeTokensPerMinute(facts: Facts): Verdict {
+export function checkTokensPerMinute(facts: Facts): Verdict {
   const spent = spentByGushers(facts)
   return {
-    promise: 'no more tokens in any 60 seconds than the bucket lets pass, however an answer ends',
+    invariant: 'no more tokens in any 60 seconds than the bucket lets pass, however an answer ends',
     checked: spent.length,
-    breaches: spent.flatMap(({ atMs }): Violation[] => {
+    violations: spent.flatMap(({ atMs }): Violation[] => {
       const within = spent.filter((other) => other.atMs > atMs - MINUTE_MS && other.atMs <= atMs)
       const tokens = within.reduce((sum, one) => sum + one.tokens, 0)
       const most = 2 * GUSHER_TOKENS_PER_MINUTE * timesTheLimit(facts, atMs - MINUTE_MS, atMs) + BEYOND_TOKENS

@@ -1,21 +1,21 @@
 /**
- * The windows are the sums of their rows, the admission store agrees with them, and in the end nothing is left over: no
+ * The windows are the sums of their rows, and the admission store agrees with them. In the end nothing is left over: no
  * event unconsumed, nothing pending, no lease.
  *
- * Of a request whose only report was destroyed with the broker's store, the charge stays pending: it errs on the side of
- * the limit, until the month is over.
+ * The charge of a request stays pending when its only report was destroyed with the broker's store. It errs on the side
+ * of the limit, until the month is over.
  */
 
 import type { Violation, Facts, StoreFact, Verdict } from './facts.ts'
 
-export function judgeTotals(facts: Facts): Verdict[] {
+export function checkTotals(facts: Facts): Verdict[] {
   const { windows, store, owners } = facts
   const totals = totalsOf(facts)
   return [
     {
-      promise: "a window's total is the sum of its rows",
+      invariant: "a window's total is the sum of its rows",
       checked: windows.length,
-      breaches: windows
+      violations: windows
         .filter(({ total, sum }) => total !== sum)
         .map(({ account, total, sum }) => ({
           requests: [],
@@ -23,9 +23,9 @@ export function judgeTotals(facts: Facts): Verdict[] {
         })),
     },
     {
-      promise: 'the admission store holds the same total',
+      invariant: 'the admission store holds the same total',
       checked: store.filter(({ known }) => known).length,
-      breaches: store
+      violations: store
         .filter((fact) => differs(fact, totals))
         .map(({ account, settled }) => ({
           requests: [],
@@ -33,14 +33,14 @@ export function judgeTotals(facts: Facts): Verdict[] {
         })),
     },
     {
-      promise: 'lag, pending and leases go back to zero',
+      invariant: 'lag, pending and leases go back to zero',
       checked: store.length + Object.keys(facts.backlog).length,
-      breaches: findPending(facts, owners),
+      violations: findPending(facts, owners),
     },
   ]
 }
 
-/** What stands between the gateway and its rest. */
+/** The work between the gateway and its rest. */
 export function findLeftovers(facts: Pick<Facts, 'windows' | 'store' | 'backlog' | 'injected'>): Violation[] {
   const totals = totalsOf(facts)
   const behind = facts.store.filter((fact) => differs(fact, totals))

@@ -1,5 +1,5 @@
 /**
- * The oracle: what clients saw, appended to a file as it happens and never changed.
+ * The oracle: the clients' observations, appended to a file as they happen and never changed.
  */
 
 import { createWriteStream } from 'node:fs'

@@ -1,12 +1,12 @@
 /**
- * Carries out one planned request as its kind of client does, and logs what was seen.
+ * Carries out one planned request as its kind of client does, and logs the outcome.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlannedRequest } from '../plan/requests.ts'
 import type { Stage } from '../stage/open-stage.ts'
-import { requestOverHttp, type Requesting } from './ask-over-http.ts'
-import { requestWithSdk } from './ask-with-sdk.ts'
+import { requestOverHttp, type Requesting } from './request-over-http.ts'
+import { requestWithSdk } from './request-with-sdk.ts'
 import type { ClientLog } from './client-log.ts'
 import { changeKey } from './manage-keys.ts'
 import type { Owner } from './owners.ts'
@@ -16,19 +16,19 @@ import type { Seen } from './seen.ts'
 export interface Clients {
   /** Resolves when the request is over. Never throws. */
   carryOut(request: PlannedRequest): Promise<void>
-  /** A small request that shows whether an edge serves: whether it was answered whole. */
+  /** A small request that shows if an edge serves: true when it got a whole response. */
   probe(edge: 0 | 1): Promise<boolean>
-  /** Resolves when some answers have begun at an edge that take a while; `over` when they have ended. */
+  /** Resolves when some slow responses have begun at an edge; `over` when they have ended. */
   beginStreams(edge: 0 | 1): Promise<{ over: Promise<unknown> }>
-  /** Resolves when some requests with an `Idempotency-Key` have begun at an edge; `over` when each was answered whole. */
+  /** Resolves when some requests with an `Idempotency-Key` have begun at an edge; `over` when each got a whole response. */
   beginRepeating(edge: 0 | 1): Promise<{ count: number; over: Promise<unknown> }>
-  /** Every account asks once, so that the admission store knows them all. */
+  /** Every account sends one request, so that the admission store knows them all. */
   visit(): Promise<void>
   /** Somebody's key is rotated. */
   rotateSomebody(): Promise<void>
   /** One more that repeats itself under a key. */
   repeatSomething(): Promise<void>
-  /** In the end everybody asks once more, at both edges. */
+  /** In the end everybody sends one more request, at both edges. */
   sayFarewell(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
   const { keyring, edgeUrls } = stage
   let probes = 0
 
-  async function ask(
+  async function send(
     request: PlannedRequest,
     key: string,
     kind: Seen['kind'] = request.kind,
@@ -52,31 +52,31 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
   ): Promise<Seen> {
     const seen = unseen({ ...request, kind }, key)
     log.sent(seen)
-    const asking: Requesting = { url: edgeUrls[request.edge], key, question: questionOf(request), onHead }
-    if (kind === 'repeating') asking.idempotencyKey = request.id
-    if (kind === 'leaver') asking.leave = { at: request.leavesAt, afterMs: request.leaveAfterMs }
-    if (kind === 'slow-reader' || asking.leave?.at === 'sipping') asking.sipBytes = SIP_BYTES
-    if (kind === 'sdk-plain' || kind === 'sdk-stream') await requestWithSdk(asking, seen)
-    else await requestOverHttp(asking, seen)
+    const requesting: Requesting = { url: edgeUrls[request.edge], key, question: questionOf(request), onHead }
+    if (kind === 'repeating') requesting.idempotencyKey = request.id
+    if (kind === 'leaver') requesting.leave = { at: request.leavesAt, afterMs: request.leaveAfterMs }
+    if (kind === 'slow-reader' || requesting.leave?.at === 'sipping') requesting.sipBytes = SIP_BYTES
+    if (kind === 'sdk-plain' || kind === 'sdk-stream') await requestWithSdk(requesting, seen)
+    else await requestOverHttp(requesting, seen)
     seen.keyState = keyring.stateFor(key, seen.sentAtMs)
     log.ended(seen)
     return seen
   }
 
-  /** At one edge and the other in turn, until it is answered. */
+  /** At one edge and the other in turn, until it gets its response. */
   async function repeat(request: PlannedRequest, onHead?: () => void): Promise<void> {
     const giveUpAtMs = Date.now() + REPEATS_FOR_MS
     for (let turn = request.edge; Date.now() < giveUpAtMs; turn++) {
       const edge = turn % 2 === 0 ? 0 : 1
-      const { whole } = await ask({ ...request, edge }, keyring.of(request.owner).key, request.kind, onHead)
-      if (whole) return
+      const { complete } = await send({ ...request, edge }, keyring.of(request.owner).key, request.kind, onHead)
+      if (complete) return
       await sleep(REPEATS_AFTER_MS)
     }
   }
 
   async function requestShortly({ name, key }: Owner, edge: 0 | 1, kind: 'probe' | 'farewell'): Promise<boolean> {
-    const seen = await ask({ ...SHORT_REQUEST, id: `p${++probes}`, edge, owner: name }, key, kind)
-    return seen.whole
+    const seen = await send({ ...SHORT_REQUEST, id: `p${++probes}`, edge, owner: name }, key, kind)
+    return seen.complete
   }
 
   async function change(request: PlannedRequest, action: 'rotate' | 'revoke'): Promise<void> {
@@ -85,14 +85,14 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     owner.isChanging = true
     const seen = unseen(request, owner.key)
     log.sent(seen)
-    const answer = await changeKey(keyring, owner, action, edgeUrls, request.edge)
+    const response = await changeKey(keyring, owner, action, edgeUrls, request.edge)
     owner.isChanging = false
-    seen.status = answer.status
+    seen.status = response.status
     seen.headAtMs = seen.endedAtMs = Date.now()
-    seen.whole = answer.status === 200
-    if (answer.status === null) seen.problem = 'unreachable'
-    else if (answer.status !== 200) seen.problem = `${answer.status} of a ${action}`
-    seen.detail = answer.status === 200 ? '' : answer.detail.slice(0, 500)
+    seen.complete = response.status === 200
+    if (response.status === null) seen.problem = 'unreachable'
+    else if (response.status !== 200) seen.problem = `${response.status} of a ${action}`
+    seen.detail = response.status === 200 ? '' : response.detail.slice(0, 500)
     log.ended(seen)
   }
 
@@ -100,11 +100,11 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     async carryOut(request) {
       if (request.kind === 'rotate' || request.kind === 'revoke') return change(request, request.kind)
       if (request.kind === 'repeating') return repeat(request)
-      if (request.kind !== 'dead-key') return void (await ask(request, keyring.of(request.owner).key))
+      if (request.kind !== 'dead-key') return void (await send(request, keyring.of(request.owner).key))
       const { dead } = keyring
       if (dead.length === 0) return
       const { owner, key } = dead[request.chosen % dead.length]!
-      await ask({ ...request, owner: owner.name }, key)
+      await send({ ...request, owner: owner.name }, key)
     },
     probe: (edge) => requestShortly(keyring.of('probe'), edge, 'probe'),
     async beginStreams(edge) {
@@ -112,7 +112,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       const streams = Array.from({ length: STREAMS }, () => {
         const request = { ...SHORT_REQUEST, kind: 'stream', id: `p${++probes}`, edge, owner: name } as const
         const { promise: begun, resolve } = Promise.withResolvers<void>()
-        const over = ask({ ...request, words: STREAM_WORDS }, key, 'stream', resolve)
+        const over = send({ ...request, words: STREAM_WORDS }, key, 'stream', resolve)
         return { begunOrOver: Promise.race([begun, over]), over }
       })
       await Promise.all(streams.map(({ begunOrOver }) => begunOrOver))
@@ -186,7 +186,7 @@ function unseen(request: Omit<PlannedRequest, 'kind'> & { kind: Seen['kind'] }, 
     endedAtMs: 0,
     status: null,
     requestId: null,
-    whole: false,
+    complete: false,
     done: false,
     finishReason: null,
     text: 'beginning',

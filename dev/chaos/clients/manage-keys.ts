@@ -1,6 +1,6 @@
 /**
- * Mints, rotates and revokes developer keys. An answer that is no 200 promises nothing: then the owner asks again until
- * it knows its key.
+ * Mints, rotates and revokes developer keys. A response that is no 200 promises nothing: then the owner tries again
+ * until it knows its key.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,7 +37,7 @@ export async function requestForKeys(
   }
 }
 
-/** Rotates or revokes; afterwards the owner has a living key again. Answers what the change itself was told. */
+/** Rotates or revokes; afterwards the owner has a living key again. Returns the outcome of the change itself. */
 export async function changeKey(
   keyring: Keyring,
   owner: Owner,
@@ -47,11 +47,11 @@ export async function changeKey(
 ): Promise<KeyResponse> {
   const former = owner.key
   keyring.unsure(former)
-  const answer = await requestForKeys(urls[edge]!, owner.token, action, former)
-  if (answer.status === 200) keyring.died(owner, former)
-  if (answer.status === 200 && action === 'rotate') owner.key = answer.key
+  const reply = await requestForKeys(urls[edge]!, owner.token, action, former)
+  if (reply.status === 200) keyring.died(owner, former)
+  if (reply.status === 200 && action === 'rotate') owner.key = reply.key
   else owner.key = await mintUntilResponded(owner, urls, edge)
-  return answer
+  return reply
 }
 
 async function mintUntilResponded(owner: Owner, urls: readonly string[], edge: number): Promise<string> {

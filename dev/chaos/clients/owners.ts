@@ -1,6 +1,6 @@
 /**
- * The accounts of a run, and what is known of their keys: which one is current, which are surely dead, and when nobody
- * but the gateway can know.
+ * The accounts of a run, and the state of their keys: the current one, the surely dead ones, and those that only the
+ * gateway knows.
  */
 
 import { parseKey } from '@gateway/contracts/api-key'
@@ -19,9 +19,9 @@ export interface Owner {
 }
 
 interface KeyLife {
-  /** Changes that nobody has answered yet, or that were answered by an error. */
+  /** Changes without a response yet, or with an error. */
   unsureSinceMs: number | null
-  /** When its rotation or revocation had answered 200. */
+  /** The time at which its rotation or revocation had returned 200. */
   deadSinceMs: number | null
 }
 
@@ -32,7 +32,7 @@ export interface Keyring {
   readonly dead: readonly { owner: Owner; key: string }[]
   unsure(key: string): void
   died(owner: Owner, key: string): void
-  /** What could have been known of the key by one who asked with it between these times. */
+  /** The state of the key that a client could have known which used it between these times. */
   stateFor(key: string, sentAtMs: number): Seen['keyState']
 }
 

@@ -1,5 +1,5 @@
 /**
- * The body of a planned request, and the only right answer to it.
+ * The body of a planned request, and the only right response to it.
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
@@ -11,14 +11,14 @@ export interface Question {
   body: object
   isStream: boolean
   /** Of a chat; null for embeddings. */
-  answer: string | null
+  expected: string | null
 }
 
 /** One token each, for the backend and for the gateway's tokenizer alike. */
 const WORDS =
   'time day way man thing world life hand part child eye place work week case point home room area money'.split(' ')
 
-/** Above what the answer takes, and not by much: an allowance is passed by less than this. */
+/** Above the need of the response, and not by much: an allowance is passed by less than this. */
 export const capFor = (words: number): number => 2 * words + 40
 
 export function questionOf(
@@ -28,32 +28,32 @@ export function questionOf(
   if (kind === 'embeddings') {
     const texts = Array.from({ length: 1 + (words % 3) }, (_, index) => `${id} text ${index}`)
     const input = texts.length === 1 ? texts[0] : texts
-    return { path: '/v1/embeddings', way, body: { model, input }, isStream: false, answer: null }
+    return { path: '/v1/embeddings', way, body: { model, input }, isStream: false, expected: null }
   }
-  const answer = [id, ...Array.from({ length: words }, (_, index) => WORDS[(index + 7 * words) % WORDS.length])].join(
+  const expected = [id, ...Array.from({ length: words }, (_, index) => WORDS[(index + 7 * words) % WORDS.length])].join(
     ' ',
   )
   const mayBePlain = kind === 'repeating' || (kind === 'leaver' && request.leavesAt === 'waiting')
   const isPlain = kind === 'plain' || kind === 'sdk-plain' || (mayBePlain && request.chosen % 2 === 1)
   const isStream = !isPlain
-  const { path, ask } = WAYS[way]
+  const { path, toBody } = WAYS[way]
   const body = {
     model,
-    ...ask(`Say: ${answer}`, capFor(words)),
+    ...toBody(`Say: ${expected}`, capFor(words)),
     ...(isStream && { stream: true }),
     ...(isStream && way === 'chat' && request.includeUsage && { stream_options: { include_usage: true } }),
   }
-  return { path, way, body, isStream, answer }
+  return { path, way, body, isStream, expected }
 }
 
 const messagesOf = (content: string, cap: number) => ({ messages: [{ role: 'user', content }], max_tokens: cap })
-const WAYS: Record<ClientDialect, { path: string; ask(content: string, cap: number): object }> = {
-  chat: { path: '/v1/chat/completions', ask: messagesOf },
-  messages: { path: '/v1/messages', ask: messagesOf },
-  responses: { path: '/v1/responses', ask: (input, cap) => ({ input, max_output_tokens: cap }) },
+const WAYS: Record<ClientDialect, { path: string; toBody(content: string, cap: number): object }> = {
+  chat: { path: '/v1/chat/completions', toBody: messagesOf },
+  messages: { path: '/v1/messages', toBody: messagesOf },
+  responses: { path: '/v1/responses', toBody: (input, cap) => ({ input, max_output_tokens: cap }) },
 }
 
-/** Which request a backend was asked for. */
+/** The request that a backend got. */
 export function requestIn(body: unknown): string | null {
   return /\b[rp]\d+\b/.exec(JSON.stringify(body))?.[0] ?? null
 }

@@ -1,5 +1,5 @@
 /**
- * What one client saw of one request, from its first byte to its last: a line of the client log.
+ * A client's observations of one request, from its first byte to its last: a line of the client log.
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
@@ -11,7 +11,7 @@ export interface Seen {
   kind: RequestKind | 'probe' | 'farewell'
   way: ClientDialect
   owner: string
-  /** 0 or 1; which edge was asked. */
+  /** 0 or 1: the edge that got the request. */
   edge: number
   model: string
   /** The first characters of the key, which name it. */
@@ -22,16 +22,19 @@ export interface Seen {
   status: number | null
   /** `x-request-id`. */
   requestId: string | null
-  /** The end of the answer came: the whole JSON, or `[DONE]` or the terminal event of its API. */
-  whole: boolean
+  /** The end of the response came: the whole JSON, or `[DONE]` or the terminal event of its API. */
+  complete: boolean
   done: boolean
   finishReason: string | null
-  /** What came of the text: all, a beginning of it (maybe none), or something else. */
+  /** The part of the text that came: all, a beginning of it (maybe none), or something else. */
   text: 'all' | 'beginning' | 'other'
   textLength: number
   /** Whole words of the text that came: a token each, and the first one more. */
   words: number
-  /** Every `id` that the answer's parts bear and its backend gave. The Responses API has none: there the gateway names the answer. */
+  /**
+   * Every `id` that the response's parts bear and its backend gave. The Responses API has none: there the gateway names
+   * the response.
+   */
   responseIds: string[]
   usage: { promptTokens: number; completionTokens: number } | null
   /** Code of the error event in the stream. */
@@ -41,8 +44,8 @@ export interface Seen {
   /** The key was dead when it was sent, or its rotation or revocation was under way before the end. */
   keyState: 'alive' | 'dead' | 'unsure'
   /**
-   * What was wrong in the client's eyes: `429 requests`, `503 SERVICE_UNAVAILABLE`, `unreachable` (no answer), `cut`
-   * (broken off without a word), `error event`, `hung`; null where nothing was.
+   * The fault in the client's eyes: `429 requests`, `503 SERVICE_UNAVAILABLE`, `unreachable` (no response), `cut`
+   * (broken off without a word), `error event`, `hung`; null where there was none.
    */
   problem: string | null
   detail: string

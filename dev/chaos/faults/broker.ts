@@ -1,6 +1,5 @@
 /**
- * What can become of the broker's durable stream: lost with everything that metering had not yet consumed, or without
- * room for more.
+ * Faults of the broker's durable stream: lost with every event that metering had not yet consumed, or full.
  */
 
 import { cp, mkdir, readdir, rm } from 'node:fs/promises'
@@ -13,7 +12,7 @@ import { connectBroker } from '@gateway/testing/call-jetstream'
 import type { Stage } from '../stage/open-stage.ts'
 import { killed, killedAndGone } from './processes.ts'
 
-/** Answers the requests whose reports were in the stream and not known to be consumed: they alone may be lost. */
+/** Returns the requests whose reports were in the stream and not known to be consumed: they alone may be lost. */
 export async function wiped(stage: Stage, number: number): Promise<string[]> {
   const store = join(stage.folder, 'cluster', 'nats', 'jetstream')
   const kept = join(stage.folder, `wiped-${number}`)
@@ -24,7 +23,7 @@ export async function wiped(stage: Stage, number: number): Promise<string[]> {
   return readUnconsumed(kept)
 }
 
-/** Reads what the broker held at its death, with another one that is given a copy. */
+/** Reads the data of the broker at its death, with another one that is given a copy. */
 async function readUnconsumed(directory: string): Promise<string[]> {
   await using nats = await startNats({ own: true, directory })
   await using broker = await connectBroker(nats.url)

@@ -1,15 +1,15 @@
 /**
- * What a strike leaves for the judge.
+ * The outcome of a fault, for the checkers.
  */
 
-/** What a fault may have to say for itself. */
+/** The details that a fault may report. */
 export interface Outcome {
   /** Requests whose only report was destroyed. */
   destroyed?: string[]
   victim?: string | null
   servedMs?: number
   strayed?: number
-  /** What a client did to others. */
+  /** The harm that a client did to others. */
   harm?: string[]
   note?: string
 }

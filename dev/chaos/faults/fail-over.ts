@@ -1,6 +1,6 @@
 /**
- * A host is taken off the network, or a primary is struck so that a copy takes its place; the former primary comes back as
- * a copy.
+ * A host is taken off the network, or a primary is lost so that a copy takes its place. The former primary comes back
+ * as a copy.
  *
  * Redis' replica hears nothing for a while before, so it is promoted without the last seconds' data.
  */
@@ -17,7 +17,7 @@ const CLIENTS = 'clients'
 
 /** Part of the time that the primary is away. */
 const STALE_SHARE = 0.25
-/** The last Sentinel tells of a new primary somewhat after the first. A cluster's map is read every five seconds. */
+/** The last Sentinel reports a new primary somewhat after the first. A cluster's map is read every five seconds. */
 const RECEIVED_WITHIN_MS = 6_000
 const REQUEST_EVERY_MS = 100
 
@@ -47,31 +47,31 @@ async function dead({ servers }: Network, primary: string): Promise<Losing> {
 
 /** A former primary of Redis, after its replacement. */
 export interface Former {
-  /** How long it took writes. */
+  /** The time for which it took writes. */
   servedMs: number
-  /** How many scripts it was sent. */
+  /** The number of scripts that it was sent. */
   scripts: number
 }
 
-/** Redis has a new primary, and an edge goes on asking the former one, which hears no replica and no other primary. */
+/** Redis has a new primary, and an edge goes on calling the former one, which hears no replica and no other primary. */
 export async function split(stage: Stage, clients: Clients, { edge, together, forMs }: Split): Promise<Former> {
   const network = stage.network!
   const { redis } = network.servers!
   const former = await redis.primary(stage.keyring.of('probe').account)
   const ends = [await network.isolate(former, [edge, CLIENTS])]
   if (together) ends.push(await network.isolate(edge, [former, CLIENTS]))
-  else ends.push(await network.part(edge, redis.judgesOf(former)))
+  else ends.push(await network.part(edge, redis.decidersOf(former)))
   const beganAtMs = performance.now()
   const leftMs = () => forMs - (performance.now() - beganAtMs)
   const scriptsBefore = await redis.scriptsRun(former)
-  const asking = requestUntil(clients, EDGES.indexOf(edge) as 0 | 1, () => leftMs() <= 0)
+  const requesting = requestUntil(clients, EDGES.indexOf(edge) as 0 | 1, () => leftMs() <= 0)
   const [servedMs] = await Promise.all([redis.servesFor(former, forMs), redis.promote(edge)])
   await sleep(Math.max(0, leftMs()))
   const scripts = (await redis.scriptsRun(former)) - scriptsBefore
-  // Alone with it, the edge refuses most requests before it asks.
+  // Alone with it, the edge refuses most requests before it calls Redis.
   if (scripts === 0 && !together) throw new Error(`${edge} does not ask ${former} any more: Redis is not split`)
   for (const end of ends) await end()
-  await asking
+  await requesting
   await redis.rejoin()
   await redis.caughtUp()
   return { servedMs, scripts }
@@ -90,7 +90,7 @@ export async function unheard(network: Network, forMs: number): Promise<Former> 
   const former = await redis.primary()
   const ends = [
     await network.part(former, redis.copiesOf(former)),
-    await network.silence(former, redis.judgesOf(former)),
+    await network.silence(former, redis.decidersOf(former)),
   ]
   const [servedMs] = await Promise.all([redis.servesFor(former, RECEIVED_WITHIN_MS), redis.promote()])
   await sleep(RECEIVED_WITHIN_MS)
@@ -107,13 +107,13 @@ export async function unheard(network: Network, forMs: number): Promise<Former> 
 export async function late(network: Network, delayMs: number, forMs: number): Promise<void> {
   const { redis } = network.servers!
   const primary = await redis.primary()
-  const end = await network.delay(primary, redis.judgesOf(primary), delayMs)
+  const end = await network.delay(primary, redis.decidersOf(primary), delayMs)
   await sleep(forMs)
   await end()
   await redis.caughtUp()
 }
 
-/** A host is off the network. Where it is a server's, no other fault strikes before its copies are whole again. */
+/** A host is off the network. Where it is a server's, no other fault is injected before its copies are whole again. */
 export async function isolated(network: Network, host: ProcessName | ServerHost, forMs: number): Promise<void> {
   const end = await network.isolate(host)
   await sleep(forMs)

@@ -1,6 +1,6 @@
 /**
- * Strangers ask one edge, many at once and without a pause: with keys that look right and are made up, for new guest keys,
- * and with large bodies that they begin and never end. Ends by itself; what it left open is closed.
+ * Strangers flood one edge, many at once and without a pause. They use made-up keys that look right, request new guest
+ * keys, and begin large bodies that they never end. Ends by itself; the requests that it left open are closed.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -17,37 +17,37 @@ import type { Stage } from '../stage/open-stage.ts'
 
 /** Of each kind. */
 const STRANGERS = 12
-/** Two cores carry the gateway, its servers and the flood: enough to fill queues, and not to starve the judge. */
+/** Two cores carry the gateway, its servers and the flood: enough to fill queues, and not to starve the checkers. */
 const PAUSE_MS = 25
 const ENDLESS_BYTES = 20 * 1024 * 1024
 const FIRST_BYTES = 256 * 1024
 
-/** Resolves to what was answered, in words. */
+/** Resolves to a summary of the responses, in words. */
 export async function flooded({ edgeUrls }: Stage, edge: 0 | 1, forMs: number): Promise<string> {
   const untilMs = Date.now() + forMs
   const url = edgeUrls[edge]
   const agent = new Agent({ keepAlive: true })
-  const answers = new Map<string, number>()
-  const strangers = [requestWithMadeUpKey, mintForNewDevice, beginLargeBody].flatMap((ask) =>
+  const responses = new Map<string, number>()
+  const strangers = [requestWithMadeUpKey, mintForNewDevice, beginLargeBody].flatMap((sendRequest) =>
     Array.from({ length: STRANGERS }, async () => {
       while (Date.now() < untilMs) {
-        const answer = await ask(url, agent, untilMs)
-        answers.set(answer, (answers.get(answer) ?? 0) + 1)
+        const reply = await sendRequest(url, agent, untilMs)
+        responses.set(reply, (responses.get(reply) ?? 0) + 1)
         await sleep(PAUSE_MS)
       }
     }),
   )
   await Promise.all(strangers)
   agent.destroy()
-  return [...answers].map(([answer, times]) => `${times} × ${answer}`).join(', ')
+  return [...responses].map(([reply, times]) => `${times} × ${reply}`).join(', ')
 }
 
-type Ask = (url: string, agent: Agent, untilMs: number) => Promise<string>
+type Send = (url: string, agent: Agent, untilMs: number) => Promise<string>
 
-const requestWithMadeUpKey: Ask = (url, agent, untilMs) =>
+const requestWithMadeUpKey: Send = (url, agent, untilMs) =>
   send(`${url}/v1/chat/completions`, agent, untilMs, madeUpKey(), JSON.stringify({ messages: SAY_NOTHING }))
 
-const mintForNewDevice: Ask = (url, agent, untilMs) =>
+const mintForNewDevice: Send = (url, agent, untilMs) =>
   send(
     `${url}/v1/keys/guest`,
     agent,
@@ -56,7 +56,7 @@ const mintForNewDevice: Ask = (url, agent, untilMs) =>
     JSON.stringify({ device_id: randomBytes(12).toString('hex') }),
   )
 
-const beginLargeBody: Ask = (url, agent, untilMs) =>
+const beginLargeBody: Send = (url, agent, untilMs) =>
   send(`${url}/v1/chat/completions`, agent, untilMs, madeUpKey(), Buffer.alloc(FIRST_BYTES, ' '), ENDLESS_BYTES)
 
 const SAY_NOTHING = [{ role: 'user', content: 'Say: nothing' }]
@@ -70,7 +70,7 @@ function madeUpKey(): string {
   })
 }
 
-/** The answer's status, or `no answer`. A body that is announced longer than it is stays open until then. */
+/** The response's status, or `no answer`. A body that is announced longer than it is stays open until then. */
 function send(
   url: string,
   agent: Agent,

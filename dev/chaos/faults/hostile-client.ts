@@ -1,8 +1,8 @@
 /**
- * One client with a live key asks for what hurts: requests that break whichever backend gets them, large bodies that are refused
- * once they have been read, answers that never end. What it does to others is told: nothing is allowed.
+ * One client with a live key sends harmful requests. Some break any backend, some are large bodies that are refused
+ * once read, and some get responses that never end. The fault reports the harm to others: nothing is allowed.
  *
- * Each ends by itself. Its own requests are in no client log, since it deserves any answer.
+ * Each ends by itself. Its own requests are in no client log, since it deserves any response.
  */
 
 import { Agent, request } from 'node:http'
@@ -40,16 +40,16 @@ export async function poisoned(
   const looking = whileLasting(untilMs, LOOK_EVERY_MS, async () => {
     for (const backend of await findEjected(stage)) ejected.add(backend)
   })
-  const answers = await repeatRequest(stage, edge, untilMs, (count) => chat(POISON_WORDS, { stream: count % 2 === 0 }))
+  const replies = await repeatRequest(stage, edge, untilMs, (count) => chat(POISON_WORDS, { stream: count % 2 === 0 }))
   await looking
   for (const fault of faults) fault.cancel()
-  return { harm: [...ejected].map((backend) => `${backend} was ejected`), note: inWords(answers) }
+  return { harm: [...ejected].map((backend) => `${backend} was ejected`), note: inWords(replies) }
 }
 
-/** A refusal costs the edge what it has read: as many messages as one request may have, in as many pieces. */
+/** A refusal costs the edge the bytes that it has read: as many messages as one request may have, in as many pieces. */
 const ITEMS = 20_000
 const BETWEEN_BODIES_MS = 25
-/** Half of the others' short requests are answered within this. Two cores carry the run. */
+/** Half of the others' short requests get their response within this. Two cores carry the run. */
 const USUAL_WITHIN_MS = 400
 
 export async function refusedBodies(
@@ -63,64 +63,64 @@ export async function refusedBodies(
   const body = JSON.stringify({ model: 'vendor-model', messages })
   const untilMs = Date.now() + forMs
   const tookMs: number[] = []
-  const asking = whileLasting(untilMs, 0, async () => {
+  const requesting = whileLasting(untilMs, 0, async () => {
     const requestedAtMs = Date.now()
     await clients.probe(edge)
     tookMs.push(Date.now() - requestedAtMs)
   })
-  const answers = new Map<string, number>()
+  const replies = new Map<string, number>()
   const sent: Promise<void>[] = []
   await whileLasting(untilMs, BETWEEN_BODIES_MS, async () => {
-    sent.push(send(stage, edge, body).then(({ status }) => count(answers, status)))
+    sent.push(send(stage, edge, body).then(({ status }) => count(replies, status)))
   })
-  await Promise.all([asking, ...sent])
+  await Promise.all([requesting, ...sent])
   const usualMs = tookMs.toSorted((one, other) => one - other)[Math.floor(tookMs.length / 2)] ?? Infinity
-  const wrong = [...answers.keys()].filter((status) => !/^(4\d\d|503)$/.test(status))
+  const wrong = [...replies.keys()].filter((status) => !/^(4\d\d|503)$/.test(status))
   return {
     harm: [
       ...(usualMs > USUAL_WITHIN_MS ? [`half of the short requests took more than ${usualMs} ms`] : []),
       ...wrong.map((status) => `a body that was to be refused was answered ${status}`),
     ],
-    note: `${inWords(answers)}; others usually waited ${usualMs} ms`,
+    note: `${inWords(replies)}; others usually waited ${usualMs} ms`,
   }
 }
 
 const CAP_TOKENS = 20
-/** More than it can send, a token at a time, while the strike lasts. */
+/** More than it can send, a token at a time, while the fault lasts. */
 const ENDLESS: Fault = { asks: ENDLESS_WORDS, ignoresCap: true, text: 'on and '.repeat(5_000), paceMs: 1 }
 /** Tokenizers differ, so a router gives some slack before it counts. A backend sends this many in one or two seconds. */
 const MOST_EVENTS = 300
 
-/** The cap that a client asked for bounds what it gets, whatever the backend does. */
+/** The cap in a client's request bounds its response, also where the backend ignores it. */
 export async function respondedWithoutEnd(
   stage: Stage,
   { edge, forMs }: Extract<FaultAction, { kind: 'endless' }>,
 ): Promise<Outcome> {
   const faults = breakAll(stage, ENDLESS)
   let mostEvents = 0
-  const answers = await repeatRequest(stage, edge, Date.now() + forMs, requestWithoutEnd, (events) => {
+  const replies = await repeatRequest(stage, edge, Date.now() + forMs, requestWithoutEnd, (events) => {
     mostEvents = Math.max(mostEvents, events)
   })
   for (const fault of faults) fault.cancel()
   const isBeyond = mostEvents > MOST_EVENTS
   return {
     harm: isBeyond ? [`an answer of at most ${CAP_TOKENS} tokens had ${mostEvents} events`] : [],
-    note: `${inWords(answers)}; the longest answer had ${mostEvents} events`,
+    note: `${inWords(replies)}; the longest answer had ${mostEvents} events`,
   }
 }
 
-function requestWithoutEnd(number: number): Asked {
+function requestWithoutEnd(number: number): Requested {
   if (number % 2 === 0) return chat(ENDLESS_WORDS, { stream: true, max_tokens: CAP_TOKENS })
   const body = { model: 'chat-one', input: ENDLESS_WORDS, stream: true, max_output_tokens: CAP_TOKENS }
   return { path: '/v1/responses', body: JSON.stringify(body) }
 }
 
-interface Asked {
+interface Requested {
   path: string
   body: string
 }
 
-function chat(content: string, more: object): Asked {
+function chat(content: string, more: object): Requested {
   const body = { model: 'chat-one', messages: [{ role: 'user', content }], ...more }
   return { path: '/v1/chat/completions', body: JSON.stringify(body) }
 }
@@ -129,20 +129,20 @@ async function repeatRequest(
   stage: Stage,
   edge: 0 | 1,
   untilMs: number,
-  asked: (number: number) => Asked,
+  requested: (number: number) => Requested,
   onEvents: (events: number) => void = () => {},
 ): Promise<Map<string, number>> {
-  const answers = new Map<string, number>()
-  let asks = 0
+  const replies = new Map<string, number>()
+  let calls = 0
   const requester = () =>
     whileLasting(untilMs, PAUSE_MS, async () => {
-      const { path, body } = asked(asks++)
+      const { path, body } = requested(calls++)
       const { status, events } = await send(stage, edge, body, path, untilMs)
-      count(answers, status)
+      count(replies, status)
       onEvents(events)
     })
   await Promise.all(Array.from({ length: AT_ONCE }, requester))
-  return answers
+  return replies
 }
 
 async function whileLasting(untilMs: number, pauseMs: number, act: () => Promise<void>): Promise<void> {
@@ -155,7 +155,7 @@ async function whileLasting(untilMs: number, pauseMs: number, act: () => Promise
 const RESPONDED_WITHIN_MS = 30_000
 const agent = new Agent({ keepAlive: true })
 
-/** The answer's status, or `no answer`, and how many events came of it until its end, or until nobody waits for it any more. */
+/** The response's status, or `no answer`, and the number of its events until its end, or until nobody waits for it any more. */
 function send(
   { edgeUrls, keyring }: Stage,
   edge: 0 | 1,
@@ -190,7 +190,7 @@ function breakAll({ backends }: Stage, fault: Fault) {
   return BACKENDS.map((name) => backends[name].fail(fault))
 }
 
-/** Of those that answer all else. */
+/** The healthy targets among those that routers ejected. */
 async function findEjected({ bus }: Stage): Promise<string[]> {
   const { routers } = await rpcClient('ctl', bus).request('routersShow', {}, { timeoutMs: 5_000 })
   const names = new Set<string>(BACKENDS)
@@ -202,9 +202,9 @@ async function findEjected({ bus }: Stage): Promise<string[]> {
     .map(({ backend }) => backend)
 }
 
-function count(answers: Map<string, number>, status: string): void {
-  answers.set(status, (answers.get(status) ?? 0) + 1)
+function count(replies: Map<string, number>, status: string): void {
+  replies.set(status, (replies.get(status) ?? 0) + 1)
 }
 
-const inWords = (answers: Map<string, number>) =>
-  [...answers].map(([status, times]) => `${times} × ${status}`).join(', ')
+const inWords = (replies: Map<string, number>) =>
+  [...replies].map(([status, times]) => `${times} × ${status}`).join(', ')

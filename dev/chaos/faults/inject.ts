@@ -1,7 +1,8 @@
 /**
- * Strikes the planned faults one after another, each when its request has been sent and the one before it has healed.
+ * Injects the planned faults one after another, each when its request has been sent and the one before it has healed.
  *
- * Healed means: every process says that it is ready, every server serves, and a request through each edge is answered.
+ * Healed means: every process reports that it is ready, every server serves, and a request through each edge gets its
+ * response.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -180,7 +181,7 @@ async function whileLost(forMs: number, losing: Promise<Losing>): Promise<void> 
   await end()
 }
 
-/** The answers that are under way come to their end meanwhile: not their clients, unless what they cost is lost. */
+/** The running responses come to their end meanwhile: not their clients, unless their cost is lost. */
 async function lostWithItsMachine(stage: Stage, clients: Clients, victim: EdgeName, forMs: number): Promise<void> {
   const link = stage.links.of(`${victim}:nats`)
   const pid = stage.pidOf(victim)!
@@ -193,7 +194,7 @@ async function lostWithItsMachine(stage: Stage, clients: Clients, victim: EdgeNa
   await Promise.all([streams.over, replaced(stage, victim, pid)])
 }
 
-/** Their clients ask the other edge, and then in turn. */
+/** Their clients call the other edge, and then in turn. */
 async function killedUnderClaims(stage: Stage, clients: Clients, victim: EdgeName): Promise<number> {
   const pid = stage.pidOf(victim)!
   const claimed = await clients.beginRepeating(EDGES.indexOf(victim) as 0 | 1)
@@ -227,7 +228,10 @@ async function healed(stage: Stage, clients: Clients, fault: PlannedFault): Prom
   return null
 }
 
-/** After an edge has last found the store away it asks it again, and a store that has forgotten learns of those who ask. */
+/**
+ * After an edge has last found the store away it calls it again, and a store that has forgotten learns of accounts by
+ * their requests.
+ */
 const IN_USE_AFTER_MS = 1_500
 
 async function storeInUse({ logs }: Stage, clients: Clients, deadlineMs: number): Promise<void> {
@@ -242,10 +246,10 @@ async function allReady({ cluster, network }: Stage): Promise<boolean> {
   const ready = await Promise.all(
     cluster.processes.map(async ({ pid, plan }) => {
       if (pid === undefined) return false
-      const answer = await fetch(`${plan.healthUrl}${plan.readyPath}`, { signal: AbortSignal.timeout(1_000) }).catch(
+      const response = await fetch(`${plan.healthUrl}${plan.readyPath}`, { signal: AbortSignal.timeout(1_000) }).catch(
         () => null,
       )
-      return answer?.ok ?? false
+      return response?.ok ?? false
     }),
   )
   return ready.every(Boolean)

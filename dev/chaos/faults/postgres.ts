@@ -1,6 +1,6 @@
 /**
- * PostgreSQL killed between the commit of a batch of the ledger and word of it: a commit that waits for a standby which
- * does not exist is durable and unanswered.
+ * PostgreSQL killed between the commit of a batch of the ledger and its confirmation. A commit that waits for a standby
+ * which does not exist is durable and unconfirmed.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -25,7 +25,7 @@ export async function killedInCommit(stage: Stage): Promise<void> {
     await sleep(LOOK_EVERY_MS)
   }
   await killedAndGone(stage, 'postgres')
-  // The next one is to answer its commits.
+  // The next one is to confirm its commits.
   await writeFile(settings, before)
 }
 

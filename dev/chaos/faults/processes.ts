@@ -1,5 +1,5 @@
 /**
- * What is done to processes and servers by signals, and to their clocks.
+ * Faults of processes and servers by signals, and of their clocks.
  */
 
 import { rm, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { NOTICED_WITHIN_MS } from '../stage/clocks.ts'
 import type { Stage } from '../stage/open-stage.ts'
 
 const LOOK_EVERY_MS = 20
-/** What is killed is started again after two seconds; one in good order may have answers to finish. */
+/** A killed process is started again after two seconds; one that stops in good order may have responses to finish. */
 const BACK_WITHIN_MS = 60_000
 /** Changes of keys are the rarest. */
 const COMES_BY_WITHIN_MS = 20_000
@@ -18,7 +18,7 @@ const COMES_BY_WITHIN_MS = 20_000
 /** Resolves when there is another process in its place. */
 export async function killed(stage: Stage, victim: Victim, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
   const pid = stage.pidOf(victim)
-  if (pid === undefined) throw new Error(`${victim} is not there to be struck`)
+  if (pid === undefined) throw new Error(`${victim} is not there to inject a fault`)
   process.kill(pid, signal)
   await replaced(stage, victim, pid)
 }
@@ -45,7 +45,7 @@ export async function frozen(stage: Stage, victim: Victim, forMs: number): Promi
   process.kill(pid, 'SIGCONT')
 }
 
-/** Answers who died there, once there is another in its place; null when nobody came by in time. */
+/** Returns the process that died there, once there is another in its place; null when nobody came by in time. */
 export async function deadAt(stage: Stage, point: Failpoint): Promise<ProcessName | null> {
   const path = join(stage.failpoints, point)
   const pids = new Map(PROCESSES.map((name) => [name, stage.pidOf(name)]))

@@ -1,5 +1,5 @@
 /**
- * What can become of Redis' data: flushed, lost, or older than it was.
+ * Faults of Redis' data: flushed, lost, or older than it was.
  */
 
 import { cp, mkdir, rm } from 'node:fs/promises'

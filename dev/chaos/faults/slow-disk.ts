@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Network } from '../network/network-links.ts'
 import type { ServerHost, ServerName } from '../plan/places.ts'
 
-/** Answers the proof that it was slow. */
+/** Returns the proof that it was slow. */
 export async function slowDisk(
   network: Network,
   server: ServerName,

@@ -1,6 +1,7 @@
 /**
- * A mischief-maker on the durable subject: what edges report is published again, at once or seconds later, several reports
- * in one message in another order, and as the router of the same request would report it. All of it must change nothing.
+ * A mischief-maker on the durable subject: it publishes the edges' reports again, at once or seconds later. It also
+ * puts several reports in one message in another order, and sends them as the router of the same request would. All of
+ * it must change nothing.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,11 +12,11 @@ import { chance } from '../plan/random.ts'
 import { connectBroker } from '@gateway/testing/call-jetstream'
 import type { Stage } from '../stage/open-stage.ts'
 
-/** What it publishes itself it leaves alone. */
+/** It leaves its own messages alone. */
 const OWN = 'Chaos'
 const HELD_BACK_MS = 3_000
 
-/** Answers how many reports it published. */
+/** Returns the number of reports that it published. */
 export async function repeated(stage: Stage, seed: string, forMs: number): Promise<number> {
   await using broker = await connectBroker(stage.cluster.servers.nats.url)
   const { connection } = broker

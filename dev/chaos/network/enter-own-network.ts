@@ -1,5 +1,5 @@
 /**
- * Starts this process anew in a network of its own. The kernel takes the network down when its last process has ended.
+ * Starts this process again in a network of its own. The kernel takes the network down when its last process has ended.
  */
 
 import { execFileSync } from 'node:child_process'

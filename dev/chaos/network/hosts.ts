@@ -16,7 +16,7 @@ export interface Hosts {
   on(host: string): readonly string[]
   /** From now on the port of 127.0.0.1 leads new connections to this place. */
   serve(place: string, port: number, how?: { at?: number; unheardBy?: string | undefined }): Promise<void>
-  /** Puts a rule about packets on a host's firewall; the answer takes it off. */
+  /** Puts a rule about packets on a host's firewall; the returned function takes it off. */
   filter(host: string, rule: readonly string[]): Promise<() => Promise<void>>
   addressOf(place: string): string
 }

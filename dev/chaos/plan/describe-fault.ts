@@ -75,7 +75,7 @@ export function describeFault(fault: FaultAction): string {
   }
 }
 
-/** What it is done to: the row of the table it is counted in. */
+/** The victim of a fault: the row of the table that counts it. */
 export function groupOf(fault: FaultAction): string {
   switch (fault.kind) {
     case 'kill':
@@ -138,12 +138,12 @@ export function losesRedisData(fault: FaultAction): boolean {
   )
 }
 
-/** A clock that is set ahead forgets what is too old by it: of a minute's requests, and of leases. */
+/** A clock that is set ahead forgets entries that are too old by it: of a minute's requests, and of leases. */
 export function shiftsRedisTime(fault: FaultAction): boolean {
   return fault.kind === 'clock' && fault.victim === 'redis'
 }
 
-/** Whether Redis is away or has forgotten, for somebody at least. */
+/** True when Redis is away or has forgotten, for somebody at least. */
 export function touchesRedis(fault: FaultAction): boolean {
   switch (fault.kind) {
     case 'kill':

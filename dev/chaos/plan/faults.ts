@@ -1,5 +1,5 @@
 /**
- * What is struck, how, and after which request: a pure function of the seed and of how much was asked for.
+ * The faults, their kinds, and the requests after which they come: a pure function of the seed and of the options.
  */
 
 import { chance, type Random } from './random.ts'
@@ -43,27 +43,30 @@ export type FaultAction =
   | { kind: 'redis-flushed' }
   /** Killed, and started again with nothing. */
   | { kind: 'redis-emptied' }
-  /** Killed, and started again with what it had some seconds before. */
+  /** Killed, and started again with its data of some seconds before. */
   | { kind: 'redis-old'; ageMs: number }
   /** PostgreSQL is killed between the commit of a batch and word of it. */
   | { kind: 'commit-killed' }
   /** The broker is killed, and started again without its durable stream. */
   | { kind: 'stream-wiped' }
-  /** The broker's disk is full; it is started again when there is room. */
+  /** The broker's disk is full; it is started again when there is space. */
   | { kind: 'disk-full'; forMs: number }
   /** The clock of a process, or of a server's primary, is wrong. */
   | { kind: 'clock'; victim: ProcessName | ClockedServer; byMs: number; forMs: number }
-  /** An edge with answers under way is not heard by the broker any more, though it hears; then it dies, and what it said with it. */
+  /**
+   * The broker does not receive from an edge with running responses any more, though the edge receives. Then the edge
+   * dies, and its messages with it.
+   */
   | { kind: 'lose-machine'; victim: EdgeName; forMs: number }
-  /** Strangers ask an edge as fast as they can: made-up keys, new devices, large bodies that never end. */
+  /** Strangers flood an edge as fast as they can: made-up keys, new devices, large bodies that never end. */
   | { kind: 'flood'; edge: 0 | 1; forMs: number }
   /** One client's requests break whichever backend gets them, again and again. */
   | { kind: 'poison'; how: Poison; edge: 0 | 1; forMs: number }
   /** One client sends large bodies, which are refused once they have been read. */
   | { kind: 'refused-bodies'; edge: 0 | 1; forMs: number }
-  /** Backends answer one client without end, whatever cap they were told. */
+  /** Backends respond to one client without end, in spite of the cap in its request. */
   | { kind: 'endless'; edge: 0 | 1; forMs: number }
-  /** SIGKILL of an edge that runs requests with an `Idempotency-Key`, whose clients ask again. */
+  /** SIGKILL of an edge that runs requests with an `Idempotency-Key`, whose clients repeat them. */
   | { kind: 'kill-claimed'; victim: EdgeName }
   /** The next process to come to this point of its work is dead there. */
   | { kind: 'failpoint'; point: Failpoint }
@@ -95,7 +98,7 @@ export type FaultAction =
 /** The last release, or this checkout. */
 export type VersionName = 'former' | 'present'
 
-/** How a backend breaks on a poisoned request: by a 500, by a cut answer, by a closed connection. */
+/** The ways in which a backend breaks on a poisoned request: by a 500, by a cut response, by a closed connection. */
 export const POISONS = ['status', 'json', 'drop'] as const
 export type Poison = (typeof POISONS)[number]
 
@@ -106,7 +109,7 @@ export type FaultKind = Exclude<FaultAction['kind'], SpecialKind>
 export type PlannedFault = FaultAction & {
   /** From 1. */
   number: number
-  /** It strikes when this many requests have been sent. */
+  /** It is injected when this many requests have been sent. */
   afterRequests: number
 }
 
@@ -118,7 +121,7 @@ export interface FaultPlanOptions {
   only?: readonly FaultKind[] | undefined
 }
 
-/** How long one takes about until all is well again, what the pace of requests goes by; and how many there are for a kill. */
+/** The usual time until all is well again, which sets the pace of requests; and how many there are for a kill. */
 export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> = {
   kill: { expectedMs: 4_500, perKill: 1 },
   'kill-two': { expectedMs: 6_000, perKill: 0.08 },
@@ -161,7 +164,7 @@ export function expectedMsOf({ kind }: FaultAction): number {
   return kind in SPECIAL_MS ? SPECIAL_MS[kind as SpecialKind] : KINDS[kind as FaultKind].expectedMs
 }
 
-/** Before the first and after the last strike. */
+/** Before the first and after the last fault. */
 const CALM_SHARE = 0.04
 const HOUR_MS = 3_600_000
 
@@ -186,8 +189,8 @@ export function spread(actions: readonly FaultAction[], requests: number, random
 
 /** A run with few kills has some of the other kinds, and each seed others. */
 function howMany(expected: number, random: Random): number {
-  const whole = Math.floor(expected)
-  return whole + (random.next() < expected - whole ? 1 : 0)
+  const complete = Math.floor(expected)
+  return complete + (random.next() < expected - complete ? 1 : 0)
 }
 
 function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[] {

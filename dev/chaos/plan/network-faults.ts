@@ -1,7 +1,7 @@
 /**
- * The faults of a run with `--network`: packets between hosts are lost or late, and clocks are wrong. With `--replicated`
- * servers fail over, Redis is split, and disks and clocks of servers are struck. Where Sentinels or a cluster decide on
- * Redis' failover, they are struck more often.
+ * The faults of a run with `--network`: packets between hosts are lost or late, and clocks are wrong. With
+ * `--replicated` servers fail over, Redis is split, and disks and clocks of servers fail. Where Sentinels or a cluster
+ * decide on Redis' failover, they fail more often.
  */
 
 import { type FaultAction, inTurn, type PlannedFault, spread } from './faults.ts'
@@ -19,7 +19,7 @@ import {
 } from './places.ts'
 import { chance, type Random } from './random.ts'
 
-/** For each kill that is asked for. */
+/** For each kill in the options. */
 const PARTITIONS = 1
 const ONE_WAY = 1
 const LOSSY = 0.5

@@ -1,5 +1,5 @@
 /**
- * Who asks: accounts on plans with and without limits that the run reaches.
+ * The clients' accounts, on plans with and without limits that the run reaches.
  */
 
 export type OwnerKind = 'team' | 'payg' | 'trickle' | 'thimble' | 'gusher' | 'probe'
@@ -12,7 +12,7 @@ export const THIMBLE_TOKENS = 1_500
 /** Tokens a minute of a `gusher`, whose clients mostly leave before the end. */
 export const GUSHER_TOKENS_PER_MINUTE = 3_000
 
-/** Those with limits that they can reach ask for little. */
+/** Those with limits that they can reach send small requests. */
 export const SMALL_WORDS = 40
 
 const TEAMS = 6
@@ -24,7 +24,7 @@ export interface OwnerName {
   readonly name: string
 }
 
-/** Asked with by those who look whether everything works; its requests are judged like all others. */
+/** Probes use it to see that everything works; its requests are checked like all others. */
 const PROBE: OwnerName = { kind: 'probe', name: 'probe' }
 
 export function ownersFor(requests: number): OwnerName[] {

@@ -1,6 +1,5 @@
 /**
- * The places at which something can be struck: processes, servers, backends, and what lies between any two that speak
- * with each other.
+ * The places for faults: processes, servers, backends, and the link between any two that speak with each other.
  */
 
 export const EDGES = ['edge-1', 'edge-2'] as const
@@ -30,7 +29,7 @@ export const BACKENDS = ['north', 'south', 'bulk'] as const
 export type EdgeName = (typeof EDGES)[number]
 export type ProcessName = (typeof PROCESSES)[number]
 export type ServerName = (typeof SERVERS)[number]
-/** Servers that ask libc for the time, which can be told a wrong one. */
+/** Servers that read libc's time, which can be given a wrong one. */
 export const CLOCKED_SERVERS = ['redis', 'postgres'] as const
 export type ClockedServer = (typeof CLOCKED_SERVERS)[number]
 export type Backend = (typeof BACKENDS)[number]

@@ -20,7 +20,7 @@ describe('a seed', () => {
 describe('the schedule', () => {
   const faults = planFaults({ ...SIZE, seed: 7 })
 
-  test('has as many kills as were asked for, of every process and server', () => {
+  test('has as many kills as the options say, of every process and server', () => {
     const kills = faults.filter(({ kind }) => kind === 'kill')
     expect(kills).toHaveLength(SIZE.kills)
     expect(new Set(kills.map((fault) => 'victim' in fault && fault.victim))).toEqual(new Set(VICTIMS))
@@ -72,7 +72,7 @@ describe('the schedule of a network run', () => {
     expect(faults.some(({ kind }) => kind === 'slow-disk' || kind === 'split')).toBe(false)
   })
 
-  test.each(['sentinels', 'cluster'] as const)('strikes a Redis whose %s decide on it in every way', (replicated) => {
+  test.each(['sentinels', 'cluster'] as const)('injects every fault of a Redis whose %s decide on it', (replicated) => {
     const few = planNetworkFaults({ seed: 7, requests: 600, kills: 2, replicated })
     const ofRedis = few.flatMap((fault) => (fault.kind === 'fail-over' && fault.server === 'redis' ? [fault] : []))
     const splits = few.flatMap((fault) => (fault.kind === 'split' ? [fault.together] : []))
@@ -95,7 +95,7 @@ test.each([1, 400, 999, 1_000, 1_001, 2_000])('each of %i requests has an owner 
   for (let seed = 1; seed <= 100; seed++) expect(owners).toContain(planRequest(seed, requests).owner)
 })
 
-test('clients of every kind ask within a thousand requests', () => {
+test('clients of every kind send requests within the first thousand', () => {
   const kinds = new Set(Array.from({ length: 1_000 }, (_, index) => planRequest(3, index + 1).kind))
   expect([...kinds].sort()).toEqual([
     'dead-key',

@@ -1,5 +1,5 @@
 /**
- * What clients ask, each request a pure function of the seed and its number.
+ * The requests of clients, each a pure function of the seed and its number.
  */
 
 import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
@@ -13,13 +13,13 @@ export type RequestKind =
   | 'sdk-plain'
   | 'sdk-stream'
   | 'embeddings'
-  /** Leaves before, during or at the end of its answer: see {@link LEAVES_AT}. */
+  /** Leaves before, during or at the end of its response: see {@link LEAVES_AT}. */
   | 'leaver'
-  /** Takes a large answer in sips. */
+  /** Takes a large response in sips. */
   | 'slow-reader'
-  /** Asks with a key that was rotated away or revoked. */
+  /** Sends a key that was rotated away or revoked. */
   | 'dead-key'
-  /** Says an `Idempotency-Key`, and asks again until it is answered. */
+  /** Sends an `Idempotency-Key`, and repeats until it gets its response. */
   | 'repeating'
   | 'rotate'
   | 'revoke'
@@ -28,7 +28,7 @@ export type RequestKind =
 const LEAVES_AT = [
   /** Half of its body is sent. */
   'sending',
-  /** Its body is sent; it waits for some time, with or without an answer. */
+  /** Its body is sent; it waits for some time, with or without a response. */
   'waiting',
   /** The headers are there. */
   'head',
@@ -36,7 +36,7 @@ const LEAVES_AT = [
   'content',
   /** The finish reason is there. */
   'end',
-  /** It takes a large answer in sips, and the gateway has to hold back the rest. */
+  /** It takes a large response in sips, and the gateway has to hold back the rest. */
   'sipping',
 ] as const
 export type LeavesAt = (typeof LEAVES_AT)[number]
@@ -45,7 +45,7 @@ export interface PlannedRequest {
   /** `r17`; also in its text, by which the backend's log knows it. */
   id: string
   kind: RequestKind
-  /** The API by which it asks. */
+  /** The API of its request. */
   way: ClientDialect
   edge: 0 | 1
   owner: string
@@ -85,7 +85,7 @@ const MANY_WORDS = 350
 const SLOW_READER_WORDS = 3_000
 const LEAVES_WITHIN_MS = 1_500
 
-/** `ways`: the APIs that clients ask by. */
+/** `ways`: the APIs that clients use. */
 export function planRequest(
   seed: number,
   number: number,
@@ -125,14 +125,14 @@ export function planRequest(
 
 const hasNoLimits = (kind: RequestKind) => kind === 'rotate' || kind === 'revoke' || kind === 'repeating'
 
-/** The official client is OpenAI's, and asks for chats. */
+/** The official client is OpenAI's, and requests chats. */
 const hasThreeWays = (kind: RequestKind) => kind !== 'embeddings' && !kind.startsWith('sdk-')
 
 function modelFor(kind: RequestKind, owner: OwnerKind, chat: keyof typeof MODEL_WEIGHTS): string {
   if (kind === 'embeddings') return 'embed'
   if (owner === 'trickle' || owner === 'thimble' || owner === 'gusher' || kind === 'repeating') return 'chat-one'
   if (owner === 'payg' && chat === 'chat-dear') return 'vendor-model'
-  // Only a stream can end in the middle. A leaver's backend is to go on until it is told to stop.
+  // Only a stream can end in the middle. A leaver's backend is to go on until the router stops it.
   if (chat === 'dying' && kind !== 'stream') return 'chat-one'
   if ((chat === 'flaky' || chat === 'hostile') && kind === 'leaver') return 'chat-one'
   return chat
@@ -145,7 +145,7 @@ function wordsFor(
   many: number,
   share: number,
 ): number {
-  // Longer than what comes before it breaks.
+  // Longer than the text before it breaks.
   if (model === 'dying') return many + SMALL_WORDS
   if (takesSips) return SLOW_READER_WORDS
   if (kind === 'leaver') return many

@@ -15,8 +15,8 @@ export function tableOf(header: string[], rows: (string | number)[][]): string {
 export function reportOf(facts: Facts, { verdicts, failures }: CheckResult): string {
   return [
     tableOf(
-      ['promise', 'checked', 'broken'],
-      verdicts.map(({ promise, checked, breaches }) => [promise, checked, breaches.length]),
+      ['invariant', 'checked', 'broken'],
+      verdicts.map(({ invariant, checked, violations }) => [invariant, checked, violations.length]),
     ),
     faultTable(facts, failures),
     outcomeTable(facts),
@@ -39,14 +39,14 @@ function faultTable({ injected }: Facts, failures: CheckResult['failures']): str
         countBy(allowed.map(({ problem, isStarved }) => problem + (isStarved ? ' (and Redis too slow)' : ''))),
       ]
     })
-  return tableOf(['fault', 'times', 'healed within', 'what it excused at clients'], rows)
+  return tableOf(['fault', 'times', 'healed within', 'failures it allowed at clients'], rows)
 }
 
 function outcomeTable({ seen }: Facts): string {
   const rows = [...Map.groupBy(seen, ({ kind }) => kind)].map(([kind, of]) => [
     kind,
     of.length,
-    of.filter(({ whole }) => whole).length,
+    of.filter(({ complete }) => complete).length,
     countBy(of.map(({ problem }) => problem).filter((problem) => problem !== null)),
   ])
   return tableOf(['client', 'requests', 'answered whole', 'otherwise'], rows)

@@ -1,5 +1,6 @@
 /**
- * Loaded before a gateway process, in sabotaged chaos runs only: carries out what `CHAOS_SABOTAGE` names as modules load.
+ * Loaded before a gateway process, in sabotaged chaos runs only: applies the sabotages of `CHAOS_SABOTAGE` as modules
+ * load.
  */
 
 import { registerHooks } from 'node:module'

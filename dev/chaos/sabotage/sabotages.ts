@@ -10,7 +10,7 @@ export interface Change {
   to: string
 }
 
-/** The end of an answer does not wait until its usage is stored. */
+/** The end of a response does not wait until its usage is stored. */
 const NO_WAIT: Change = {
   file: 'services/edge/src/inference/settle.ts',
   from: /return open\.reported\n/,
@@ -45,7 +45,7 @@ const NO_VOID: Change = {
 }
 
 /** Each of a client's repeats is the backend's fault, and puts it out for all. */
-const BLAMED_BACKENDS: readonly Change[] = [
+const ACCUSED_BACKENDS: readonly Change[] = [
   { file: 'services/router/src/core/backend-health.ts', from: /const isRepeat = .*/, to: 'const isRepeat = false' },
   {
     file: 'services/router/src/core/backend-health.ts',
@@ -54,7 +54,7 @@ const BLAMED_BACKENDS: readonly Change[] = [
   },
 ]
 
-/** An edge reads each body itself, however large and whoever sent it before, while all others wait. */
+/** An edge reads each body itself, of any size and from any sender, while all others wait. */
 const READ_ON_LOOP: readonly Change[] = [
   { file: 'services/edge/src/http/read-json-body.ts', from: /isLarge\(bytes, response\) \?/, to: 'false ?' },
   {
@@ -76,7 +76,7 @@ export const SABOTAGES = {
   'no-unique-key': [NO_KEY],
   'counted-minutes': [COUNTER],
   'no-void': [NO_VOID],
-  'blamed-backends': BLAMED_BACKENDS,
+  'accused-backends': ACCUSED_BACKENDS,
   'read-on-loop': READ_ON_LOOP,
   'no-cap': [NO_CAP],
 } as const satisfies Record<string, readonly Change[]>

@@ -1,11 +1,11 @@
 /**
- * The gateway's config in a run: every pool has two healthy targets, bar the one that shows an answer that breaks.
+ * The gateway's config in a run: every pool has two healthy targets, bar the one that shows a response that breaks.
  */
 
 import { GUSHER_TOKENS_PER_MINUTE, THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
 import type { Backend } from '../plan/places.ts'
 
-/** Where a backend really listens. Several backends share a server, told apart by a header. */
+/** The address on which a backend really listens. Several backends share a server, and a header distinguishes them. */
 export type BackendUrls = Readonly<Record<Backend, string>>
 
 /** Charges per token: milli-tokens of allowance, or nano-dollars. */
@@ -32,7 +32,7 @@ export function rateOf(lane: string, unit: 'tokens' | 'usd'): Rate {
   return { perPromptToken: rate, perCompletionToken: rate }
 }
 
-/** As Gemini answers a bad key: a 400 that is no client's fault. */
+/** Gemini's response to a bad key: a 400 that is no client's fault. */
 const BAD_CREDENTIAL = JSON.stringify({
   error: { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' },
 })
@@ -78,9 +78,9 @@ export function configOver(urls: BackendUrls): object {
       { id: 'chat', targets: [target('north'), target('south')] },
       { id: 'bulk', targets: [target('bulk'), target('south', 2)] },
       { id: 'embed', targets: [target('bulk'), target('north', 2)] },
-      // The first breaks before its content, the second answers.
+      // The first breaks before its content, the second responds.
       { id: 'flaky', targets: [target('frail', 1, 'sim?dieAfterChunks=1'), target('south', 2)] },
-      // Each of the first breaks the protocol in its own way, the last answers.
+      // Each of the first breaks the protocol in its own way, the last responds.
       {
         id: 'hostile',
         targets: [
@@ -116,7 +116,7 @@ export function configOver(urls: BackendUrls): object {
   }
 }
 
-/** How each kind of owner pays. */
+/** The plan of each kind of owner. */
 export const PLAN_OF = {
   team: 'team',
   probe: 'team',

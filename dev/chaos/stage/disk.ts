@@ -8,14 +8,17 @@ import { mkdir, statfs } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
 export interface Disk extends AsyncDisposable {
-  /** Leaves no room. */
+  /** Fills the disk. */
   fill(): Promise<void>
   empty(): Promise<void>
 }
 
-/** The broker takes a part of what it finds, and a stream reserves 1 GiB of that; memory is used as it is written only. */
+/**
+ * The broker takes a part of the space that it finds, and a stream reserves 1 GiB of that. Memory is used as it is
+ * written only.
+ */
 const SIZE = '4g'
-/** Room that counts as none: less than any report takes. */
+/** Space that counts as none: less than any report takes. */
 const LEFT_BYTES = 8_192
 
 const run = promisify(execFile)

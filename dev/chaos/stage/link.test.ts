@@ -6,11 +6,11 @@ import { type Link, openLink } from './link.ts'
 
 let stack: AsyncDisposableStack
 let link: Link
-/** The far end of the latest connection, and what was heard there. */
+/** The far end of the latest connection, and the bytes received there. */
 let far: Socket
 let receivedFar: string
 
-/** What stands at the far end says everything back. */
+/** The server at the far end echoes everything. */
 beforeEach(async () => {
   stack = new AsyncDisposableStack()
   const echo = createServer({ allowHalfOpen: true }, (socket) => {
@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => stack.disposeAsync())
 
-async function open(): Promise<{ socket: Socket; heard(): string; closed: Promise<unknown> }> {
+async function open(): Promise<{ socket: Socket; seen(): string; closed: Promise<unknown> }> {
   const socket = connect(link.port, '127.0.0.1')
   socket.on('error', () => {})
   const closed = new Promise((resolve) => socket.once('close', resolve))
@@ -35,15 +35,15 @@ async function open(): Promise<{ socket: Socket; heard(): string; closed: Promis
   socket.setEncoding('utf8').on('data', (piece: string) => (text += piece))
   await Promise.race([new Promise((resolve) => socket.once('connect', resolve)), closed])
   stack.defer(() => void socket.destroy())
-  return { socket, heard: () => text, closed }
+  return { socket, seen: () => text, closed }
 }
 
 test('untouched, everything passes, and so does the end', async () => {
-  const { socket, heard } = await open()
+  const { socket, seen } = await open()
   const large = 'x'.repeat(1_000_000)
   socket.end(large)
   await once(socket, 'end')
-  expect(heard()).toBe(large)
+  expect(seen()).toBe(large)
 })
 
 test('cut, connections break and none can be made; healed, they can', async () => {
@@ -55,37 +55,37 @@ test('cut, connections break and none can be made; healed, they can', async () =
   link.heal()
   const healed = await open()
   healed.socket.write('hello')
-  await expect.poll(healed.heard).toBe('hello')
+  await expect.poll(healed.seen).toBe('hello')
 })
 
 test('muted, nothing passes and nothing is lost', async () => {
-  const { socket, heard } = await open()
+  const { socket, seen } = await open()
   link.mute()
   socket.write('hello')
   await sleep(150)
-  expect(heard()).toBe('')
+  expect(seen()).toBe('')
   link.heal()
-  await expect.poll(heard).toBe('hello')
+  await expect.poll(seen).toBe('hello')
 })
 
 test('muted, a new connection is made and nothing passes on it either', async () => {
   link.mute()
-  const { socket, heard } = await open()
+  const { socket, seen } = await open()
   socket.write('hello')
   await sleep(150)
-  expect(heard()).toBe('')
+  expect(seen()).toBe('')
   link.heal()
-  await expect.poll(heard).toBe('hello')
+  await expect.poll(seen).toBe('hello')
 })
 
-test('muted outward, one hears and is not heard; cut then, what it said is lost', async () => {
-  const { socket, heard, closed } = await open()
+test('muted outward, a client receives and is not received; cut then, its bytes are lost', async () => {
+  const { socket, seen, closed } = await open()
   socket.write('before ')
-  await expect.poll(heard).toBe('before ')
+  await expect.poll(seen).toBe('before ')
   link.muteOutward()
   socket.write('lost')
   far.write('meanwhile')
-  await expect.poll(heard).toBe('before meanwhile')
+  await expect.poll(seen).toBe('before meanwhile')
   link.cut()
   await closed
   link.heal()
@@ -93,13 +93,13 @@ test('muted outward, one hears and is not heard; cut then, what it said is lost'
 })
 
 test('slowed, everything comes later and in order, also when it is healed meanwhile', async () => {
-  const { socket, heard } = await open()
+  const { socket, seen } = await open()
   link.slow(150)
   const sentAtMs = performance.now()
   socket.write('a')
   await sleep(10)
   link.heal()
   socket.write('b')
-  await expect.poll(heard, { interval: 5 }).toBe('ab')
+  await expect.poll(seen, { interval: 5 }).toBe('ab')
   expect(performance.now() - sentAtMs).toBeGreaterThanOrEqual(145)
 })

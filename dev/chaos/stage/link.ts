@@ -15,7 +15,7 @@ export interface Link extends AsyncDisposable {
   cut(): void
   /** Keeps connections and lets nothing pass. */
   mute(): void
-  /** The same for what those say who connect; they go on hearing. A cut then loses what they said. */
+  /** The same for the bytes of those who connect; they go on receiving. A cut then loses their bytes. */
   muteOutward(): void
   /** Holds back everything for so long, each way. */
   slow(delayMs: number): void
@@ -86,7 +86,7 @@ function flow(way: Way, from: Socket, to: Socket, moodNow: () => Mood): Flow {
     return mood.kind === 'muted' && mood.ways.includes(way)
   }
   const adapt = () => void (isMuted() ? from.pause() : from.resume())
-  /** What is on its way; while there is anything, what comes later waits behind it. */
+  /** Bytes on their way; while there are any, later ones wait behind them. */
   const delayed: (() => void)[] = []
   let lastDueMs = 0
   const inTurn = (act: () => void) => {

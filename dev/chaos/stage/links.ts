@@ -1,5 +1,5 @@
 /**
- * Every link of the cluster: what a process is told to connect to is a proxy before the real thing.
+ * Every link of the cluster: the address that a process is given is a proxy before the real thing.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -27,7 +27,7 @@ export function openLinks(folder: string, config: string, backends: Record<strin
     const address = new URL(url)
     const link = stack.use(await openLink({ host: address.hostname, port: Number(address.port) }))
     opened.set(name, link)
-    // Not by `port`, which leaves out what is a protocol's own.
+    // Not by `port`, which leaves out a protocol's own.
     return url.replace(address.host, `127.0.0.1:${link.port}`)
   }
 

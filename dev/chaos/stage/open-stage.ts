@@ -1,5 +1,5 @@
 /**
- * The cluster that is struck, on servers of its own, before backends whose log is the truth, with accounts and keys.
+ * The cluster under faults, on servers of its own, before backends whose log is the truth, with accounts and keys.
  */
 
 import { appendFileSync } from 'node:fs'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { ProcessPlan } from '@gateway/cluster/supervise'
 import type { VersionName } from '../plan/faults.ts'
 
-/** The folder of each: of TypeScript, or of what a release has made of it. */
+/** The folder of each: of TypeScript, or of a release's build. */
 export type Versions = Readonly<Record<VersionName, { folder: string; isCompiled: boolean }>>
 
 export function entryOf({ service }: ProcessPlan, { folder, isCompiled }: Versions[VersionName]): string {

@@ -1,5 +1,6 @@
 /**
- * Reads the edges' logs as they grow, for what a verdict must know of: when an edge decided without the store.
+ * Reads the edges' logs as they grow, for the facts that a verdict needs: the times when an edge decided without the
+ * store.
  *
  * By this process' own clock, because theirs may be wrong.
  */

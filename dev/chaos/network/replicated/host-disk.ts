@@ -23,11 +23,11 @@ export type Disks = Readonly<Record<ServerHost, HostDisk>>
 
 export interface SlowDisk {
   end(): Promise<void>
-  /** How long some durable writes took, before and since. */
+  /** The durations of some durable writes, before and since. */
   note: string
 }
 
-/** Files take room as they are written. NATS reserves 1 GiB for a stream. */
+/** Files take space as they are written. NATS reserves 1 GiB for a stream. */
 const SIZE = '4G'
 const RULES = '/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device'
 const HOLD_RULE = 'echo "$2 $3" > "$1" && echo slow && read -r _; echo "$2 0" > "$1"'

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL with a synchronous standby: a commit is answered when both have it. The run promotes the standby, ends the
- * former primary before it is back, and makes it a standby from a new copy.
+ * PostgreSQL with a synchronous standby: a commit is confirmed when both have it. The run promotes the standby, ends
+ * the former primary before it is back, and makes it a standby from a new copy.
  */
 
 import { execFile } from 'node:child_process'
@@ -33,10 +33,10 @@ const SETTINGS = [
   'wal_retrieve_retry_interval=500ms',
 ].flatMap((setting) => ['-c', setting])
 
-/** A client's first message. A server that takes connections answers `R`. */
+/** A client's first message. A server that takes connections replies `R`. */
 const PARAMETERS = `\0\x03\0\0user\0${USER}\0database\0postgres\0\0`
 const STARTUP = `\0\0\0${String.fromCharCode(PARAMETERS.length + 4)}${PARAMETERS}`
-const serves = (answer: string) => answer.startsWith('R')
+const serves = (response: string) => response.startsWith('R')
 
 export async function openPostgres(hosts: Hosts, folder: string, disks: Disks): Promise<Clocked> {
   await using opening = new AsyncDisposableStack()
@@ -62,21 +62,21 @@ export async function openPostgres(hosts: Hosts, folder: string, disks: Disks): 
     } as const
     return startLocalServer(plan, { directory: disks[host].folder, port })
   }
-  const tell = async (statement: string, index = primary): Promise<unknown[]> => {
+  const notify = async (statement: string, index = primary): Promise<unknown[]> => {
     await using database = await openDatabase(urlOf(ports[index]!), { poolSize: 1 })
     return (await database.query(statement)).rows
   }
   const readClockMs = async (index: number): Promise<number> => {
-    const [row] = await tell('select extract(epoch from clock_timestamp())::float8 * 1000 as "atMs"', index)
+    const [row] = await notify('select extract(epoch from clock_timestamp())::float8 * 1000 as "atMs"', index)
     return (row as { atMs: number }).atMs
   }
   /** Commits wait for the standby from now on, or for nobody. */
   const waitFor = async (standby: '*' | ''): Promise<void> => {
-    await tell(`alter system set synchronous_standby_names = '${standby}'`)
-    await tell('select pg_reload_conf()')
+    await notify(`alter system set synchronous_standby_names = '${standby}'`)
+    await notify('select pg_reload_conf()')
   }
   const caughtUp = async (): Promise<void> => {
-    while ((await tell(`select from pg_stat_replication where sync_state = 'sync'`)).length === 0)
+    while ((await notify(`select from pg_stat_replication where sync_state = 'sync'`)).length === 0)
       await sleep(LOOK_EVERY_MS)
   }
   const lead = () => hosts.serve(SERVER_HOSTS.postgres[primary]!, address, { at: ports[primary]! })
@@ -101,7 +101,7 @@ export async function openPostgres(hosts: Hosts, folder: string, disks: Disks): 
       // Nobody may commit there any more.
       await servers[primary]!.kill('SIGKILL')
       primary = 1 - primary
-      await tell('select pg_promote()')
+      await notify('select pg_promote()')
       await waitFor('')
       await lead()
     },

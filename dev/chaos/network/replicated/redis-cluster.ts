@@ -77,7 +77,7 @@ export async function openRedisCluster(hosts: Hosts, folder: string, disks: Disk
       const [, , , ...replicas] = rangeOf(host)
       return replicas.map(([, port]) => hostAt(port))
     },
-    judgesOf: others,
+    decidersOf: others,
     promote: () => nodes.promoted(promotionsAtMs.length),
     // It hears of its successor, and follows it.
     rejoin: () => nodes.rejoined(nodes.indexOf(former)),

@@ -38,7 +38,7 @@ export async function openRedisCopies(hosts: Hosts, folder: string, disks: Disks
     servesFor,
     primary: async () => nodes.hosts[primary]!,
     copiesOf: (host) => nodes.hosts.filter((other) => other !== host),
-    judgesOf: () => [],
+    decidersOf: () => [],
     async promote(unheardBy) {
       former = primary
       primary = (former + 1) % nodes.hosts.length

@@ -26,14 +26,14 @@ export interface ReplicatedRedis extends Clocked {
   /** The hosts to which this primary copies its data. */
   copiesOf(primary: string): readonly string[]
   /** The hosts that decide whether this primary is lost; none where the run does. */
-  judgesOf(primary: string): readonly string[]
-  /** The process that does not hear of it goes on asking the former primary. */
+  decidersOf(primary: string): readonly string[]
+  /** The process that does not hear of it goes on calling the former primary. */
   promote(unheardBy?: ProcessName): Promise<void>
   /** SIGKILL; `rejoin` starts it again. */
   kill(host: string): Promise<void>
-  /** How long a former primary still took writes, from now on; `atMostMs` where it did all the time. */
+  /** The time for which a former primary still took writes, from now on; `atMostMs` where it did all the time. */
   servesFor(host: string, atMostMs: number): Promise<number>
-  /** How many scripts the host's server has run: only the gateway sends any. */
+  /** The number of scripts that the host's server has run: only the gateway sends any. */
   scriptsRun(host: string): Promise<number>
   /** When replicas became primaries. */
   readonly promotionsAtMs: readonly number[]
@@ -159,23 +159,23 @@ export async function until(what: string, withinMs: number, isSo: () => Promise<
   }
 }
 
-/** `ROLE`'s answer; empty while nobody answers. */
+/** `ROLE`'s reply; empty while there is none. */
 type Role = readonly unknown[]
 
-async function roleOf(ask: () => Promise<unknown>): Promise<Role> {
-  return (await ask().catch(() => [])) as Role
+async function roleOf(send: () => Promise<unknown>): Promise<Role> {
+  return (await send().catch(() => [])) as Role
 }
 
-/** Each node is asked in its own time, because one that is off the network keeps the question for seconds. */
+/** Each node is polled in its own time, because one that is off the network keeps the command for seconds. */
 function watchRoles(nodes: readonly (() => Promise<unknown>)[]) {
   const promotionsAtMs: number[] = []
   const over = new AbortController()
   let watching: Promise<unknown> = Promise.resolve()
 
-  async function watchOne(ask: () => Promise<unknown>): Promise<void> {
+  async function watchOne(send: () => Promise<unknown>): Promise<void> {
     let last: unknown
     while (!over.signal.aborted) {
-      const [role = last] = await roleOf(ask)
+      const [role = last] = await roleOf(send)
       if (role === 'master' && last === 'slave') promotionsAtMs.push(Date.now())
       last = role
       await sleep(ROLES_EVERY_MS)

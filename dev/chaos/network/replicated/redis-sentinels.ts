@@ -1,6 +1,6 @@
 /**
- * Redis with two asynchronous replicas, and three Sentinels on hosts of their own. They alone promote a replica, and tell
- * the gateway, which knows only them. A primary that does not hear of its replicas refuses writes.
+ * Redis with two asynchronous replicas, and three Sentinels on hosts of their own. They alone promote a replica, and
+ * notify the gateway, which knows only them. A primary that does not hear of its replicas refuses writes.
  */
 
 import { freePorts } from '@gateway/embedded-postgres/free-port'
@@ -42,9 +42,11 @@ export async function openRedisSentinels(hosts: Hosts, folder: string, disks: Di
 
   /** Null while they do not agree, or one finds the primary away or fails it over. */
   async function primaryByAll(): Promise<number | null> {
-    const asked = sentinels.map(({ url }) => commandRedis(url, 'SENTINEL', 'MASTER', SENTINEL_NAME))
-    const answers = (await Promise.all(asked).catch(() => [])) as string[][]
-    const [well, ...others] = new Set(answers.map((fields) => `${valueOf(fields, 'flags')} ${valueOf(fields, 'port')}`))
+    const requested = sentinels.map(({ url }) => commandRedis(url, 'SENTINEL', 'MASTER', SENTINEL_NAME))
+    const responses = (await Promise.all(requested).catch(() => [])) as string[][]
+    const [well, ...others] = new Set(
+      responses.map((fields) => `${valueOf(fields, 'flags')} ${valueOf(fields, 'port')}`),
+    )
     const [flags, port] = well?.split(' ') ?? []
     return flags === 'master' && others.length === 0 ? nodes.ports.indexOf(Number(port)) : null
   }
@@ -69,7 +71,7 @@ export async function openRedisSentinels(hosts: Hosts, folder: string, disks: Di
       return nodes.hosts[former]!
     },
     copiesOf: (host) => nodes.hosts.filter((other) => other !== host),
-    judgesOf: () => SENTINEL_HOSTS,
+    decidersOf: () => SENTINEL_HOSTS,
     promote: () => nodes.promoted(promotionsAtMs.length),
     // The Sentinels make it a replica some seconds after they hear of it again.
     rejoin: () => nodes.rejoined(former),

@@ -3,7 +3,7 @@
  */
 
 export interface Replicated extends AsyncDisposable {
-  /** As the gateway is told. */
+  /** The URL in the gateway's environment. */
   readonly url: string
   /** The host of the primary, or of the durable stream's leader. */
   primary(): Promise<string>
@@ -15,7 +15,7 @@ export interface Replicated extends AsyncDisposable {
   caughtUp(): Promise<void>
 }
 
-/** It asks libc for the time. */
+/** It reads the time from libc. */
 export interface Clocked extends Replicated {
   /** Of the primary; resolves when it goes by this time. */
   setClock(wrongByMs: number): Promise<void>

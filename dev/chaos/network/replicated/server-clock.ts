@@ -1,7 +1,7 @@
 /**
  * The wall clock of one server, which libfaketime can set wrong while the server runs. Timers keep the right pace.
  *
- * NATS keeps the right time: Go does not ask libc, and a time namespace shifts monotonic clocks only.
+ * NATS keeps the right time: Go does not call libc, and a time namespace shifts monotonic clocks only.
  */
 
 import { globSync } from 'node:fs'
@@ -19,7 +19,7 @@ export interface ServerClock {
 const LOOK_EVERY_MS = 100
 /** The library looks at its file once a second. */
 const FOLLOWS_WITHIN_MS = 10_000
-/** Redis' own, jemalloc, asks for the time before the library can answer. */
+/** Redis' own, jemalloc, reads the time before the library can reply. */
 const ALLOCATOR = 'libc_malloc_debug.so.0'
 /** The question itself takes time. */
 const TOLERANCE_MS = 2_000

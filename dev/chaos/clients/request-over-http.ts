@@ -1,11 +1,11 @@
 /**
- * Asks over plain HTTP, and knows every way in which that can end. Never throws.
+ * Sends a request over plain HTTP, and knows every way in which that can end. Never throws.
  */
 
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http'
 import type { LeavesAt } from '../plan/requests.ts'
 import type { Question } from './question.ts'
-import { responseReader, type ResponseReader } from './read-answer.ts'
+import { responseReader, type ResponseReader } from './read-response.ts'
 import type { Seen } from './seen.ts'
 
 export interface Requesting {
@@ -29,20 +29,20 @@ const BYTES_PER_CHARACTER = 40
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity })
 
 /** Resolves when it is over, with everything noted in `seen`. */
-export function requestOverHttp(asking: Requesting, seen: Seen): Promise<void> {
+export function requestOverHttp(requesting: Requesting, seen: Seen): Promise<void> {
   return new Promise((resolve) => {
-    const { url, key, question } = asking
+    const { url, key, question } = requesting
     const sent = request(`${url}${question.path}`, {
       method: 'POST',
       agent,
       headers: {
         authorization: `Bearer ${key}`,
         'content-type': 'application/json',
-        ...(asking.idempotencyKey !== undefined && { 'idempotency-key': asking.idempotencyKey }),
+        ...(requesting.idempotencyKey !== undefined && { 'idempotency-key': requesting.idempotencyKey }),
       },
     })
     const timers = [setTimeout(() => giveUp(sent, seen), GIVE_UP_MS)]
-    const waitsMs = waitsBeforeLeaving(asking)
+    const waitsMs = waitsBeforeLeaving(requesting)
     if (waitsMs !== null) timers.push(setTimeout(() => leave(sent, seen), waitsMs))
     const over = () => {
       for (const timer of timers) clearTimeout(timer)
@@ -58,31 +58,31 @@ export function requestOverHttp(asking: Requesting, seen: Seen): Promise<void> {
     })
     sent.once('response', (response) => {
       const goes = (reader: ResponseReader | null) => {
-        if (leavesNow(asking, seen, reader)) leave(sent, seen)
+        if (leavesNow(requesting, seen, reader)) leave(sent, seen)
       }
-      void readResponse(response, asking, seen, goes).then(over)
+      void readResponse(response, requesting, seen, goes).then(over)
     })
     const body = JSON.stringify(question.body)
-    if (asking.leave?.at !== 'sending') return void sent.end(body)
+    if (requesting.leave?.at !== 'sending') return void sent.end(body)
     sent.setHeader('content-length', Buffer.byteLength(body))
     sent.write(body.slice(0, body.length / 2))
   })
 }
 
-/** Null: it leaves when its answer has come so far, or not at all. */
+/** Null: it leaves when its response has come so far, or not at all. */
 function waitsBeforeLeaving({ leave }: Requesting): number | null {
   if (leave?.at === 'waiting') return leave.afterMs
   return leave?.at === 'sending' ? SENDING_MS : null
 }
 
-/** Asked when the headers have come (`reader` is null then) and after each piece of the answer. */
+/** Called when the headers have come (`reader` is null then) and after each piece of the response. */
 function leavesNow({ leave, question, sipBytes }: Requesting, seen: Seen, reader: ResponseReader | null): boolean {
   if (!leave || seen.left) return false
   switch (leave.at) {
     case 'head':
       return true
     case 'content':
-      return reader !== null && reader.textLength >= (question.answer?.length ?? 0) / 2
+      return reader !== null && reader.textLength >= (question.expected?.length ?? 0) / 2
     case 'end':
       return seen.finishReason !== null
     case 'sipping':
@@ -104,18 +104,18 @@ function leave(sent: ClientRequest, seen: Seen): void {
 
 async function readResponse(
   response: IncomingMessage,
-  asking: Requesting,
+  requesting: Requesting,
   seen: Seen,
   onProgress: (reader: ResponseReader | null) => void,
 ): Promise<void> {
   seen.headAtMs = Date.now()
-  asking.onHead?.()
+  requesting.onHead?.()
   seen.status = response.statusCode ?? null
   seen.requestId = response.headers['x-request-id']?.toString() ?? null
   if (seen.status !== 200) return readRefusal(response, seen)
-  const reader = responseReader(seen, asking.question)
+  const reader = responseReader(seen, requesting.question)
   response.setEncoding('utf8')
-  if (asking.sipBytes !== undefined) sip(response, asking.sipBytes)
+  if (requesting.sipBytes !== undefined) sip(response, requesting.sipBytes)
   onProgress(null)
   response.on('data', (piece: string) => {
     try {
@@ -131,7 +131,7 @@ async function readResponse(
   } catch (error) {
     seen.problem ??= `not readable: ${String(error)}`
   }
-  if (seen.left && !seen.whole) seen.problem = null
+  if (seen.left && !seen.complete) seen.problem = null
 }
 
 async function readRefusal(response: IncomingMessage, seen: Seen): Promise<void> {
@@ -141,7 +141,7 @@ async function readRefusal(response: IncomingMessage, seen: Seen): Promise<void>
   noteRefusal(seen, isComplete ? body : '')
 }
 
-/** The shapes of an error body, told by what a client acts on: the limit that was met, or the code. */
+/** The shapes of an error body, by the part that a client acts on: the limit that was met, or the code. */
 export function noteRefusal(seen: Seen, body: string): void {
   seen.detail = body.slice(0, 500)
   seen.problem = `${seen.status} ${codeIn(body)}`
@@ -164,7 +164,7 @@ function codeIn(body: string): string {
   }
 }
 
-/** Whether the response ended in good order. */
+/** True when the response ended in good order. */
 function ended(response: IncomingMessage): Promise<boolean> {
   return new Promise((resolve) => {
     response.once('end', () => resolve(response.complete))

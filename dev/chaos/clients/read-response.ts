@@ -1,5 +1,5 @@
 /**
- * Reads an answer off the wire as a strict client does, and notes what it says, whole or not.
+ * Reads a response off the wire as a strict client does, and notes its content, whole or not.
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
@@ -7,7 +7,7 @@ import type { Question } from './question.ts'
 import type { Seen } from './seen.ts'
 
 export interface ResponseReader {
-  /** Characters of the text that have come so far; of a plain answer none before its end. */
+  /** Characters of the text that have come so far; of a plain response none before its end. */
   readonly textLength: number
   push(text: string): void
   /** No more will come; `isComplete`: the response ended in good order. */
@@ -18,7 +18,7 @@ export function responseReader(seen: Seen, question: Question): ResponseReader {
   return question.isStream ? streamReader(seen, question) : plainReader(seen, question)
 }
 
-function streamReader(seen: Seen, { answer, way }: Question): ResponseReader {
+function streamReader(seen: Seen, { expected, way }: Question): ResponseReader {
   const form = FORMS[way]
   let rest = ''
   let text = ''
@@ -42,15 +42,15 @@ function streamReader(seen: Seen, { answer, way }: Question): ResponseReader {
       for (const event of events) readEvent(event)
     },
     end(isComplete) {
-      noteText(seen, text, answer ?? '')
-      seen.whole = isComplete && seen.done
+      noteText(seen, text, expected ?? '')
+      seen.complete = isComplete && seen.done
       if (seen.errorEvent !== null) seen.problem ??= 'error event'
       else if (!seen.done) seen.problem ??= 'cut'
     },
   }
 }
 
-function plainReader(seen: Seen, { answer, way }: Question): ResponseReader {
+function plainReader(seen: Seen, { expected, way }: Question): ResponseReader {
   let body = ''
   return {
     textLength: 0,
@@ -60,22 +60,22 @@ function plainReader(seen: Seen, { answer, way }: Question): ResponseReader {
     end(isComplete) {
       if (!isComplete) return void (seen.problem ??= 'cut')
       const json: Json = JSON.parse(body)
-      seen.whole = true
-      if (answer !== null) return noteText(seen, FORMS[way].readPlain(json, seen), answer)
+      seen.complete = true
+      if (expected !== null) return noteText(seen, FORMS[way].readPlain(json, seen), expected)
       if (json.usage) seen.usage = usageOf(json.usage)
       seen.text = hasVectors(json) ? 'all' : 'other'
     },
   }
 }
 
-// The judge reads the wire as it is: a missing field breaks a promise.
+// The checker reads the wire as it is: a missing field violates an invariant.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
-/** Both note what they say of their answer, and give the text that they bring. */
+/** Both note the outcome of their response, and return the text that they bring. */
 interface Form {
   readEvent(event: Json, seen: Seen): string
-  readPlain(answer: Json, seen: Seen): string
+  readPlain(reply: Json, seen: Seen): string
 }
 
 const FORMS: Record<ClientDialect, Form> = {
@@ -89,11 +89,11 @@ const FORMS: Record<ClientDialect, Form> = {
       if (chunk.usage) seen.usage = usageOf(chunk.usage)
       return choice?.delta?.content ?? ''
     },
-    readPlain(answer, seen) {
-      noteId(seen, answer.id)
-      const [choice] = answer.choices
+    readPlain(reply, seen) {
+      noteId(seen, reply.id)
+      const [choice] = reply.choices
       seen.finishReason = choice.finish_reason ?? null
-      if (answer.usage) seen.usage = usageOf(answer.usage)
+      if (reply.usage) seen.usage = usageOf(reply.usage)
       return choice.message.content ?? ''
     },
   },
@@ -105,10 +105,10 @@ const FORMS: Record<ClientDialect, Form> = {
       if (event.type === 'message_stop') seen.done = true
       return event.delta?.text ?? ''
     },
-    readPlain(answer, seen) {
-      noteId(seen, answer.id)
-      noteStop(seen, answer.stop_reason, answer.usage)
-      return answer.content.map((block: Json) => block.text).join('')
+    readPlain(reply, seen) {
+      noteId(seen, reply.id)
+      noteStop(seen, reply.stop_reason, reply.usage)
+      return reply.content.map((block: Json) => block.text).join('')
     },
   },
   responses: {
@@ -140,7 +140,7 @@ function noteStop(seen: Seen, reason: string | null, usage: OtherUsage): void {
   seen.usage = { promptTokens: usage.input_tokens, completionTokens: usage.output_tokens }
 }
 
-/** The gateway names the answer by its request. */
+/** The gateway names the response by its request. */
 function noteName(seen: Seen, id: string): void {
   if (id !== `resp_${seen.requestId}`) seen.problem ??= `not readable: ${id} is another request's`
 }
@@ -162,10 +162,10 @@ function noteId(seen: Seen, id: string | undefined): void {
   if (given !== undefined && !seen.responseIds.includes(given)) seen.responseIds.push(given)
 }
 
-function noteText(seen: Seen, text: string, answer: string): void {
+function noteText(seen: Seen, text: string, expected: string): void {
   seen.textLength = text.length
-  seen.words = Math.max(0, text.split(' ').length - (text === answer ? 0 : 1))
-  seen.text = text === answer ? 'all' : answer.startsWith(text) ? 'beginning' : 'other'
+  seen.words = Math.max(0, text.split(' ').length - (text === expected ? 0 : 1))
+  seen.text = text === expected ? 'all' : expected.startsWith(text) ? 'beginning' : 'other'
   if (seen.text === 'other') seen.detail = `instead of the answer: ${text.slice(0, 500)}`
 }
 

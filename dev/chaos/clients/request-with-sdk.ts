@@ -1,36 +1,36 @@
 /**
- * Asks through the official client, which must agree with what is on the wire. Never throws.
+ * Sends a request through the official client, which must agree with the wire. Never throws.
  */
 
 import OpenAI from 'openai'
-import type { Requesting } from './ask-over-http.ts'
-import { noteRefusal } from './ask-over-http.ts'
-import { responseReader, type ResponseReader } from './read-answer.ts'
+import type { Requesting } from './request-over-http.ts'
+import { noteRefusal } from './request-over-http.ts'
+import { responseReader, type ResponseReader } from './read-response.ts'
 import type { Seen } from './seen.ts'
 
 const GIVE_UP_MS = 60_000
 
-export async function requestWithSdk(asking: Requesting, seen: Seen): Promise<void> {
-  const reader = responseReader(seen, asking.question)
+export async function requestWithSdk(requesting: Requesting, seen: Seen): Promise<void> {
+  const reader = responseReader(seen, requesting.question)
   const client = new OpenAI({
-    baseURL: `${asking.url}/v1`,
-    apiKey: asking.key,
+    baseURL: `${requesting.url}/v1`,
+    apiKey: requesting.key,
     maxRetries: 0,
     timeout: GIVE_UP_MS,
     fetch: watching(seen, reader),
   })
-  const body = asking.question.body as OpenAI.ChatCompletionCreateParams
+  const body = requesting.question.body as OpenAI.ChatCompletionCreateParams
   let isComplete = false
   try {
-    const answer = await client.chat.completions.create(body)
-    if ('controller' in answer) for await (const _ of answer);
+    const reply = await client.chat.completions.create(body)
+    if ('controller' in reply) for await (const _ of reply);
     isComplete = true
   } catch (error) {
     noteError(seen, error)
   }
   if (seen.status === 200) reader.end(isComplete)
-  // The client's own verdict: to its user, what it threw on is no answer.
-  seen.whole &&= isComplete
+  // The client's own verdict: to its user, a response that it threw on is none.
+  seen.complete &&= isComplete
   seen.endedAtMs = Date.now()
 }
 
@@ -39,7 +39,7 @@ function noteError(seen: Seen, error: unknown): void {
   if (seen.status === null) seen.problem = error instanceof OpenAI.APIConnectionTimeoutError ? 'hung' : 'unreachable'
 }
 
-/** A fetch that notes what is on the wire and passes it on unchanged. */
+/** A fetch that notes the bytes on the wire and passes them on unchanged. */
 function watching(seen: Seen, reader: ResponseReader): typeof fetch {
   return async (...args) => {
     const response = await fetch(...args)

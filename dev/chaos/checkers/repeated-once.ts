@@ -1,7 +1,8 @@
 /**
- * A request with an `Idempotency-Key`, repeated at either edge until it is answered, is answered in the end, has run to its
- * end once, and that once is what it is charged. A run that lost its edge is void, by that one. What a client was shown
- * of an attempt that broke otherwise is another matter: it was made, and is charged as any answer that breaks.
+ * A request with an `Idempotency-Key` is repeated at either edge until it gets its response. It gets one in the end,
+ * has run to its end once, and is charged for that run alone. A run that lost its edge is void, by that one. An attempt
+ * that broke otherwise after its client had seen text is another matter: it was made, and is charged as any response
+ * that breaks.
  */
 
 import type { Seen } from '../clients/seen.ts'
@@ -9,7 +10,7 @@ import type { Violation, Call, Facts, LedgerRow, Verdict } from './facts.ts'
 import { lossesOf } from './losses.ts'
 import { callOf, wasDestroyed } from './metered-once.ts'
 
-export function judgeRepeating(facts: Facts): Verdict {
+export function checkRepeating(facts: Facts): Verdict {
   const clients = Map.groupBy(
     facts.seen.filter(({ kind }) => kind === 'repeating'),
     ({ id }) => id,
@@ -17,9 +18,9 @@ export function judgeRepeating(facts: Facts): Verdict {
   const calls = Map.groupBy(facts.calls, ({ id }) => id)
   const rows = Map.groupBy(facts.rows, ({ requestId }) => requestId)
   return {
-    promise: 'what is repeated under one Idempotency-Key is answered, and charged once',
+    invariant: 'what is repeated under one Idempotency-Key is answered, and charged once',
     checked: clients.size,
-    breaches: [...clients].flatMap(([id, attempts]) => {
+    violations: [...clients].flatMap(([id, attempts]) => {
       const requests = [id, ...attempts.map(({ requestId }) => requestId ?? '?')]
       return faultsIn(facts, attempts, calls.get(id) ?? [], rows).map((what): Violation => ({ requests, what }))
     }),
@@ -28,7 +29,8 @@ export function judgeRepeating(facts: Facts): Verdict {
 
 function faultsIn(facts: Facts, attempts: Seen[], calls: Call[], rows: Map<string, LedgerRow[]>): string[] {
   const last = attempts.at(-1)!
-  if (!last.whole) return [`not answered in ${attempts.length} attempts: ${last.problem}: ${last.detail.slice(0, 200)}`]
+  if (!last.complete)
+    return [`not answered in ${attempts.length} attempts: ${last.problem}: ${last.detail.slice(0, 200)}`]
   const requestIds = [...new Set(calls.map(({ requestId }) => requestId))]
   const completed = requestIds.flatMap((requestId) => rows.get(requestId) ?? []).filter(isCompleted)
   if (completed.length > 1 && !wasForgotten(facts, attempts)) return [`it has run to its end ${completed.length} times`]
@@ -63,7 +65,7 @@ function faultOfLost({ outcome, charge, requestId, isClaimed, voidedBy }: Ledger
 const isCompleted = ({ outcome, reporter, delivered }: LedgerRow) =>
   outcome === 'completed' && reporter === 'edge' && delivered
 
-/** Kept answers lie in Redis: when its data is taken away, what comes after it runs anew. */
+/** Kept responses lie in Redis: when its data is taken away, later repeats run again. */
 function wasForgotten(facts: Facts, attempts: Seen[]): boolean {
   const [first] = attempts
   return lossesOf(facts).some(({ fromMs, toMs }) => fromMs <= attempts.at(-1)!.endedAtMs && toMs >= first!.sentAtMs)
