@@ -8,7 +8,7 @@ import { makeOffer } from '../admission/admit.ts'
 import { KINDS, type KindName } from '../inference/requests/kinds.ts'
 import { openLargeBodies, type LargeBodies } from './large-bodies.ts'
 import { countTokens } from '../inference/requests/messages.ts'
-import { LargeJson, parseJson } from './parse-json.ts'
+import { BodyBytes, LargeJson, parseJson } from './parse-json.ts'
 import { understand, type Understood } from '../inference/requests/understand.ts'
 
 const { config } = loadDefaultConfig()
@@ -24,7 +24,9 @@ afterEach(() => bodies[Symbol.asyncDispose]())
 
 const large = (text: string) => {
   const bytes = Buffer.from(text)
-  return new LargeJson([bytes.subarray(0, 7), bytes.subarray(7)], bytes.length)
+  const body = new BodyBytes(bytes.length)
+  for (const piece of [bytes.subarray(0, 7), bytes.subarray(7)]) body.add(piece)
+  return new LargeJson(body.own())
 }
 const inThread = (kind: KindName, text: string, sender = 'a') =>
   bodies.understand(config, KINDS[kind], large(text), { sender, usedThread: (ms) => used.push(ms) })

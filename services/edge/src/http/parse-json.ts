@@ -7,17 +7,67 @@ import { parseExactly, readShape } from '@gateway/contracts/json'
 
 /** A body that is too large to be parsed between the requests of others. */
 export class LargeJson {
+  /** In a buffer of its own, which can be handed to a worker. */
   readonly bytes: Uint8Array<ArrayBuffer>
 
-  constructor(pieces: readonly Uint8Array[], length: number) {
-    // A buffer of its own can be handed to a worker.
-    this.bytes = new Uint8Array(length)
-    let at = 0
-    for (const piece of pieces) {
-      this.bytes.set(piece, at)
-      at += piece.length
-    }
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
+    this.bytes = bytes
   }
+}
+
+/** Up to this size a body is read before its sender's key is looked up. */
+export const SMALL_BODY_BYTES = 64 * 1024
+
+/**
+ * Gathers a body. A large one of a known length is copied piece by piece as it comes: 25 MB at its end would hold the event loop for
+ * 20 ms. The memory for it is asked for when more than a small body has come, and the system gives it as it is written to.
+ */
+export class BodyBytes {
+  readonly #announced: number | null
+  #pieces: Uint8Array[] = []
+  #whole: Uint8Array<ArrayBuffer> | null = null
+  length = 0
+
+  /** `announced`: no more will come. Null where that is not known. */
+  constructor(announced: number | null) {
+    this.#announced = announced
+  }
+
+  add(piece: Uint8Array): void {
+    const from = this.length
+    this.length += piece.length
+    if (this.#announced === null || this.length <= SMALL_BODY_BYTES) this.#pieces.push(piece)
+    else this.#inPlace(this.#announced).set(piece, from)
+  }
+
+  #inPlace(length: number): Uint8Array<ArrayBuffer> {
+    if (this.#whole === null) {
+      this.#whole = inOne(this.#pieces, length)
+      this.#pieces = []
+    }
+    return this.#whole
+  }
+
+  /** In a buffer that nobody else has. */
+  own(): Uint8Array<ArrayBuffer> {
+    return this.#whole?.subarray(0, this.length) ?? inOne(this.#pieces, this.length)
+  }
+
+  /** To be read at once. */
+  get bytes(): Buffer {
+    const { buffer, byteOffset, byteLength } = this.#pieces.length === 1 ? this.#pieces[0]! : this.own()
+    return Buffer.from(buffer, byteOffset, byteLength)
+  }
+}
+
+function inOne(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
 }
 
 export function parseJson(bytes: Buffer): object {

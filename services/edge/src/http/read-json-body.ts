@@ -20,14 +20,12 @@ import { rateLimited } from '../core/rate-limited.ts'
 import { takeOne } from '../core/minute-buckets.ts'
 import { countFault, lookAtLimits } from '../admission/look-ahead.ts'
 import { reservationOf, LARGEST_BODY_BYTES, noteProven, type MemoryReservation } from './memory-budget.ts'
-import { invalid, LargeJson, parseJson } from './parse-json.ts'
+import { BodyBytes, invalid, LargeJson, parseJson, SMALL_BODY_BYTES } from './parse-json.ts'
 import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from './take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
 const JSON_TYPE = 'application/json'
 const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
-/** Up to this size a body is read before its sender's key is looked up. */
-const SMALL_BODY_BYTES = 64 * 1024
 /** The bytes that Node reads of a body before anybody asks for it. */
 const READ_AHEAD_BYTES = 64 * 1024
 
@@ -170,14 +168,16 @@ function readJson(
   { limit, isLarge, unpacker }: { limit: number; isLarge: IsLarge; unpacker: Transform | null },
 ): void {
   const grow = countsItself(request) ? reservationOf(response) : undefined
-  let pieces: Buffer[] = []
+  const { 'content-length': length } = request.headers
+  // Unpacked it may be longer than it was announced.
+  let body: BodyBytes | null = new BodyBytes(unpacker || length === undefined ? null : Number(length))
   let bytes = 0
   let isOver = false
   /** Where bytes still come, the edge reads none of them before it has refused the request (`drop-body.ts`). */
   const over = (error?: unknown) => {
     if (isOver) return
     isOver = true
-    pieces = []
+    body = null
     if (unpacker) {
       request.unpipe(unpacker)
       unpacker.destroy()
@@ -186,22 +186,22 @@ function readJson(
     else request.pause()
     next(error)
   }
-  const body = unpacker ? request.pipe(unpacker) : request
-  body.on('data', (piece: Buffer) => {
-    if (isOver) return
+  const source = unpacker ? request.pipe(unpacker) : request
+  source.on('data', (piece: Buffer) => {
+    if (body === null) return
     bytes += piece.length
     if (bytes > limit) return over(tooLarge(limit))
     const refusal = grow?.bodyIs(bytes)
     if (refusal) return over(refusal)
-    pieces.push(piece)
+    body.add(piece)
   })
-  body.on('end', () => {
-    if (isOver) return
+  source.on('end', () => {
+    if (body === null) return
     // Until here the budget held the largest size that it may unpack to.
     if (unpacker) reservationOf(response)?.bodyIs(bytes)
     reservationOf(response)?.reads(bytes)
     try {
-      request.body = isLarge(bytes, response) ? new LargeJson(pieces, bytes) : parsed(pieces, bytes, response)
+      request.body = isLarge(bytes, response) ? new LargeJson(body.own()) : parsed(body, response)
     } catch (error) {
       return over(error)
     }
@@ -218,9 +218,9 @@ function readJson(
 
 type IsLarge = (bytes: number, response: StepResponse) => boolean
 
-function parsed(pieces: Buffer[], bytes: number, response: StepResponse): object {
-  if (bytes === 0) return {}
-  const parse = () => parseJson(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+function parsed(body: BodyBytes, response: StepResponse): object {
+  if (body.length === 0) return {}
+  const parse = () => parseJson(body.bytes)
   return reservationOf(response)?.whileWorking(parse) ?? parse()
 }
 
