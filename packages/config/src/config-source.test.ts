@@ -195,7 +195,7 @@ pools:
     expect(rpmOf(source.current)).toBe(10)
   })
 
-  test('when only comments change: nobody is told', async () => {
+  test('when only comments change: no subscriber is notified', async () => {
     await writeFile(path, plansFile(10))
     await using source = await open()
     const listener = vi.fn<(config: GatewayConfig) => void>()
@@ -259,7 +259,7 @@ describe('a file that is rewritten in place', () => {
     )
   })
 
-  test('tells while it is refused, or cannot be read', async () => {
+  test('reports while it is refused, or cannot be read', async () => {
     const metrics = createMetrics({ service: 'test' })
     const refused = () => /^gateway_config_refused\S* (\d)$/m.exec(metrics.text())?.[1]
     await writeFile(path, entireFile(10))

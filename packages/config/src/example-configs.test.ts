@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL('../../../deploy/config/examples/', import.
 const read = (name: string) => readFileSync(folder + name, 'utf8')
 const examples = readdirSync(folder)
 
-/** A value for each variable: an address where one is asked for. */
+/** A value for each variable: an address where the file needs one. */
 function variablesOf(text: string): Record<string, string> {
   const names = [...text.matchAll(PLACEHOLDER)].map(([, variable]) => variable!)
   return Object.fromEntries(names.map((name) => [name, name.endsWith('_URL') ? 'https://a.example/v1' : 'a-key']))

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigError } from './config-error.ts'
 import { loadConfig, loadDefaultConfig } from './load-config.ts'
 
-/** The places and words of what is wrong with a file. */
+/** The places and messages of a file's mistakes. */
 function problemsOf(text: string): string[] {
   try {
     loadConfig(text, 'gateway.yaml')
@@ -51,7 +51,7 @@ describe('a file replaces the sections that it names', () => {
     ])
   })
 
-  test('backends alone: refused with what to add, since nobody said what they serve', () => {
+  test('backends alone: refused with the sections to add, since no model names them', () => {
     expect(problemsOf(BACKENDS)).toEqual([
       expect.stringMatching(/^1:1 backends: are named without pools: .* add a `pools` section/),
     ])
@@ -124,7 +124,7 @@ describe('a problem is placed by line, column and field', () => {
     expect(problemsOf(text)).toEqual([problem])
   })
 
-  test('inside what an anchor stands for', () => {
+  test('inside the content of an anchor', () => {
     const text = `backends:\n  - id: gpu-a\n    url: http://gpu-a/v1\n    timeouts: &slow { idleMs: 0 }\n  - id: gpu-b\n    url: http://gpu-b/v1\n    timeouts: *slow\n${POOLS}`
     expect(problemsOf(text)).toEqual([
       expect.stringMatching(/^4:23 backends\[0\].timeouts.idleMs: /),
@@ -132,7 +132,7 @@ describe('a problem is placed by line, column and field', () => {
     ])
   })
 
-  test('and all of them are told at once, readably', () => {
+  test('and all of them are reported at once, readably', () => {
     const text = `backends:\n  - id: GPU A\n    url: gpu\n${POOLS}`
     expect(() => loadConfig(text, 'deploy/gateway.yaml')).toThrow(
       [
@@ -177,7 +177,7 @@ describe("a direct model's rates", () => {
     ])
   })
 
-  test('that the list announces to change are told of', () => {
+  test('that the list announces to change are reported', () => {
     expect(loadConfig(direct('id: gemini-3.6-flash, ownedBy: google'), 'x').notices).toEqual([
       expect.stringMatching(/^the rates of gemini-3.6-flash change on 2027-01-01/),
     ])
@@ -225,7 +225,7 @@ test('secrets are not resolved here: only the router may hold them', () => {
   })
 })
 
-describe('whatever a file holds', () => {
+describe('for any content of a file', () => {
   const word = fc.constantFrom('backends', 'pools', 'models', 'plans', 'id', 'url', '__proto__', '<<', '~', '1e9', '')
   const piece = fc.oneof(
     word,

@@ -22,7 +22,7 @@ describe('${NAME} in a backend is replaced from the environment', () => {
     })
   })
 
-  test('a value is taken as it is, whatever it holds', () => {
+  test('any value is taken as it is', () => {
     expect(resolveSecrets(backend({ apiKey: '${A}' }), { A: '$& ${B} $1', B: 'never' }).apiKey).toBe('$& ${B} $1')
   })
 
@@ -33,7 +33,7 @@ describe('${NAME} in a backend is replaced from the environment', () => {
   })
 })
 
-describe('what is missing is told in full', () => {
+describe('all missing variables are reported at once', () => {
   test('each variable with the field that refers to it; an empty one is missing too', () => {
     const configured = backend({ apiKey: '${GPU_KEY}', headers: { 'x-team': '${TEAM}' } })
     expect(() => resolveSecrets(configured, { TEAM: '' })).toThrow(
@@ -45,7 +45,7 @@ describe('what is missing is told in full', () => {
     )
   })
 
-  test('an address that is none once it is resolved is refused without showing what was in it', () => {
+  test('an address that is invalid after its secrets are filled in is refused without showing them', () => {
     expect(() => resolveSecrets(backend({ url: '${GPU_URL}' }), { GPU_URL: 'hunter22' })).toThrow(
       /^(?!.*hunter22).*is not an http or https address once \$\{GPU_URL\} is resolved$/s,
     )

@@ -12,7 +12,7 @@ pools:
   - { id: spark, targets: [{ backend: gpu-a, model: m }] }
 `
 
-test('a variable that is not set is a mistake at its line, and its value is told to nobody', () => {
+test('a variable that is not set is a mistake at its line, and no value is shown', () => {
   const { config, problems } = reviewConfig(TEXT, 'a.yaml', { TEAM: 'a-secret' })
   expect(config).not.toBeNull()
   expect(problems).toEqual([

@@ -1,9 +1,9 @@
 /**
  * Makes child processes end with this one, however it ends: `kill -9` included, on every Unix.
  *
- * One `sh` per process reads our orders from a pipe that only we hold. When we die, the kernel closes the pipe and the
- * shell carries out what was ordered: it signals the processes and removes the folders it was told of. It sits in its
- * own session, so that Ctrl-C in a terminal, which reaches a whole process group, does not reach it.
+ * One `sh` per process reads our orders from a pipe that only we hold. When we die, the kernel closes the pipe, and the shell
+ * carries out the orders: it signals the named processes and removes the named folders. It sits in its own session, so that
+ * Ctrl-C in a terminal, which reaches a whole process group, does not reach it.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -35,7 +35,7 @@ export function dieWithParent(child: ChildProcess, signal: NodeJS.Signals = 'SIG
   child.once('exit', () => order(`spare ${target}`))
 }
 
-/** Removes a temporary folder when this process ends before it was removed. The answer takes that back. */
+/** Removes a temporary folder when this process ends before it was removed. The returned function cancels that. */
 export function removeWithParent(folder: string): () => void {
   // Paths that the shell would take apart stay: the system empties its temporary folders some day.
   if (!/^\/[^\s*?[\]]+$/.test(folder)) return () => {}

@@ -1,6 +1,6 @@
 /**
- * Free loopback ports, taken from below the range from which the system gives outgoing connections theirs: a server
- * that is down for a moment finds its port still free when it comes back.
+ * Free loopback ports, below the range of the system's outgoing connections. So a server that is down for a moment finds its port
+ * still free when it comes back.
  */
 
 import { once } from 'node:events'

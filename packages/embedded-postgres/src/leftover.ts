@@ -1,8 +1,8 @@
 /**
- * Stops a PostgreSQL server that outlived whoever started it, so that a new one can have its data folder.
+ * Stops a PostgreSQL server that outlived its starter, so that a new one can have its data folder.
  *
  * Only processes that really are PostgreSQL on that very folder are touched; a pid file alone proves nothing. It goes when none
- * of them is left: its pid may be another process' by now, or that of a killed server which the system has yet to collect.
+ * of them is left. Its pid may be another process' by now, or that of a killed server which the system has yet to collect.
  * PostgreSQL would take either for a running server and refuse to start.
  */
 
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { postgresProcessesOn, signal } from './processes.ts'
 
-/** How a server is told to go, harder each time, and how long it has. The second leaves recovery to the next start. */
+/** The signals that stop a server, harder each time, and the time that it has. The second leaves recovery to the next start. */
 const STOPS = [
   { name: 'SIGINT', withinMs: 10_000 },
   { name: 'SIGQUIT', withinMs: 5_000 },
@@ -45,8 +45,8 @@ async function areStopped(
     const processes = await left()
     if (processes.length === 0) return true
     if (server !== undefined && processes.includes(server)) {
-      const tell = name === 'SIGINT' ? log : say
-      tell(`stopping the PostgreSQL that an earlier run left behind (process ${server}, ${name})`)
+      const print = name === 'SIGINT' ? log : say
+      print(`stopping the PostgreSQL that an earlier run left behind (process ${server}, ${name})`)
       signal(server, name)
     }
     if (await untilNone(left, withinMs)) return true

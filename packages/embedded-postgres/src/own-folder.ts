@@ -1,7 +1,7 @@
 /**
- * One process at a time owns a folder. The owner's note in it counts for as long as that very process lives, so that
- * `kill -9` leaves nothing behind that would have to be removed by hand. A killed process may take a moment to end, longer
- * on a busy machine, so an owner that lives is given some time to go.
+ * One process at a time owns a folder. The owner's note in it counts for as long as that very process lives. So `kill -9` leaves
+ * nothing behind that a person would have to remove. A killed process may take a moment to end, longer on a busy machine, so an
+ * owner that lives is given some time to go.
  */
 
 import { link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises'
@@ -36,7 +36,7 @@ export async function ownFolder(directory: string): Promise<AsyncDisposable> {
   }
 }
 
-/** Answers the note of an owner that lives. */
+/** Returns the note of an owner that lives. */
 async function removeIfStale(note: string, aside: string): Promise<string | null> {
   const seen = await read(note)
   if (seen === null) return null

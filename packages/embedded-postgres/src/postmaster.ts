@@ -1,9 +1,9 @@
 /**
  * One PostgreSQL server process: makes its data folder, starts it, knows when it is ready, stops it.
  *
- * As root, the server runs as an account without rights that may be unable to reach the data folder by its path (a
- * checkout below /root). It therefore inherits the opened folder and calls it `/proc/self/fd/3`, which the kernel
- * resolves without walking a path. The server is ready when `postmaster.pid` says so; its port opens earlier.
+ * As root, the server runs as an account without rights. That account may be unable to reach the data folder by its path (a
+ * checkout below /root). It therefore inherits the opened folder and calls it `/proc/self/fd/3`, which the kernel resolves
+ * without walking a path. The server is ready when `postmaster.pid` says so; its port opens earlier.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -34,16 +34,16 @@ export interface PostmasterOptions {
   dataDirectory: string
   port: number
   settings: Record<string, string>
-  /** What becomes of it when this process dies. */
+  /** The server's fate when this process dies. */
   onParentDeath: typeof FAST | typeof IMMEDIATE
   log(line: string): void
-  /** What takes longer than usual, and why. */
+  /** Receives each step that takes longer than usual, with the reason. */
   say?(line: string): void
 }
 
 export interface Postmaster {
   readonly pid: number
-  /** Resolves when the process is gone, for whatever reason. */
+  /** Resolves when the process is gone, for any reason. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   kill(signal: NodeJS.Signals): void
 }
@@ -101,8 +101,8 @@ async function initDataDirectory(options: DataPlace & { dataDirectory: string; p
 }
 
 /**
- * Starts a server on an existing data folder and waits until it takes connections, recovery included. The folder is the
- * caller's alone: whatever PostgreSQL process still works in it is a leftover, and is stopped first.
+ * Starts a server on an existing data folder and waits until it takes connections, recovery included. The folder is the caller's
+ * alone: a PostgreSQL process that still works in it is a leftover, and is stopped first.
  */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const dataDirectory = await realpath(options.dataDirectory)

@@ -13,7 +13,7 @@ import { freePort } from './free-port.ts'
 import { startEmbeddedPostgres } from './start.ts'
 import { unprivilegedAccount } from './unprivileged-account.ts'
 
-/** Mode 0700: as root, PostgreSQL's own account cannot reach what is below by its path. */
+/** Mode 0700: as root, PostgreSQL's own account cannot reach the folders below by their path. */
 let folder: string
 let directory: string
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-test('what was committed is there after a stop and a start', async () => {
+test('committed rows are there after a stop and a start', async () => {
   {
     await using server = await startEmbeddedPostgres({ directory })
     await query(server.url, 'CREATE TABLE notes (text text)')
@@ -43,7 +43,7 @@ test('commits wait for the disk', async () => {
   expect(row).toEqual({ fsync: 'on', commit: 'on' })
 })
 
-test('the password is ours alone and is asked for', async () => {
+test('the password is ours alone and is required', async () => {
   await using server = await startEmbeddedPostgres({ directory })
   expect((await stat(join(directory, 'password'))).mode & 0o777).toBe(0o600)
   const wrong = new URL(server.url)
@@ -57,7 +57,7 @@ test('a second process on the same folder is refused and does no harm', async ()
   expect(await notes(server.url)).toEqual(['first'])
 })
 
-test('a server that is killed comes back on the same address with what was committed', async () => {
+test('a server that is killed comes back on the same address with the committed rows', async () => {
   await using server = await startEmbeddedPostgres({ directory })
   const pid = server.pid!
   await query(server.url, `INSERT INTO notes VALUES ('before the kill')`)

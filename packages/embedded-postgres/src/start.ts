@@ -6,7 +6,7 @@
  * nevertheless is still there is stopped first at the next start. When the server dies, it is started again on the same
  * port, so that open pools find it.
  *
- * A first start that fails is tried again, on another port: somebody may have taken that one meanwhile, or processes of a
+ * A failed first start is repeated on another port. Another process may have taken the first one meanwhile, or processes of a
  * killed server may still hold its memory.
  */
 
@@ -42,7 +42,7 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 export async function startEmbeddedPostgres(options: {
   directory: string
   log?(line: string): void
-  /** What takes longer than usual, and why: for a person who waits. */
+  /** Receives each step that takes longer than usual, with the reason, for a person who waits. */
   say?(line: string): void
   choosePort?(): Promise<number>
 }): Promise<EmbeddedPostgres> {
@@ -70,7 +70,7 @@ export async function startEmbeddedPostgres(options: {
   }
 }
 
-/** Throws what the last of some starts ended with. */
+/** Throws the error of the last start. */
 async function startFirst(
   startOn: (port: number) => Promise<Postmaster>,
   choosePort: () => Promise<number>,
@@ -105,7 +105,7 @@ function keepRunning(first: Postmaster, start: () => Promise<Postmaster>, log: (
       if (stopping.signal.aborted) return
       log(`PostgreSQL ended (${signal ?? `exit code ${code}`}): starting it again`)
       current = await startUntilItRuns()
-      // It may just have come up again while we were told to stop.
+      // It may have come up again just before the stop.
       if (stopping.signal.aborted) current?.kill(FAST)
     }
   }

@@ -10,7 +10,7 @@ const SWEEP_EVERY_MS = 60_000
 
 type Entry = Omit<Claim, keyof ClientKey> & { goesAtMs: number } & (
     | { state: 'running'; lapsesAtMs: number }
-    | { state: 'kept'; answer: Uint8Array; settled: boolean }
+    | { state: 'kept'; response: Uint8Array; settled: boolean }
   )
 
 interface Account {
@@ -33,7 +33,7 @@ export function openMemoryIdempotency({ now = Date.now }: { now?: () => number }
     accounts.set(name, account)
     remove(account, key.name)
     account.entries.set(key.name, entry)
-    if (entry.state === 'kept') account.keptBytes += entry.answer.byteLength
+    if (entry.state === 'kept') account.keptBytes += entry.response.byteLength
     return account
   }
 
@@ -62,11 +62,11 @@ export function openMemoryIdempotency({ now = Date.now }: { now?: () => number }
       return lost.map(({ requestId }) => requestId)
     },
 
-    keep: async (claim, answer, { forMs, accountBytes }) => {
+    keep: async (claim, response, { forMs, accountBytes }) => {
       const entry = find(claim)
       if (entry && entry.requestId !== claim.requestId) return false
       if (entry?.state === 'kept') return true
-      const kept = { state: 'kept', ...entryOf(claim), answer, settled: false, goesAtMs: now() + forMs } as const
+      const kept = { state: 'kept', ...entryOf(claim), response, settled: false, goesAtMs: now() + forMs } as const
       keepWithin(write(claim, kept), accountBytes)
       return true
     },
@@ -92,12 +92,12 @@ function entryOf({ requestId, owner, fingerprint }: Claim): Omit<Claim, keyof Cl
 function responseFor(entry: Entry, lapsed: boolean): ClaimResult {
   const { fingerprint, requestId, owner } = entry
   if (entry.state === 'running') return { kind: 'running', fingerprint, requestId, owner, lapsed }
-  return { kind: 'kept', fingerprint, requestId, answer: entry.answer, settled: entry.settled }
+  return { kind: 'kept', fingerprint, requestId, response: entry.response, settled: entry.settled }
 }
 
 function remove(account: Account, name: string): void {
   const entry = account.entries.get(name)
-  if (entry?.state === 'kept') account.keptBytes -= entry.answer.byteLength
+  if (entry?.state === 'kept') account.keptBytes -= entry.response.byteLength
   account.entries.delete(name)
 }
 

@@ -19,7 +19,7 @@ beforeEach(() => operator.flushall())
 const CLAIM: Claim = { account: 'acc', name: 'key', requestId: 'a', owner: 'edge', fingerprint: 'body' }
 const KEEPING = { forMs: 5_000, accountBytes: 1_000_000 }
 
-test('everything goes by itself: an abandoned claim after its lease and a quarter of an hour, an answer in its time', async () => {
+test('everything expires by itself: an abandoned claim after its lease and a quarter of an hour, a response in its time', async () => {
   await using store = await openRedisIdempotency({ url: server.url })
   await store.claim(CLAIM, { leaseMs: 5_000 })
   const left = await operator.pttl('idem:{acc}:key:key')
@@ -39,15 +39,15 @@ test('a claim lapses by the clock of Redis', async () => {
   await expect.poll(other).toEqual({ kind: 'claimed' })
 })
 
-test('an answer of a megabyte is kept and given back whole', async () => {
+test('a response of a megabyte is kept and comes back complete', async () => {
   await using store = await openRedisIdempotency({ url: server.url, timeoutMs: 2_000 })
-  const answer = Buffer.alloc(1024 * 1024, 'né')
-  await store.keep(CLAIM, answer, { forMs: 60_000, accountBytes: 64e6 })
+  const response = Buffer.alloc(1024 * 1024, 'né')
+  await store.keep(CLAIM, response, { forMs: 60_000, accountBytes: 64e6 })
   const found = await store.claim({ ...CLAIM, requestId: 'b' }, { leaseMs: 200 })
-  expect(found.kind === 'kept' && Buffer.from(found.answer).equals(answer)).toBe(true)
+  expect(found.kind === 'kept' && Buffer.from(found.response).equals(response)).toBe(true)
 })
 
-test('an answer that Redis dropped for want of memory takes no room of its account', async () => {
+test('a response that Redis dropped for want of memory takes no bytes of its account', async () => {
   await using store = await openRedisIdempotency({ url: server.url })
   const keeping = { forMs: 60_000, accountBytes: 100 }
   for (let times = 0; times < 5; times++) {
@@ -57,7 +57,7 @@ test('an answer that Redis dropped for want of memory takes no room of its accou
   expect(await store.claim({ ...CLAIM, requestId: 'b' }, { leaseMs: 200 })).toMatchObject({ kind: 'kept' })
 })
 
-test('an account whose sums Redis dropped for want of memory keeps answers as before', async () => {
+test('an account whose sums Redis dropped for want of memory keeps responses as before', async () => {
   await using store = await openRedisIdempotency({ url: server.url })
   const keep = (name: string) => store.keep({ ...CLAIM, name }, Buffer.alloc(40), { forMs: 60_000, accountBytes: 100 })
   for (const dropped of ['kept', 'bytes']) {
@@ -71,7 +71,7 @@ test('an account whose sums Redis dropped for want of memory keeps answers as be
   }
 })
 
-describe('many answers whose time is over at once', () => {
+describe('many responses whose time is over at once', () => {
   const MANY = 1_000
   const clock = { nowMs: Date.now() }
 
@@ -92,7 +92,7 @@ describe('many answers whose time is over at once', () => {
     expect(await operator.get('idem:{acc}:bytes')).toBe(String(20 * 40))
   })
 
-  test('make room first, and take nothing with them that stands under their keys by now', async () => {
+  test('free their bytes first, and leave new entries under their keys', async () => {
     await using store = await openRedisIdempotency({ url: server.url, now: () => clock.nowMs, timeoutMs: 5_000 })
     const keeping = { forMs: 60_000, accountBytes: 40 * MANY }
     const keep = (name: string, bytes = 40) => store.keep({ ...CLAIM, name }, Buffer.alloc(bytes), keeping)
@@ -111,11 +111,11 @@ describe('many answers whose time is over at once', () => {
 test('while Redis is away, calls fail at once or in a quarter of a second, never later', async () => {
   await using own = await startRedis({ own: true })
   await using store = await openRedisIdempotency({ url: own.url })
-  await using patient = await openRedisIdempotency({ url: own.url, timeoutMs: 2_500 })
+  await using slow = await openRedisIdempotency({ url: own.url, timeoutMs: 2_500 })
   await own.kill('SIGSTOP')
   // A store that waits ten times as long still waits then, however slow the machine.
   let isLongTimeoutOver = false
-  const waiting = patient.claim(CLAIM, { leaseMs: 5_000 }).finally(() => (isLongTimeoutOver = true))
+  const waiting = slow.claim(CLAIM, { leaseMs: 5_000 }).finally(() => (isLongTimeoutOver = true))
   const claimed = store.claim(CLAIM, { leaseMs: 5_000 })
   await expect(claimed).rejects.toBeInstanceOf(IdempotencyUnavailableError)
   await expect(claimed).rejects.toMatchObject({ cause: { message: expect.stringMatching(/^Redis did not answer/) } })

@@ -2,7 +2,7 @@
  * Idempotency in Redis: the store that all edges share.
  *
  * Each call is one script on the keys of one account, decided by Redis' own clock. The connection is its own, beside
- * admission's, so that an answer of a megabyte on its way delays no admission.
+ * admission's, so that a response of a megabyte on its way delays no admission.
  */
 
 import { connectTo } from '@gateway/redis/connect'
@@ -19,7 +19,7 @@ const HELD = ['request', 'owner', 'fingerprint'] as const
 const SCRIPTS = {
   claim: composeScript(LUA, ['prelude', 'claim'], { once: [...HELD, 'leaseMs', 'after'] }),
   renew: composeScript(LUA, ['prelude', 'renew'], { once: ['leaseMs'], each: HELD }),
-  keep: composeScript(LUA, ['prelude', 'keep'], { once: [...HELD, 'answer', 'forMs', 'accountBytes'] }),
+  keep: composeScript(LUA, ['prelude', 'keep'], { once: [...HELD, 'response', 'forMs', 'accountBytes'] }),
   settle: composeScript(LUA, ['prelude', 'settle'], { once: ['request'] }),
   release: composeScript(LUA, ['prelude', 'release'], { once: ['request'] }),
 }
@@ -27,7 +27,7 @@ const SCRIPTS = {
 interface RedisIdempotencyOptions {
   /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
-  /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */
+  /** A call without a reply rejects after this time, or after four times as long where it waits behind others. */
   timeoutMs?: number
   /** For tests: stands in for Redis' own clock. */
   now?: () => number
@@ -65,9 +65,9 @@ export async function openRedisIdempotency({
       return lost.flat().map(String)
     },
 
-    keep: async (claim, answer, { forMs, accountBytes }) => {
-      const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength)
-      const args = argumentsOf(SCRIPTS.keep, { ...heldBy(claim), answer: bytes, forMs, accountBytes })
+    keep: async (claim, response, { forMs, accountBytes }) => {
+      const bytes = Buffer.from(response.buffer, response.byteOffset, response.byteLength)
+      const args = argumentsOf(SCRIPTS.keep, { ...heldBy(claim), response: bytes, forMs, accountBytes })
       return (await run(SCRIPTS.keep, claim.account, [claim.name], args)) === 1
     },
 
@@ -110,5 +110,5 @@ function readClaimResult(reply: unknown): ClaimResult {
   if (String(kind) === 'running') {
     return { kind: 'running', ...request, owner: String(ownerOrResponse), lapsed: flag === 1 }
   }
-  return { kind: 'kept', ...request, answer: ownerOrResponse, settled: flag === 1 }
+  return { kind: 'kept', ...request, response: ownerOrResponse, settled: flag === 1 }
 }

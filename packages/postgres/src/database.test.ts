@@ -17,7 +17,7 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]()
 })
 
-test('a query answers rows', async () => {
+test('a query returns rows', async () => {
   const { rows } = await database.query<{ n: number }>('SELECT n FROM generate_series(1, $1::int) AS n', [3])
   expect(rows).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
 })
@@ -35,11 +35,11 @@ test('a bigint that no number holds exactly is an error, and the pool goes on', 
 })
 
 test('a transaction commits all of its work', async () => {
-  const answer = await database.transaction().execute(async (transaction) => {
+  const result = await database.transaction().execute(async (transaction) => {
     await sql`INSERT INTO notes VALUES (1, 'a'), (2, 'b')`.execute(transaction)
     return 'done'
   })
-  expect(answer).toBe('done')
+  expect(result).toBe('done')
   await expect(countNotes('1, 2')).resolves.toBe(2)
 })
 
@@ -142,7 +142,7 @@ test('a pool closes although its server hangs, and the query in hand fails', asy
   }
 })
 
-test('a transaction on a server that hangs tells the time-out, once, and its connection is replaced', async () => {
+test('a transaction on a server that hangs reports the time-out, once, and its connection is replaced', async () => {
   await using impatient = await openDatabase(server.url, { poolSize: 1, statementTimeoutMs: 200 })
   const pidOf = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`
   let pid = 0

@@ -2,9 +2,8 @@
  * Typed queries on a pool of PostgreSQL connections, with time limits on everything that can hang.
  *
  * A connection that breaks is dropped and replaced: its user gets an error, and the process goes on. When a server stops
- * answering, this side gives up a little after the server's own limit.
- * `bigint` comes back as a number, or as an error when the number would not be exact. (`numeric`, which is also the type
- * of `sum` of a bigint, stays text: cast it.)
+ * replying, this side gives up a little after the server's own limit. `bigint` comes back as a number, or as an error when the
+ * number would not be exact. (`numeric`, which is also the type of `sum` of a bigint, stays text: cast it.)
  */
 
 import type { Socket } from 'node:net'
@@ -28,16 +27,16 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number
   /** Shown by `pg_stat_activity`. */
   applicationName?: string
-  /** Told of connections that broke while nobody was using them. */
+  /** Receives the errors of connections that broke while idle. */
   onConnectionLost?(error: Error): void
 }
 
-/** Scripts and tests ask of every table. */
+/** Scripts and tests query every table. */
 // oxlint-disable-next-line typescript/no-explicit-any
 type AnyTables = any
 
 export interface Database<Tables = AnyTables> extends Kysely<Tables> {
-  /** A statement as text, for scripts and tests: services ask through the types of their tables. */
+  /** A statement as text, for scripts and tests: services query through the types of their tables. */
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<QueryResult<Row>>
 }
 
@@ -107,15 +106,15 @@ export async function openDatabase<Tables = AnyTables>(
   return database
 }
 
-/** For a service's readiness: throws when the database does not answer. */
+/** For a service's readiness: throws when the database does not reply. */
 export async function isThere<Tables>(database: Kysely<Tables>): Promise<true> {
   await sql`select`.execute(database)
   return true
 }
 
 /**
- * After a time-out or a lost connection a client answers that error to every later query, the rollback above all, and
- * then leaves the pool: the late answer of a server must not reach another query.
+ * After a time-out or a lost connection, a client rejects every later query with that error, the rollback above all. Then it
+ * leaves the pool: a server's late reply must not reach another query.
  */
 function discardBroken(pool: pg.Pool, sockets: Set<Socket>): PostgresPool {
   async function connect() {
@@ -159,7 +158,7 @@ function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
   return pg.types.getTypeParser(oid, format)
 }
 
-// The driver's own parser of this type answers texts.
+// The driver's own parser of this type returns texts.
 const readIntegers = pg.types.getTypeParser(INT8_ARRAY as 20, 'text') as unknown as (text: string) => (string | null)[]
 
 /** Exact, or an error. Never silently rounded. */

@@ -34,8 +34,8 @@ interface Files {
 }
 
 /**
- * Applies the missing files and returns their names. Where somebody reads a table for long, as a backup does, it asks for
- * the table's lock again and again.
+ * Applies the missing files and returns their names. Where somebody reads a table for long, as a backup does, it requests the
+ * table's lock again and again.
  */
 export async function migrate(url: string, files: Files): Promise<string[]> {
   await using database = await openDatabase<Tables>(url, { statementTimeoutMs: 0, poolSize: 1 })

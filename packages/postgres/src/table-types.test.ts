@@ -1,6 +1,6 @@
 /**
  * The types of the services' tables are written from the schema that the migrations make, so the two never drift apart.
- * `npm test -- packages/postgres/src/table-types.test.ts -u` writes them anew.
+ * `npm test -- packages/postgres/src/table-types.test.ts -u` writes them again.
  */
 
 import { migrate } from './migrate.ts'
@@ -48,7 +48,7 @@ ${bodies.join('')}}
 `
 }
 
-/** What is read, and what may be written where that is more. */
+/** The type that a read returns, and the wider type that a write accepts. */
 const TYPES: Record<string, [read: string, written?: string]> = {
   bool: ['boolean'],
   bytea: ['Buffer', 'Uint8Array'],

@@ -38,7 +38,7 @@ const gemini = {
 }
 const searching = (price: Price): Price => ({ ...price, perKiloCall: { web_search: 10_000_000_000, file_search: 500 } })
 const called = (web_search: number, more: object = {}) => ({ ...used(10, 20), toolCalls: { web_search, ...more } })
-const heard = (audioPromptTokens: number, cachedAudioTokens?: number) => ({
+const withAudio = (audioPromptTokens: number, cachedAudioTokens?: number) => ({
   ...used(1_000, 10, 200),
   audioPromptTokens,
   ...(cachedAudioTokens === undefined ? {} : { cachedAudioTokens }),
@@ -51,14 +51,14 @@ describe('a charge', () => {
     ['a tool that the price does not know', searching(base(0)), called(1, { constructor: 9 }), 10_000_000],
     ['half a unit for a call, rounded once with the tokens', searching(base(0)), called(0, { file_search: 1 }), 1],
     ['searches on the allowance', searching(multiplier(1_000)), called(1), 30_000 + 10_000_000],
-    ['sound beside text', gemini, heard(900), 100 * 30 + 100 * 100 + 800 * 1_000 + 10 * 2_500],
+    ['sound beside text', gemini, withAudio(900), 100 * 30 + 100 * 100 + 800 * 1_000 + 10 * 2_500],
     [
       'sound of which some is known to be cached',
       gemini,
-      heard(500, 150),
+      withAudio(500, 150),
       450 * 300 + 350 * 1_000 + 50 * 30 + 150 * 100 + 25_000,
     ],
-    ['more cached sound than sound', gemini, heard(10, 999), 190 * 30 + 10 * 100 + 800 * 300 + 25_000],
+    ['more cached sound than sound', gemini, withAudio(10, 999), 190 * 30 + 10 * 100 + 800 * 300 + 25_000],
     ['spoken answers', gemini, { ...used(0, 100), audioCompletionTokens: 60 }, 40 * 2_500 + 60 * 12_000],
     ['sound where it has no rate', rates(1_000_000, 0, 0), { ...used(10, 0), audioPromptTokens: 9 }, 10_000],
     ['1,000 tokens at 1x', multiplier(1_000), used(200, 800), 1_000_000],
@@ -171,8 +171,8 @@ function exactCharge(price: Price, usage: Usage): number {
   )
 }
 
-describe('whatever the price and the usage', () => {
-  test('the charge is what arbitrary precision gives', () => {
+describe('for any price and any usage', () => {
+  test('the charge equals that of arbitrary precision', () => {
     fc.assert(
       fc.property(anyPrice, anyUsage, (price, usage) => {
         expect(chargeFor(price, usage)).toBe(exactCharge(price, usage))
@@ -341,7 +341,7 @@ describe('the price of a direct vendor model', () => {
   })
 })
 
-describe('what people read', () => {
+describe('the units that people read', () => {
   test.each([
     [0, 'tokens', '0'],
     [1_000, 'tokens', '1'],
@@ -393,7 +393,7 @@ describe('a limit', () => {
     expect(fromPlanUnit(limit, unit)).toBe(amount)
   })
 
-  test('comes back from what people read, to the last digit', () => {
+  test('comes back from the units that people read, to the last digit', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e15 }), fc.constantFrom('tokens', 'usd'), (amount, unit) => {
         expect(fromPlanUnit(toPlanUnit(amount, unit), unit)).toBe(amount)

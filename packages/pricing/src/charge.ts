@@ -1,10 +1,10 @@
 /**
- * The price of a model's token on a plan, pinned on a request when it is admitted, and the request's charge by it: whole
- * milli-tokens of allowance, or whole nano-dollars.
+ * The price of a model's token on a plan, and the request's charge by it: whole milli-tokens of allowance, or whole nano-dollars.
+ * Admission pins the price on the request.
  *
- * Invariants: exact (no sum passes through a fraction), rounded half up once per request, never above 2^53 - 1, where
- * it stays: a backend that reports an absurd count must neither throw in the path that meters nor leave the integers.
- * The config schema keeps every factor within the decimals that make prices whole: multipliers three, vendor rates six, calls nine.
+ * Invariants: exact (no sum passes through a fraction), rounded half up once per request, never above 2^53 - 1. There it stays: a
+ * backend that reports an absurd count must neither throw in the path that meters nor leave the integers. The config schema keeps
+ * every factor within the decimals that make prices whole: multipliers three, vendor rates six, calls nine.
  */
 
 import type { HostedCalls } from '@gateway/contracts/hosted-tools'
@@ -85,7 +85,7 @@ function perKiloToken({
   }
 }
 
-/** What a usage must hold to be charged; reasoning tokens are completion tokens and cost nothing more. */
+/** The counts that a charge needs; reasoning tokens are completion tokens and cost nothing more. */
 type ChargedUsage = Pick<TokenUsage, 'promptTokens' | 'completionTokens' | 'cachedTokens'> & Partial<TokenUsage>
 
 /** The charge in the unit of the price: milli-tokens for `multiplier`, nano-dollars for the others. */
@@ -123,7 +123,7 @@ function partsByKind(rates: Rates, { promptTokens, completionTokens, ...usage }:
   const written = Math.min(usage.cacheWriteTokens ?? 0, promptTokens - cached)
   const forAnHour = Math.min(usage.cacheWriteHourTokens ?? 0, written)
   const sound = Math.min(usage.audioPromptTokens ?? 0, promptTokens)
-  // A cache holds text first, where the backend does not tell what is in it.
+  // A cache holds text first, where the backend does not report its content.
   const leastCachedSound = Math.max(0, cached - (promptTokens - sound))
   const cachedSound = Math.max(leastCachedSound, Math.min(usage.cachedAudioTokens ?? 0, cached, sound))
   const newSound = Math.min(sound - cachedSound, promptTokens - cached - written)
@@ -157,7 +157,7 @@ function ratesByKind(rates: Rates) {
   }
 }
 
-/** What a request cannot pass. Without `mayHoldSound` all of it is text. */
+/** The bounds of a request. Without `mayHoldSound` all of it is text. */
 export interface ChargeBounds {
   promptTokens: number
   maxOutputTokens: number
@@ -218,8 +218,8 @@ function sumOf(parts: readonly Part[]): number {
 const MAX_CHARGE = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
- * Between the whole numbers that the system counts in and the units that people read: allowance tokens with three
- * decimals at most, or US dollars with nine.
+ * The decimals between the system's whole numbers and the units that people read: allowance tokens with at most three, or US
+ * dollars with nine.
  */
 const DECIMALS: Record<PlanUnit, number> = { tokens: 3, usd: 9 }
 const SMALLEST_PER_UNIT: Record<PlanUnit, number> = { tokens: 1_000, usd: 1_000_000_000 }

@@ -64,7 +64,7 @@ describe("a vendor's list rates", () => {
     expect(listed?.rates).toEqual({ inputUsdPerMillion: 0.02, outputUsdPerMillion: 0, ...from })
   })
 
-  test('are those of the day of the list; a change that it announces is told', () => {
+  test('are those of the day of the list; a change that it announces is reported', () => {
     expect(chat('openai', 'o3')?.rates).toMatchObject({ inputUsdPerMillion: 2, outputUsdPerMillion: 8 })
     expect(chat('openai', 'o3')?.changesOn).toBeUndefined()
     expect(chat('google', 'gemini-3.6-flash')).toMatchObject({
@@ -82,7 +82,7 @@ describe("a vendor's list rates", () => {
   })
 })
 
-describe('no rates are told of', () => {
+describe('has no rates', () => {
   test.each([
     ['a model that the list does not know', 'openai', 'gpt-99'],
     ["another vendor's model", 'openai', 'claude-sonnet-4-6'],

@@ -1,10 +1,10 @@
 /**
- * Vendors' list rates, from the data that comes with the price package: no network, no clock. The list is that of one
- * release and is read as of that release's day, so every process with this version bills by the same rates; they change
- * with an upgrade of the package, which is one commit with its date.
+ * Vendors' list rates, from the data that comes with the price package: no network, no clock. The list is that of one release,
+ * read as of that release's day. So every process with this version bills by the same rates. They change with an upgrade of the
+ * package, which is one commit with its date.
  *
- * Answers nothing where the rates cannot be told exactly in what a request reports (prompt, cached, answer): such a
- * model is refused when the configuration is checked, never served at a guess.
+ * Returns nothing where the counts that a request reports (prompt, cached, completion) cannot express the rates exactly. The
+ * check of the configuration refuses such a model; the gateway never serves it at a guess.
  */
 
 import type { HostedTool } from '@gateway/contracts/hosted-tools'
@@ -29,7 +29,7 @@ export interface ListedRates {
 
 /** The installed list, or a newer one that somebody has fetched. */
 export interface PriceList {
-  /** Told in every ledger row. */
+  /** Every ledger row names it. */
   source: string
   asOf: string
   /** Of a fetched list. */
@@ -73,7 +73,7 @@ export function listRates(
   }
 }
 
-/** OpenAI's chat models that search for every answer, as often as they like, and tell no count (community.openai.com 1369991, 2025). */
+/** OpenAI's chat models that search for every response, as often as they like, and report no count (community.openai.com 1369991, 2025). */
 const SEARCHES_ALWAYS = /-search-(?:preview|api)(?:-|$)/
 
 const TOOLS: Record<string, HostedTool> = { web_searches_kcount: 'web_search', storage_searches_kcount: 'file_search' }

@@ -21,7 +21,7 @@ describe('the price of a call of a vendor’s tool', () => {
     })
   })
 
-  test('of a vendor whose tools tell no count, or have no limit, is not known', () => {
+  test('of a vendor whose tools report no count, or have no limit, is not known', () => {
     expect(['google', 'x-ai', 'perplexity', 'openrouter'].map((vendor) => direct(vendor, 'm'))).toEqual([
       ...[{}, {}, {}, {}],
     ])

@@ -1,8 +1,8 @@
 /**
- * What a call of a vendor's tool costs beside the tokens, in US dollars. No network, no clock.
+ * The price of a call of a vendor's tool beside the tokens, in US dollars. No network, no clock.
  *
- * A tool is listed only where each request tells how many calls it made, and where a limit that the gateway sends bounds them.
- * All others have no price here: an operator who names one in `toolUsdPerCall` answers for it.
+ * A tool is listed only where each response reports the number of its calls, and where a limit that the gateway sends bounds them.
+ * All others have no price here: an operator who names one in `toolUsdPerCall` is responsible for it.
  */
 
 import type { ServedModelConfig } from '@gateway/contracts/config'

@@ -6,7 +6,7 @@ import { toUsageRecord } from './usage-record.ts'
 const QUESTION = { from: '2026-11-01', to: '2026-11-30' }
 const figures = { requests: 2, promptTokens: 900, completionTokens: 100, cachedTokens: 64 }
 
-test('each group is told in the units that people read, and their sum beside them', () => {
+test('each group stands in the units that people read, with their sum beside them', () => {
   const groups = [
     { name: 'svc-core', ...figures, milliTokens: 3_750_000, nanoUsd: 0 },
     { name: 'gpt-5', ...figures, milliTokens: 0, nanoUsd: 2_125_001 },

@@ -1,6 +1,6 @@
 /**
- * Usage over time, from the ledger's sums. Totals are added up in the ledger's whole numbers, so they are
- * exact, and only then told in the units that people read.
+ * Usage over time, from the ledger's sums. Totals are added up in the ledger's whole numbers, so they are exact, and only then
+ * converted to the units that people read.
  */
 
 import type { UsageFigures, UsageGroup } from '@gateway/contracts/metering-api'
@@ -36,7 +36,7 @@ function sum(a: UsageFigures, b: UsageFigures): UsageFigures {
   }
 }
 
-/** As the record tells them. */
+/** In the units of the record. */
 export function toUsageTotals(figures: UsageFigures): UsageTotals {
   return {
     requests: figures.requests,

@@ -1,6 +1,6 @@
 /**
- * The adapters that the conformance suite runs on: memory, Redis, and a Redis Cluster of three nodes, which refuses a
- * script whose keys do not all lie in one slot.
+ * The adapters that the conformance suite runs on: memory, Redis, and a Redis Cluster of three nodes. The cluster refuses a
+ * script whose keys lie in several slots.
  */
 
 import { startRedis } from '@gateway/servers/start'

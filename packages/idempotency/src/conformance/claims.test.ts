@@ -53,17 +53,17 @@ const running = (requestId: string, lapsed = false) => ({
 
 onEachAdapter((open) => {
   describe('a claim', () => {
-    test('is one of many that ask at once, and the others are told whose it is', async () => {
+    test('goes to one of many requests at once, and the others learn its owner', async () => {
       await using stage = await newStage(open)
       const ids = Array.from({ length: 50 }, (_, index) => `r${index}`)
-      const answers = await Promise.all(ids.map((id) => stage.claim(id)))
-      const claimed = ids.filter((_, index) => answers[index]!.kind === 'claimed')
+      const results = await Promise.all(ids.map((id) => stage.claim(id)))
+      const claimed = ids.filter((_, index) => results[index]!.kind === 'claimed')
       expect(claimed).toHaveLength(1)
-      const others = answers.filter(({ kind }) => kind !== 'claimed')
+      const others = results.filter(({ kind }) => kind !== 'claimed')
       expect(others).toEqual(others.map(() => running(claimed[0]!)))
     })
 
-    test('asked for again by the same request is the same claim', async () => {
+    test('that the same request repeats is the same claim', async () => {
       await using stage = await newStage(open)
       await stage.claim('a')
       expect(await stage.claim('a')).toEqual({ kind: 'claimed' })
@@ -102,7 +102,7 @@ onEachAdapter((open) => {
       ])
     })
 
-    test('of an owner that comes back too late is lost to it, and its answer is not kept', async () => {
+    test('of an owner that comes back too late is lost to it, and its response is not kept', async () => {
       await using stage = await newStage(open)
       await stage.claim('a')
       stage.clock.advance(LEASE_MS)
@@ -142,36 +142,36 @@ onEachAdapter((open) => {
     })
   })
 
-  describe('a kept answer', () => {
-    const ANSWER = Buffer.from([0, 255, 10, 13, 128, 7])
+  describe('a kept response', () => {
+    const RESPONSE = Buffer.from([0, 255, 10, 13, 128, 7])
 
-    test('is given byte by byte to whoever claims its key', async () => {
+    test('comes back byte by byte to each later claim of its key', async () => {
       await using stage = await newStage(open)
       await stage.claim('a')
-      expect(await stage.store.keep(stage.claimOf('a'), ANSWER, KEEPING)).toBe(true)
-      const answer = await stage.claim('b')
-      expect(answer).toMatchObject({ kind: 'kept', fingerprint: 'body', requestId: 'a', settled: false })
-      expect(answer.kind === 'kept' && Buffer.from(answer.answer)).toEqual(ANSWER)
+      expect(await stage.store.keep(stage.claimOf('a'), RESPONSE, KEEPING)).toBe(true)
+      const result = await stage.claim('b')
+      expect(result).toMatchObject({ kind: 'kept', fingerprint: 'body', requestId: 'a', settled: false })
+      expect(result.kind === 'kept' && Buffer.from(result.response)).toEqual(RESPONSE)
     })
 
     test('is settled once its usage is stored, and keeping it again changes nothing', async () => {
       await using stage = await newStage(open)
       await stage.claim('a')
       await stage.store.settle(stage.claimOf('a'))
-      await stage.store.keep(stage.claimOf('a'), ANSWER, KEEPING)
+      await stage.store.keep(stage.claimOf('a'), RESPONSE, KEEPING)
       await stage.store.settle(stage.claimOf('b'))
       expect(await stage.claim('b')).toMatchObject({ settled: false })
       await stage.store.settle(stage.claimOf('a'))
       expect(await stage.store.keep(stage.claimOf('a'), Buffer.from('else'), KEEPING)).toBe(true)
-      const answer = await stage.claim('b')
-      expect(answer).toMatchObject({ kind: 'kept', settled: true })
-      expect(answer.kind === 'kept' && Buffer.from(answer.answer)).toEqual(ANSWER)
+      const result = await stage.claim('b')
+      expect(result).toMatchObject({ kind: 'kept', settled: true })
+      expect(result.kind === 'kept' && Buffer.from(result.response)).toEqual(RESPONSE)
     })
 
     test('is not taken over, however long ago it was', async () => {
       await using stage = await newStage(open)
       await stage.claim('a')
-      await stage.store.keep(stage.claimOf('a'), ANSWER, KEEPING)
+      await stage.store.keep(stage.claimOf('a'), RESPONSE, KEEPING)
       stage.clock.advance(LEASE_MS * 10)
       expect(await stage.claim('b', 'a')).toMatchObject({ kind: 'kept' })
       expect(await stage.store.renew([stage.claimOf('a')], LEASE_MS)).toEqual([])
@@ -180,7 +180,7 @@ onEachAdapter((open) => {
 
     test('of a claim that the store has forgotten is kept all the same', async () => {
       await using stage = await newStage(open)
-      expect(await stage.store.keep(stage.claimOf('a'), ANSWER, KEEPING)).toBe(true)
+      expect(await stage.store.keep(stage.claimOf('a'), RESPONSE, KEEPING)).toBe(true)
       expect(await stage.claim('b')).toMatchObject({ kind: 'kept', requestId: 'a' })
     })
 
@@ -201,11 +201,11 @@ onEachAdapter((open) => {
       await kept('second')
       await kept('third')
       expect([await isThere('first'), await isThere('second'), await isThere('third')]).toEqual([false, true, true])
-      // What was freed counts no more.
+      // Freed bytes count no more.
       await stage.store.release(stage.claimOf('second', { name: 'second' }))
       await kept('fourth')
       expect([await isThere('third'), await isThere('fourth')]).toEqual([true, true])
-      // Under a key that was dropped, a new answer is as young as any.
+      // A new response under a dropped key is as young as any.
       await kept('first')
       expect([await isThere('third'), await isThere('fourth'), await isThere('first')]).toEqual([false, true, true])
     })

@@ -20,7 +20,7 @@ local function forget(member)
   return bytes
 end
 
-redis.call('HSET', HASH, 'request', REQUEST, 'owner', OWNER, 'fingerprint', FINGERPRINT, 'answer', ANSWER)
+redis.call('HSET', HASH, 'request', REQUEST, 'owner', OWNER, 'fingerprint', FINGERPRINT, 'answer', RESPONSE)
 redis.call('HDEL', HASH, 'lapses')
 redis.call('PEXPIRE', HASH, FOR_MS)
 
@@ -28,7 +28,7 @@ redis.call('PEXPIRE', HASH, FOR_MS)
 local bytes = 0
 if redis.call('EXISTS', KEPT, BYTES) == 2 then bytes = tonumber(redis.call('GET', BYTES)) else redis.call('DEL', KEPT) end
 -- It stands there already where Redis dropped its record.
-if redis.call('ZADD', KEPT, NOW_MS + FOR_MS, #ANSWER .. ' ' .. HASH) == 1 then bytes = bytes + #ANSWER end
+if redis.call('ZADD', KEPT, NOW_MS + FOR_MS, #RESPONSE .. ' ' .. HASH) == 1 then bytes = bytes + #RESPONSE end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEPT, '-inf', NOW_MS, 'LIMIT', 0, GO_AT_ONCE)) do
   bytes = bytes - forget(member)
 end

@@ -33,7 +33,7 @@ export async function replayResponse(
   caller: ProvenCaller,
   reader: HttpClient,
 ): Promise<boolean> {
-  const answer = await openKept(edge, held, kept.answer)
+  const answer = await openKept(edge, held, kept.response)
   if (!answer) return false
   if (!kept.settled) await reportUsage(edge, held, answer.head.usage)
   const headers = { ...answer.head.headers, ...(await quotaNow(edge, caller)) }
