@@ -32,7 +32,6 @@ const STILL_TO_MEND: readonly string[] = [
   'packages/auto',
   'packages/bus',
   'packages/contracts',
-  'packages/ctl',
   'packages/in-flight',
   'packages/probe',
   'packages/redis',

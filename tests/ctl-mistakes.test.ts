@@ -151,7 +151,7 @@ test.each([
   await using _closing = { [Symbol.asyncDispose]: async () => void gateway.close() }
   using _cutting = { [Symbol.dispose]: () => sockets.forEach((socket) => void socket.destroy()) }
   const words = await expectWords(['accounts', 'top-up', 'somebody', '5'], { DATA_DIR: hung })
-  expect(words).toMatch(/^the gateway on .*hung-\w+ does not answer within 15 s; a change may hold all the same/)
+  expect(words).toMatch(/^the gateway on .*hung-\w+ does not respond within 15 s; a change may hold all the same/)
   expect(words).toMatch(/\nto repeat it safely: --id [0-9a-f-]{36}$/m)
 })
 
@@ -167,7 +167,7 @@ test('a NATS server that falls silent after the question is told in words, and t
   await using _serving = await bus.serve(procedures.routersShow.subject, 'routers', silence)
   const reported = expectWords(['backends'], { NATS_URL: nats.url })
   await asked.promise
-  expect(await reported).toMatch(/^nobody answers routers\.show/)
+  expect(await reported).toMatch(/^no service responds to routers\.show/)
   await nats.kill('SIGCONT')
 })
 

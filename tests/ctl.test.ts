@@ -171,8 +171,8 @@ describe.each<{
     expect(JSON.parse((await ctl('--json', 'keys', 'reseal')).out)).toEqual({ sealedAnew: 0 })
   })
 
-  test('keys are sealed anew, and a revoked one is refused at once', async () => {
-    expect(await ctl('keys', 'reseal')).toMatchObject({ code: 0, out: expect.stringContaining('0 keys sealed anew') })
+  test('keys are sealed again, and a revoked one is refused at once', async () => {
+    expect(await ctl('keys', 'reseal')).toMatchObject({ code: 0, out: expect.stringContaining('0 keys sealed again') })
     expect(await ask(place.edge, key)).toBe(200)
     const revoked = await ctl('keys', 'revoke', parseKey(key)!.keyId)
     expect(revoked).toMatchObject({ code: 0, out: expect.stringContaining(tag) })

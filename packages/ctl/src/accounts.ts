@@ -1,23 +1,23 @@
 /**
- * `accounts …`: what an account holds, and changes of it. An answer means that the change holds for the next request.
+ * `accounts …`: shows an account, and changes it. A reply means that the change holds for the next request.
  */
 
 import { randomUUID } from 'node:crypto'
 import type { AccountReply, AccountView } from '@gateway/contracts/accounts-api'
 import { readDecimalNumber } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
-import { oneLine, type Answer } from './response.ts'
+import { oneLine, type CommandResult } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
-export async function showAccount(gateway: Gateway, subject: string): Promise<Answer> {
+export async function showAccount(gateway: Gateway, subject: string): Promise<CommandResult> {
   return describe(await findAccount(gateway, subject))
 }
 
-export async function setPlan(gateway: Gateway, subject: string, plan: string): Promise<Answer> {
+export async function setPlan(gateway: Gateway, subject: string, plan: string): Promise<CommandResult> {
   return describe(accountIn(await gateway.request('keysSetPlan', { subject, plan })))
 }
 
-export async function setOverage(gateway: Gateway, subject: string, text: string): Promise<Answer> {
+export async function setOverage(gateway: Gateway, subject: string, text: string): Promise<CommandResult> {
   if (text !== 'on' && text !== 'off') throw new UsageError(`overage is on or off, not ${text}`)
   return describe(accountIn(await gateway.request('keysSetOverage', { subject, overage: text === 'on' })))
 }
@@ -25,13 +25,13 @@ export async function setOverage(gateway: Gateway, subject: string, text: string
 /** As of a plan's limit. */
 const LARGEST_TOP_UP = 1e12
 
-/** The same id adds nothing more, so a top-up whose answer was lost can be repeated. */
+/** The same id adds nothing more, so an operator can repeat a top-up whose reply was lost. */
 export async function topUp(
   gateway: Gateway,
   subject: string,
   text: string,
   id: string = randomUUID(),
-): Promise<Answer> {
+): Promise<CommandResult> {
   const amount = readDecimalNumber(text)
   if (amount === null || amount <= 0 || amount > LARGEST_TOP_UP) {
     throw new UsageError(
@@ -65,7 +65,7 @@ function accountIn(reply: AccountReply): AccountView {
   }
 }
 
-function describe(account: AccountView): Answer {
+function describe(account: AccountView): CommandResult {
   const { account: tag, kind, issuer, subject, plan, unit, overage, extra, keys, hasMoreKeys } = account
   const lines = [
     ['account', `${tag} (${kind})`],

@@ -3,10 +3,10 @@
  */
 
 import type { BackendView, HealthView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
-import { renderTable, type Answer } from './response.ts'
+import { renderTable, type CommandResult } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
-export async function showBackends(gateway: Gateway): Promise<Answer> {
+export async function showBackends(gateway: Gateway): Promise<CommandResult> {
   const reply = await gateway.request('routersShow', {})
   return { facts: reply, text: describe(reply, Date.now()) }
 }
@@ -32,7 +32,7 @@ function describe({ routers, alive }: ShowRoutersReply, nowMs: number): string {
   )
   const revisions = new Set(routers.map(({ configRevision }) => configRevision))
   const notes = [
-    ...(routers.length < alive ? [`${alive - routers.length} of ${alive} routers did not answer`] : []),
+    ...(routers.length < alive ? [`${alive - routers.length} of ${alive} routers did not respond`] : []),
     ...(revisions.size > 1 ? [`routers run different configurations: ${[...revisions].join(', ')}`] : []),
   ]
   return [table, ...notes].join('\n')

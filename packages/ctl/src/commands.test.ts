@@ -1,4 +1,4 @@
-/** The operator's questions against the commands that ask them, and the commands against the README. */
+/** The operator's requests against the commands that send them, and the commands against the README. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,14 +8,14 @@ import { expect, test } from 'vitest'
 const read = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')
 const sources = readdirSync(import.meta.dirname).filter((file) => !file.endsWith('.test.ts'))
 
-test('a command asks every question that the bus leaves to operators', () => {
+test('every request that the bus leaves to operators has a command', () => {
   const questions = Object.entries<Procedure>(procedures).filter(
     ([, { kind, from }]) => kind === 'question' && from.includes('ctl'),
   )
-  const asked = new Set(
+  const requested = new Set(
     sources.flatMap((file) => Array.from(read(file).matchAll(/\.ask\('(\w+)'/g), ([, name]) => name!)),
   )
-  expect([...asked].toSorted()).toEqual(questions.map(([name]) => name).toSorted())
+  expect([...requested].toSorted()).toEqual(questions.map(([name]) => name).toSorted())
 })
 
 test('the README names every command', () => {

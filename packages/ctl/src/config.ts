@@ -1,6 +1,6 @@
 /**
- * `config check`: what the gateway would refuse of a config file, and what it would accept although it can hardly be
- * meant. `config import`: a file of another gateway as one of ours. Neither needs a gateway.
+ * `config check`: finds the mistakes in a config file, and valid parts that are hardly meant so. `config import`: a file of
+ * another gateway as one of ours. Neither needs a gateway.
  */
 
 import { readFile } from 'node:fs/promises'
@@ -11,21 +11,21 @@ import type { ConfigProblem } from '@gateway/contracts/check-config'
 import type { ConfigFileInput, ModelConfig } from '@gateway/contracts/config'
 import { findModel, isRetired } from '@gateway/contracts/models'
 import { UsageError } from '@gateway/service/report-fatal'
-import { oneLine, renderTable, type Answer } from './response.ts'
+import { oneLine, renderTable, type CommandResult } from './response.ts'
 import { importLitellm } from './import-litellm.ts'
 
 export interface CheckOptions {
   /** False: secrets are not in this environment. */
   secrets: boolean
   strict?: boolean
-  /** The file that runs now: what may not go without notice is held against it. */
+  /** The file that runs now: a model of it may not be missing without notice. */
   former?: string
 }
 
 export async function checkConfigFile(
   file: string,
   { secrets, strict = false, former }: CheckOptions,
-): Promise<Answer> {
+): Promise<CommandResult> {
   const review = reviewConfig(await readText(file), file, secrets ? process.env : null)
   if (former !== undefined) review.problems.push(...lostSince(former, await readText(former), review))
   const { config, problems, warnings, notices } = review
@@ -51,8 +51,8 @@ function lostSince(file: string, text: string, { config }: ConfigReview): Locate
 }
 
 /**
- * Vendors' models that end without the notice that the contract promises: they were served, they are no longer, and no
- * `sunsetAt` that has come announced it.
+ * Vendors' models that end without the promised notice: the former file serves them, the new one does not, and no past `sunset`
+ * announced it.
  */
 export function lostDirectModels(
   former: readonly ModelConfig[],
@@ -70,7 +70,7 @@ export function lostDirectModels(
 }
 
 /** The file for this gateway, with a comment for each setting that it could not take over. */
-export async function importLitellmFile(file: string): Promise<Answer> {
+export async function importLitellmFile(file: string): Promise<CommandResult> {
   const { value, syntaxProblem } = readConfigDocument(await readText(file))
   if (syntaxProblem) throw new UsageError(`${file} ${syntaxProblem.message}`)
   const imported = importLitellm(value)

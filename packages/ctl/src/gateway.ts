@@ -1,7 +1,7 @@
 /**
- * The running gateway that commands speak to: over NATS where `NATS_URL` says so; else through the socket that `npm
- * start` opens in the data folder, while somebody listens there; else over the NATS of the folder's `cluster.json`.
- * Both files outlive a gateway that was killed.
+ * Connects commands to the running gateway: over NATS where `NATS_URL` is set, else through the socket of `npm start` in the data
+ * folder, if a gateway listens. Otherwise it takes the NATS of the folder's `cluster.json`. Both files outlive a gateway that was
+ * killed.
  */
 
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ export interface Gateway extends AsyncDisposable {
 }
 
 const TIMEOUT_MS = 10_000
-/** The gateway itself gives a question up after 10 s, and says so. */
+/** The gateway itself gives a request up after 10 s, and says so. */
 const HUNG_AFTER_MS = 15_000
 
 export async function findGateway(environment: NodeJS.ProcessEnv): Promise<Gateway> {
@@ -88,7 +88,7 @@ async function overNats(url: string): Promise<Gateway> {
       } catch (error) {
         if (error instanceof NoResponderError || error instanceof BusTimeoutError)
           throw new UsageError(
-            `nobody answers ${procedures[name].subject}; a change may hold all the same, so ask again`,
+            `no service responds to ${procedures[name].subject}; a change may hold all the same, so run the command again`,
           )
         throw new UsageError(error instanceof Error ? error.message : String(error))
       }
@@ -99,13 +99,13 @@ async function overNats(url: string): Promise<Gateway> {
 
 function tooLate(): Promise<never> {
   return new Promise((_, reject) => {
-    setTimeout(() => reject(new Error('it does not answer')), TIMEOUT_MS).unref()
+    setTimeout(() => reject(new Error('it does not respond')), TIMEOUT_MS).unref()
   })
 }
 
 function throughSocket(socketPath: string): Gateway {
-  const lost = `the gateway on ${dirname(socketPath)} does not answer`
-  const hung = `${lost} within ${HUNG_AFTER_MS / 1_000} s; a change may hold all the same. If it stays so, restart the gateway and ask again`
+  const lost = `the gateway on ${dirname(socketPath)}  does not respond`
+  const hung = `${lost} within ${HUNG_AFTER_MS / 1_000} s; a change may hold all the same. If it stays so, restart the gateway and run the command again`
   return {
     request: <Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
       new Promise<Read<Name, 'reply'>>((resolve, reject) => {
@@ -114,15 +114,15 @@ function throughSocket(socketPath: string): Gateway {
         const { subject, messages } = procedures[name]
         const read = (status: number | undefined, body: string) => {
           if (status === 200) resolve(messages.reply.parse(JSON.parse(body)) as Read<Name, 'reply'>)
-          else reject(new UsageError(body || `the gateway answered ${status}`))
+          else reject(new UsageError(body || `the gateway responded with status ${status}`))
         }
-        const asking = request({ socketPath, path: `/${subject}`, method: 'POST', signal: tooLate }, (response) => {
+        const sent = request({ socketPath, path: `/${subject}`, method: 'POST', signal: tooLate }, (response) => {
           text(response)
             .then((body) => read(response.statusCode, body))
             .catch(fail)
         })
-        asking.once('error', fail)
-        asking.end(JSON.stringify(question))
+        sent.once('error', fail)
+        sent.end(JSON.stringify(question))
       }),
     async [Symbol.asyncDispose]() {},
   }

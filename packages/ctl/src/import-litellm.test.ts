@@ -87,7 +87,7 @@ test('balances by weight, and falls back where its models fail', () => {
   ])
 })
 
-test('tells all that has no counterpart, and copies no key', () => {
+test('names everything without a counterpart, and copies no key', () => {
   expect(withoutCounterpart).toEqual([
     'model_list[0].litellm_params.rpm: 6',
     'model_list[1].model_info.input_cost_per_token: 0.000002',
@@ -105,7 +105,7 @@ test('tells all that has no counterpart, and copies no key', () => {
   expect(notes).toContainEqual(expect.stringContaining('set OPENAI_API_KEY_2 for the router'))
 })
 
-describe('what is no such file', () => {
+describe('a file of another kind', () => {
   test.each([null, 'text', [], {}, { model_list: [null, { model_name: 1 }] }])('%j gives an empty one', (config) => {
     expect(importLitellm(config).file).toMatchObject({ backends: [], pools: [], models: [] })
   })
@@ -153,7 +153,7 @@ describe('an entry is imported to its own server, with its own key, or not at al
     ])
   })
 
-  test('values that may be secrets are not told', () => {
+  test('values that may be secrets are not shown', () => {
     const { withoutCounterpart } = importLitellm({
       general_settings: { extra_headers: { 'x-any': 'hidden' }, smtp_pass: 'hidden', store: 'redis://:hidden@a' },
       environment_variables: { ANY: 'hidden' },

@@ -90,7 +90,7 @@ export function importLitellm(config: unknown): Imported {
   for (const entry of objectsOf(rest.model_list)) importModel(entry, importing)
   addFallbacks(rest, pools, models)
   const left = leavesOf(rest)
-  if (models.size > 0) notes.push('each model has multiplier 1: write what it costs, or `direct: true` with `rates`')
+  if (models.size > 0) notes.push('each model has multiplier 1: write its price, or `direct: true` with `rates`')
   const file = { extends: 'default' as const, backends, pools: [...pools.values()], models: [...models.values()] }
   return { file, withoutCounterpart: left, notes }
 }
@@ -111,14 +111,14 @@ function importModel(entry: Json, importing: Importing): void {
   const { backends, pools, models, notes } = importing
   const { model_name: name, litellm_params: params, model_info: info = {} } = entry
   if (typeof name !== 'string' || name.includes('*') || !isObject(params) || !isObject(info)) return
-  const asked = text(params, 'model') ?? ''
+  const requested = text(params, 'model') ?? ''
   const type = TYPES.get(text(info, 'mode') ?? 'chat')
-  const provider = providerOf(asked, params)
+  const provider = providerOf(requested, params)
   const known = PROVIDERS.get(provider)
   const url = known?.url(params) ?? null
   // An address with a password or a key in it is a secret.
   if (!known || url === null || /[?@]/.test(url) || type === undefined) {
-    notes.push(`${name} (${asked}) is left out: its provider, address or mode is not known here`)
+    notes.push(`${name} (${requested}) is left out: its provider, address or mode is not known here`)
     return
   }
   for (const [holder, field] of [
@@ -133,7 +133,7 @@ function importModel(entry: Json, importing: Importing): void {
   const backend = backendFor(backends, { provider, known, url, params, type, apiKey })
   const pool = pools.get(name) ?? { id: freeId(slug(name) || 'model', [...pools.values()]), targets: [] }
   pools.set(name, pool)
-  const named = asked.startsWith(`${provider}/`) ? asked.slice(provider.length + 1) : asked
+  const named = requested.startsWith(`${provider}/`) ? requested.slice(provider.length + 1) : requested
   const model = known.modelOf?.(named) ?? named
   pool.targets.push({ backend: backend.id, model, ...weightOf(params) })
   const maxOutputTokens = number(info, 'max_output_tokens')
@@ -143,11 +143,11 @@ function importModel(entry: Json, importing: Importing): void {
 }
 
 /** Empty where it is not certain: a key and prompts must not go to another vendor. */
-function providerOf(asked: string, params: Json): string {
-  const named = text(params, 'custom_llm_provider') ?? /^[^/]+(?=\/)/.exec(asked)?.[0]
+function providerOf(requested: string, params: Json): string {
+  const named = text(params, 'custom_llm_provider') ?? /^[^/]+(?=\/)/.exec(requested)?.[0]
   if (named !== undefined) return PROVIDERS.has(named) ? named : ''
-  if (asked.startsWith('claude')) return 'anthropic'
-  return /^(?:ft:|gpt|chatgpt|codex|o\d|text-embedding|dall-e)/.test(asked) ? 'openai' : ''
+  if (requested.startsWith('claude')) return 'anthropic'
+  return /^(?:ft:|gpt|chatgpt|codex|o\d|text-embedding|dall-e)/.test(requested) ? 'openai' : ''
 }
 
 interface Found {
@@ -159,7 +159,7 @@ interface Found {
   apiKey: string | undefined
 }
 
-/** Members that do not tell backends apart: JSON leaves them out. */
+/** Members that do not distinguish backends: JSON leaves them out. */
 const MERGED = { id: undefined, capabilities: undefined }
 
 /** Entries with the same address, key and times are one backend. */

@@ -1,17 +1,17 @@
 /**
- * `keys …`: ends a key; seals all of them anew after a rotation of the master secret.
+ * `keys …`: ends a key; seals all of them again after a rotation of the master secret.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from '@gateway/service/report-fatal'
-import type { Answer } from './response.ts'
+import type { CommandResult } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
 const PAUSE_MS = 500
 /** Replicas that still hold the former secret first would seal under it for ever. */
 const WITHOUT_PROGRESS = 20
 
-export async function revokeKey(gateway: Gateway, keyId: string): Promise<Answer> {
+export async function revokeKey(gateway: Gateway, keyId: string): Promise<CommandResult> {
   const reply = await gateway.request('keysRevokeById', { keyId })
   if (reply.kind === 'unknown') throw new UsageError('there is no such key')
   const { account } = reply
@@ -19,22 +19,22 @@ export async function revokeKey(gateway: Gateway, keyId: string): Promise<Answer
 }
 
 /** Cut off at any moment, it goes on where it was when it is called again. */
-export async function reseal(gateway: Gateway, log: (line: string) => void): Promise<Answer> {
+export async function reseal(gateway: Gateway, log: (line: string) => void): Promise<CommandResult> {
   let sealed = 0
   for (let idle = 0; idle < WITHOUT_PROGRESS;) {
     const { sealedAnew, isComplete } = await gateway.request('keysReseal', {})
     sealed += sealedAnew
     if (isComplete) {
-      const text = `everything is sealed under the current master key (${sealed} keys sealed anew)`
+      const text = `everything is sealed under the current master key (${sealed} keys sealed again)`
       return { facts: { sealedAnew: sealed }, text }
     }
     if (sealedAnew > 0) {
       idle = 0
-      log(`${sealed} keys sealed anew`)
+      log(`${sealed} keys sealed again`)
     } else {
       idle++
       await sleep(PAUSE_MS)
     }
   }
-  throw new UsageError('not everything could be sealed anew; do all replicas of keys have the new secret first?')
+  throw new UsageError('not everything could be sealed again; do all replicas of keys have the new secret first?')
 }

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const close of stack.splice(0)) await close()
 })
 
-/** The address of a server that answers so. */
+/** The address of a server that sends this response. */
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -84,7 +84,7 @@ async function configFile(text = FILE): Promise<string> {
 }
 
 describe('the differences', () => {
-  test('are told with the rates of both, and nothing is written', async () => {
+  test('are shown with the rates of both, and nothing is written', async () => {
     const file = await configFile()
     const { facts, text, findsFault } = await refreshPrices(file, { url: await publish(LIST) })
     expect(facts).toMatchObject({
@@ -105,7 +105,7 @@ describe('the differences', () => {
     expect(await readFile(file, 'utf8')).toBe(FILE)
   })
 
-  test('are written where that is asked for: the file keeps its comments, and bills by them', async () => {
+  test('are written on request: the file keeps its comments, and bills by them', async () => {
     const file = await configFile()
     const url = await publish(LIST)
     const { findsFault, text } = await refreshPrices(file, { url, write: true })
@@ -206,7 +206,7 @@ describe('a list that is not to be had', () => {
   })
 })
 
-test('a model that the list does not tell exactly is named, and stays', async () => {
+test('a model without exact rates in the list is named, and stays', async () => {
   const list = [{ id: 'openai', models: [model('gpt-5', { requests_kcount: 5 })] }]
   const { facts } = await refreshPrices(await configFile(), { url: await publish(list) })
   expect(facts).toMatchObject({

@@ -1,6 +1,6 @@
 /**
  * `prices refresh`: the vendors' rates of a config file's direct models by the list that the price package's authors keep
- * today. It tells each difference, and writes nothing unless it is told to. Rates of the operator's own stay.
+ * today. It shows each difference, and writes only with `--write`. The operator's own rates stay.
  */
 
 import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { reviewConfig } from '@gateway/config/review-config'
 import { servedModelConfig, vendorRates, type ServedModelConfig, type VendorRates } from '@gateway/contracts/config'
 import { listRates, PRICE_LIST, PUBLISHED_AT, readPriceList, type PriceList } from '@gateway/pricing/list-rates'
 import { UsageError } from '@gateway/service/report-fatal'
-import { renderTable, type Answer } from './response.ts'
+import { renderTable, type CommandResult } from './response.ts'
 import { readText } from './config.ts'
 
 export interface RefreshOptions {
@@ -30,7 +30,7 @@ interface Row {
   listed: string
 }
 
-export async function refreshPrices(file: string, { write = false, url }: RefreshOptions): Promise<Answer> {
+export async function refreshPrices(file: string, { write = false, url }: RefreshOptions): Promise<CommandResult> {
   const text = await readText(file)
   const read = readConfigDocument(text)
   if (read.syntaxProblem) throw new UsageError(`${file} ${read.syntaxProblem.message}`)
@@ -73,9 +73,9 @@ function directModelsOf({ document }: ConfigDocument) {
 async function fetchList(url: string): Promise<PriceList> {
   const asOf = new Date().toISOString().slice(0, 10)
   try {
-    const answer = await fetch(url, { signal: AbortSignal.timeout(RESPONDED_WITHIN_MS) })
-    if (!answer.ok) throw new Error(`it answers with status ${answer.status}`)
-    return readPriceList(JSON.parse(await readBounded(answer)), { source: `${AUTHORS}, its list of the day`, asOf })
+    const response = await fetch(url, { signal: AbortSignal.timeout(RESPONDED_WITHIN_MS) })
+    if (!response.ok) throw new Error(`it responds with status ${response.status}`)
+    return readPriceList(JSON.parse(await readBounded(response)), { source: `${AUTHORS}, its list of the day`, asOf })
   } catch (error) {
     throw new UsageError(
       `the price list at ${url} cannot be had: ${reasonOf(error)}. Nothing was changed. ` +
@@ -84,10 +84,10 @@ async function fetchList(url: string): Promise<PriceList> {
   }
 }
 
-async function readBounded(answer: Response): Promise<string> {
+async function readBounded(response: Response): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
-  for await (const piece of answer.body ?? []) {
+  for await (const piece of response.body ?? []) {
     bytes += piece.length
     if (bytes > LARGEST_LIST_BYTES) throw new Error(`it is larger than ${LARGEST_LIST_BYTES} bytes`)
     pieces.push(piece)

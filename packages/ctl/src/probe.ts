@@ -1,6 +1,5 @@
 /**
- * `backends probe`: asks a backend itself, not the gateway, and finds out what it takes and gives. Tells what that costs
- * before it asks.
+ * `backends probe`: probes the abilities of a backend itself, without the gateway. It shows the cost before it sends a request.
  */
 
 import { configFor, KEY_VARIABLE } from '@gateway/probe/write-config'
@@ -12,7 +11,7 @@ import { dialectNames } from '@gateway/contracts/vendors'
 import { loadConfig } from '@gateway/config/load-config'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { UsageError } from '@gateway/service/report-fatal'
-import { oneLine, renderTable, type Answer } from './response.ts'
+import { oneLine, renderTable, type CommandResult } from './response.ts'
 import { readText } from './config.ts'
 
 export interface ProbeOptions {
@@ -27,8 +26,8 @@ export async function probeBackend(
   id: string | undefined,
   options: ProbeOptions,
   environment: NodeJS.ProcessEnv,
-  tell: (line: string) => void,
-): Promise<Answer> {
+  print: (line: string) => void,
+): Promise<CommandResult> {
   const { address, models: named } = await findAddress(id, options, environment)
   const server = openServer(address)
   const description = await describeServer(server)
@@ -36,9 +35,9 @@ export async function probeBackend(
   const { requests, promptTokens, completionTokens } = costOf(models)
   const cost = `at most ${requests} requests, ${promptTokens} prompt tokens and ${completionTokens} completion tokens`
   const names = oneLine(models.map((model) => model.id).join(', '))
-  tell(`${address.url}: ${names}: ${cost}`)
+  print(`${address.url}: ${names}: ${cost}`)
   if (options.dryRun)
-    return { facts: { models: names, requests, promptTokens, completionTokens }, text: 'nothing asked' }
+    return { facts: { models: names, requests, promptTokens, completionTokens }, text: 'no request sent' }
 
   const probed: Probed[] = []
   for (const model of models) probed.push(await probe({ server, kind: description.kind, model }))
@@ -97,7 +96,7 @@ function chooseModels(
   }
   const chosen = choosePossible(models)
   if (chosen.length === 0)
-    throw new UsageError(`${url} lists no model to ask: ${error || 'none chats or embeds'}; name one with --model`)
+    throw new UsageError(`${url} lists no model to probe: ${error || 'none chats or embeds'}; name one with --model`)
   return chosen
 }
 

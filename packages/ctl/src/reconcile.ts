@@ -3,13 +3,17 @@
  */
 
 import type { Drift, ReconcileKeysReply } from '@gateway/contracts/reconcile-api'
-import { renderTable, type Answer } from './response.ts'
+import { renderTable, type CommandResult } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
 const REPORT_EVERY_ACCOUNTS = 10_000
 
-/** Cut off at any moment, it has left nothing half done; it begins anew. */
-export async function reconcile(gateway: Gateway, repair: boolean, log: (line: string) => void): Promise<Answer> {
+/** An interruption leaves nothing half done; the next run begins again. */
+export async function reconcile(
+  gateway: Gateway,
+  repair: boolean,
+  log: (line: string) => void,
+): Promise<CommandResult> {
   const drifts: Drift[] = []
   let accounts = 0
   let after: string | null = null

@@ -30,7 +30,7 @@ test('a name commands no terminal and writes no line of its own', async () => {
 
   const view = { account: 'tag', kind: 'developer', issuer: 'https://id.test', subject: HOSTILE, plan: 'free' }
   const account = { ...view, unit: 'tokens', overage: false, extra: 0, keys: [], hasMoreKeys: false }
-  const responding = (reply: object) => ({ ask: async () => reply }) as unknown as Gateway
+  const responding = (reply: object) => ({ request: async () => reply }) as unknown as Gateway
   const { text } = await showAccount(responding({ kind: 'account', account }), 'eve')
   expect(text.split('\n')).toContain(`subject  https://id.test|${SHOWN}`)
   const several = showAccount(responding({ kind: 'ambiguous', matches: [`https://id.test|${HOSTILE}`] }), 'eve')

@@ -1,11 +1,11 @@
 /**
- * What a command answers: the facts for scripts, the same in words and tables for people.
+ * The result of a command: data for scripts, the same as text and tables for people.
  */
 
-export interface Answer {
+export interface CommandResult {
   facts: object
   text: string
-  /** The command ran, and what it found is for somebody to act on. */
+  /** The command ran, and an operator must act on its findings. */
   findsFault?: boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * `usage`: what one account used over time, or all of them together.
+ * `usage`: shows the usage of one account over time, or of all together.
  */
 
 import { usageQuery, completeUsageQuestion, type UsageTotals, type UsageQuestion } from '@gateway/contracts/usage-api'
@@ -7,7 +7,7 @@ import { toUsageRecord, toUsageTotals } from '@gateway/pricing/usage-record'
 import { readInteger } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
 import { findAccount } from './accounts.ts'
-import { renderTable, type Answer, type Column } from './response.ts'
+import { renderTable, type CommandResult, type Column } from './response.ts'
 import type { Gateway } from './gateway.ts'
 
 export interface UsageOptions {
@@ -18,14 +18,14 @@ export interface UsageOptions {
   top: string
 }
 
-export async function showUsage(gateway: Gateway, options: UsageOptions): Promise<Answer> {
+export async function showUsage(gateway: Gateway, options: UsageOptions): Promise<CommandResult> {
   const question = readQuestion(options)
   if (options.account !== undefined) return usageOfAccount(gateway, options.account, question)
   if (options.by !== undefined) throw new UsageError('--by is for one account: add --account <subject>')
   return usageByAccount(gateway, question, options.top)
 }
 
-async function usageOfAccount(gateway: Gateway, subject: string, question: UsageQuestion): Promise<Answer> {
+async function usageOfAccount(gateway: Gateway, subject: string, question: UsageQuestion): Promise<CommandResult> {
   const { account } = await findAccount(gateway, subject)
   const { from, to, group_by: groupBy } = question
   const { groups } = await gateway.request('meteringAccountUsage', { account, from, to, groupBy })
@@ -35,7 +35,7 @@ async function usageOfAccount(gateway: Gateway, subject: string, question: Usage
   return { facts: record, text: `${account}, ${from} to ${to}\n${table}` }
 }
 
-async function usageByAccount(gateway: Gateway, { from, to }: UsageQuestion, top: string): Promise<Answer> {
+async function usageByAccount(gateway: Gateway, { from, to }: UsageQuestion, top: string): Promise<CommandResult> {
   const atMost = readInteger(top)
   if (atMost === null || atMost < 1 || atMost > 1_000) throw new UsageError('--top is a whole number from 1 to 1000')
   const { groups, accounts, totals } = await gateway.request('meteringUsageByAccount', { from, to, atMost })
