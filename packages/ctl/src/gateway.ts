@@ -1,6 +1,6 @@
 /**
  * Connects commands to the running gateway: over NATS where `NATS_URL` is set, else through the socket of `npm start` in the data
- * folder, if a gateway listens. Otherwise it takes the NATS of the folder's `cluster.json`. Both files outlive a gateway that was
+ * folder, if it listens. Otherwise it takes the NATS of the folder's `cluster.json`. Both files outlive a gateway that was
  * killed.
  */
 

@@ -201,7 +201,7 @@ test.each(addresses)('a model of %s is imported with its vendor, at the vendorâ€
   expect(config.backends).toMatchObject([{ vendor, url }])
 })
 
-test('a model of Hugging Face names its provider as the vendor does', () => {
+test('a model of huggingface names its provider as the vendor does', () => {
   const imported = (model: string) =>
     importLitellm({ model_list: [{ model_name: 'm', litellm_params: { model } }] }).file.pools![0]!.targets
   expect(imported('huggingface/together/deepseek-ai/DeepSeek-R1')).toMatchObject([

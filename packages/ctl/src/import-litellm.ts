@@ -57,7 +57,7 @@ function hostedProviders(): Record<string, Provider> {
 }
 
 /** LiteLLM writes `<provider>/<organisation>/<model>`, the vendor `<organisation>/<model>:<provider>` (docs.litellm.ai/docs/providers/huggingface, 2026-11). */
-function ofHuggingFace(model: string): string {
+function ofHuggingface(model: string): string {
   const [, provider, name] = /^([^/]+)\/([^/]+\/[^/]+)$/.exec(model) ?? []
   return name === undefined ? model : `${name}:${provider}`
 }
@@ -73,7 +73,7 @@ const PROVIDERS = new Map(
     ollama_chat: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
     hosted_vllm: { vendor: 'vllm', url: at('http://127.0.0.1:8000/v1') },
     lm_studio: { vendor: 'lm-studio', url: at('http://127.0.0.1:1234/v1') },
-    huggingface: { vendor: 'huggingface', url: at(VENDORS.huggingface.url!), modelOf: ofHuggingFace },
+    huggingface: { vendor: 'huggingface', url: at(VENDORS.huggingface.url!), modelOf: ofHuggingface },
     deepinfra: { url: at('https://api.deepinfra.com/v1/openai') },
   }),
 )
