@@ -171,7 +171,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       subscriptions: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       draining: false,
       expired: false,
-      runs: new InFlightList(),
+      jobs: new InFlightList(),
       metrics: routerMetrics(createMetrics({ service: 'router' })),
       shortages: openShortageReports(logger),
       tracer: NO_TRACING,

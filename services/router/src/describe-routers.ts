@@ -23,7 +23,7 @@ export interface DescribedRouter {
   bus: Bus
   logger: Logger
   metrics: Metrics
-  router: Pick<RouterContext, 'backendRegistry' | 'places' | 'runs' | 'draining'>
+  router: Pick<RouterContext, 'backendRegistry' | 'places' | 'jobs' | 'draining'>
   configRevision(): string
   /** How many routers live, this one among them. */
   alive(): number
@@ -35,26 +35,28 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
   const { bus, alive } = described
   const router = rpcClient('router', bus)
   /** Questions of this router that are open. */
-  const asked = new Map<string, (view: RouterView) => void>()
+  const pendingQuestions = new Map<string, (view: RouterView) => void>()
   await using starting = new AsyncDisposableStack()
   starting.use(
     await router.subscribe('routersDescribe', ({ question }) => {
       router.publish('routersDescribed', { question, view: viewRouter(described) })
     }),
   )
-  starting.use(await router.subscribe('routersDescribed', ({ question, view }) => asked.get(question)?.(view)))
+  starting.use(
+    await router.subscribe('routersDescribed', ({ question, view }) => pendingQuestions.get(question)?.(view)),
+  )
 
   async function requestAll(): Promise<ShowRoutersReply> {
     const question = randomUUID()
     const views = new Map<string, RouterView>()
     const all = Promise.withResolvers<void>()
-    asked.set(question, (view) => {
+    pendingQuestions.set(question, (view) => {
       views.set(view.router, view)
       if (views.size >= alive()) all.resolve()
     })
     router.publish('routersDescribe', { question })
     await Promise.race([all.promise, sleep(RESPONSES_WITHIN_MS, undefined, { ref: false })])
-    asked.delete(question)
+    pendingQuestions.delete(question)
     const routers = [...views.values()].sort((a, b) => (a.router < b.router ? -1 : 1))
     return { routers, alive: Math.max(alive(), routers.length) }
   }
@@ -71,7 +73,7 @@ function viewRouter({ bus, router, configRevision }: DescribedRouter): RouterVie
     pid: process.pid,
     configRevision: configRevision(),
     draining: router.draining,
-    jobs: router.runs.size,
+    jobs: router.jobs.size,
     waiting: router.places.waiting,
     backends: [...router.backendRegistry.backends()].map((backend) =>
       viewBackend(router.backendRegistry, backend, clocks),

@@ -26,15 +26,15 @@ export async function followRouters(
   { onShare, held }: { onShare(share: Share): void; held(): Record<string, number> },
 ): Promise<LiveRouters> {
   const router = rpcClient('router', bus)
-  const heard = new Map<string, Received>()
+  const received = new Map<string, Received>()
   let last = COMPLETE
   let isLeaving = false
 
   function judge(): void {
     if (isLeaving) return
     const aliveSinceMs = performance.now() - LEFT_AFTER_MS
-    for (const [id, { atMs }] of heard) if (atMs < aliveSinceMs) heard.delete(id)
-    const share = shareAmong(bus.processId, heard, aliveSinceMs)
+    for (const [id, { atMs }] of received) if (atMs < aliveSinceMs) received.delete(id)
+    const share = shareAmong(bus.processId, received, aliveSinceMs)
     if (isDeepStrictEqual(share, last)) return
     last = share
     onShare(share)
@@ -46,8 +46,8 @@ export async function followRouters(
 
   const listening = await router.subscribe('routersAlive', ({ routerId, leaving }) => {
     if (routerId === bus.processId) return
-    const isNew = !heard.has(routerId)
-    heard.set(routerId, { atMs: performance.now(), leaving })
+    const isNew = !received.has(routerId)
+    received.set(routerId, { atMs: performance.now(), leaving })
     if (isNew) announce()
     if (isNew || leaving) judge()
   })
@@ -59,7 +59,7 @@ export async function followRouters(
 
   return {
     get count() {
-      return heard.size + 1
+      return received.size + 1
     },
     leave() {
       isLeaving = true

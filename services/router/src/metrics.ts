@@ -8,7 +8,6 @@ import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/t
 import { countShed, countTokens, observeShedLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { Change } from './core/backend-health.ts'
 import { isUsable, type BackendRegistry } from './backend-registry.ts'
-import type { JobContext } from './handlers/job-context.ts'
 import type { PoolSubscriptions } from './pool-subscriptions.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 
@@ -102,15 +101,15 @@ export function observeRouter(
   parts: {
     backendRegistry: BackendRegistry
     places: ConcurrencyLimiter
-    runs: InFlightList<JobContext>
+    jobs: Pick<InFlightList<{ readonly header: { readonly stream: boolean } }>, 'size' | typeof Symbol.iterator>
     subscriptions: PoolSubscriptions
   },
 ): void {
-  const { backendRegistry, places, runs, subscriptions } = parts
+  const { backendRegistry, places, jobs, subscriptions } = parts
   observeShedLimit(metrics, subscriptions)
-  metrics.observedGauge('gateway_router_jobs_running', 'jobs under way', () => runs.size)
+  metrics.observedGauge('gateway_router_jobs_running', 'jobs under way', () => jobs.size)
   metrics.observedGauge('gateway_router_jobs_waiting', 'jobs that wait for a place at a backend', () => places.waiting)
-  observeStreams(metrics, () => [...runs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0))
+  observeStreams(metrics, () => [...jobs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0))
   const pools = () => [...backendRegistry.pools()]
   metrics.observedGauge(
     'gateway_router_targets',

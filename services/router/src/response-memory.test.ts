@@ -15,25 +15,25 @@ describe('the memory for answers', () => {
   })
 
   test('an answer that is too large for anyone is refused, not waited for', () => {
-    const answer = new ResponseMemory(4 * LARGEST_RESPONSE_BYTES).open()
-    expect(answer.add(LARGEST_RESPONSE_BYTES, timeoutPolicy())).toBeUndefined()
-    expect(() => answer.add(1, timeoutPolicy())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))
+    const response = new ResponseMemory(4 * LARGEST_RESPONSE_BYTES).open()
+    expect(response.add(LARGEST_RESPONSE_BYTES, timeoutPolicy())).toBeUndefined()
+    expect(() => response.add(1, timeoutPolicy())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))
   })
 
   test('where there is no room, answers wait in order', async () => {
     const memory = new ResponseMemory(LARGEST_RESPONSE_BYTES)
-    const answers = [1, 2, 3].map(() => memory.open())
+    const responses = [1, 2, 3].map(() => memory.open())
     const served: number[] = []
-    const waits = answers.map(async (answer, i) => {
-      await answer.add(32 * MIB, timeoutPolicy())
+    const waits = responses.map(async (response, i) => {
+      await response.add(32 * MIB, timeoutPolicy())
       served.push(i)
     })
     await turn()
     expect(served).toEqual([0])
-    answers[0]![Symbol.dispose]()
+    responses[0]![Symbol.dispose]()
     await turn()
     expect(served).toEqual([0, 1])
-    answers[1]![Symbol.dispose]()
+    responses[1]![Symbol.dispose]()
     await Promise.all(waits)
   })
 
@@ -49,12 +49,12 @@ describe('the memory for answers', () => {
   })
 
   test('whatever answers do, the bound holds, and all that can end does', async () => {
-    const step = fc.record({ answer: fc.nat(5), mib: fc.integer({ min: 1, max: 30 }), ends: fc.boolean() })
+    const step = fc.record({ response: fc.nat(5), mib: fc.integer({ min: 1, max: 30 }), ends: fc.boolean() })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 0, max: 40 }), async (steps, general) => {
         const totalBytes = LARGEST_RESPONSE_BYTES + general * MIB
         const memory = new ResponseMemory(totalBytes)
-        const open = new Map<number, { answer: HeldResponse; held: number; waits: boolean }>()
+        const open = new Map<number, { response: HeldResponse; held: number; waits: boolean }>()
         const check = () => {
           const beyond = [...open.values()].map(({ held }) => Math.max(0, held - FREE_BYTES))
           expect(beyond.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(totalBytes)
@@ -63,15 +63,15 @@ describe('the memory for answers', () => {
           if (waiting.length > 0) expect(waiting.length).toBeLessThan(open.size)
         }
         const end = (id: number) => {
-          open.get(id)?.answer[Symbol.dispose]()
+          open.get(id)?.response[Symbol.dispose]()
           open.delete(id)
         }
-        for (const { answer: id, mib, ends } of steps) {
-          const one = open.get(id) ?? { answer: memory.open(), held: 0, waits: false }
+        for (const { response: id, mib, ends } of steps) {
+          const one = open.get(id) ?? { response: memory.open(), held: 0, waits: false }
           open.set(id, one)
           if (ends && !one.waits) end(id)
           else if (!one.waits && one.held + mib * MIB <= LARGEST_RESPONSE_BYTES) {
-            const wait = one.answer.add(mib * MIB, timeoutPolicy())
+            const wait = one.response.add(mib * MIB, timeoutPolicy())
             one.waits = wait !== undefined
             const go = () => {
               one.waits = false

@@ -48,26 +48,26 @@ export class ResponseMemory {
   }
 
   /** Undefined where it has the bytes at once. */
-  take(answer: HeldResponse, bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
-    if (answer === this.#reservedFor) return undefined
+  take(response: HeldResponse, bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
+    if (response === this.#reservedFor) return undefined
     if (this.#waiting.length === 0 && bytes <= this.#left) {
       this.#left -= bytes
-      answer.taken += bytes
+      response.taken += bytes
       return undefined
     }
-    return this.#wait(answer, bytes, timeoutPolicy())
+    return this.#wait(response, bytes, timeoutPolicy())
   }
 
   /** The answer holds nothing any more. */
-  leave(answer: HeldResponse): void {
-    if (this.#reservedFor === answer) this.#reservedFor = null
-    for (const waiting of this.#waiting.filter((one) => one.answer === answer)) waiting.inVain()
-    this.#left += answer.taken
-    answer.taken = 0
+  leave(response: HeldResponse): void {
+    if (this.#reservedFor === response) this.#reservedFor = null
+    for (const waiting of this.#waiting.filter((one) => one.response === response)) waiting.inVain()
+    this.#left += response.taken
+    response.taken = 0
     this.#serve()
   }
 
-  #wait(answer: HeldResponse, bytes: number, { withinMs, signal }: TimeoutPolicy): Promise<void> {
+  #wait(response: HeldResponse, bytes: number, { withinMs, signal }: TimeoutPolicy): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (then: () => void) => {
         clearTimeout(timer)
@@ -80,7 +80,7 @@ export class ResponseMemory {
       const late = () => new BackendFault('out_of_time', 'there was no room for the answer in time')
       const timer = setTimeout(() => end(() => reject(late())), Math.max(0, withinMs))
       const inVain = () => end(() => reject(new Error('the answer is over')))
-      const waiting: Waiting = { answer, bytes, served: () => end(resolve), inVain }
+      const waiting: Waiting = { response, bytes, served: () => end(resolve), inVain }
       this.#waiting.push(waiting)
       if (signal.aborted) onAbort()
       else {
@@ -95,15 +95,15 @@ export class ResponseMemory {
     if (!first) return
     if (first.bytes <= this.#left) {
       this.#left -= first.bytes
-      first.answer.taken += first.bytes
-    } else if (this.#reservedFor === null) this.#reservedFor = first.answer
-    else if (this.#reservedFor !== first.answer) return
+      first.response.taken += first.bytes
+    } else if (this.#reservedFor === null) this.#reservedFor = first.response
+    else if (this.#reservedFor !== first.response) return
     first.served()
   }
 }
 
 interface Waiting {
-  answer: HeldResponse
+  response: HeldResponse
   bytes: number
   served(): void
   inVain(): void
@@ -114,7 +114,7 @@ export class HeldResponse implements Disposable {
   /** Bytes of the budget; those of the reserve are not counted. */
   taken = 0
   #bytes = 0
-  #asked = 0
+  #requested = 0
   #isOver = false
   #memory: ResponseMemory
 
@@ -128,9 +128,9 @@ export class HeldResponse implements Disposable {
     this.#bytes += bytes
     if (this.#bytes > LARGEST_RESPONSE_BYTES)
       throw new BackendFault('invalid_answer', `the answer is larger than ${LARGEST_RESPONSE_BYTES} bytes`)
-    const wanted = this.#bytes - FREE_BYTES - this.#asked
+    const wanted = this.#bytes - FREE_BYTES - this.#requested
     if (wanted <= 0) return undefined
-    this.#asked += wanted
+    this.#requested += wanted
     return this.#memory.take(this, wanted, timeoutPolicy)
   }
 

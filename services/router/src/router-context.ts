@@ -1,5 +1,5 @@
 /**
- * What every job of this process shares.
+ * The ports that every job of this process shares. Their implementers never import this file.
  */
 
 import type { InFlightList } from '@gateway/in-flight/collections'
@@ -10,11 +10,19 @@ import type { ResponseMemory } from './response-memory.ts'
 import type { BackendRegistry } from './backend-registry.ts'
 import type { PoolSubscriptions } from './pool-subscriptions.ts'
 import type { RouterMetrics } from './metrics.ts'
-import type { JobContext } from './handlers/job-context.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { UsageReports } from './report-usage.ts'
 import type { ShortageReports } from './report-to-operator.ts'
 import type { TokenCounter } from './tokens/count-tokens.ts'
+
+/** A job under way, as the whole process sees it. */
+export interface RunningJob {
+  readonly header: { readonly stream: boolean }
+  /** The call to a backend that is under way. */
+  readonly call: { readonly exchange: { abort(reason: unknown): void } } | null
+  /** Resolves when the job's last word has been sent. */
+  readonly done: Promise<void>
+}
 
 export interface RouterContext {
   bus: Bus
@@ -22,7 +30,7 @@ export interface RouterContext {
   backendRegistry: BackendRegistry
   places: ConcurrencyLimiter
   tokens: TokenCounter
-  /** Bounds the bytes that large answers hold at once. */
+  /** Bounds the bytes that large responses hold at once. */
   responseMemory: ResponseMemory
   reports: UsageReports
   metrics: RouterMetrics
@@ -32,7 +40,6 @@ export interface RouterContext {
   draining: boolean
   /** The time to finish is over: no further attempt starts. */
   expired: boolean
-  /** Jobs under way. */
-  runs: InFlightList<JobContext>
+  jobs: InFlightList<RunningJob>
   subscriptions: PoolSubscriptions
 }

@@ -21,13 +21,12 @@ import { openTokenCounts } from './handlers/count-tokens.ts'
 import { finishJobs, serveJob } from './handlers/serve-job.ts'
 import { describeRouters } from './describe-routers.ts'
 import { followRouters } from './follow-routers.ts'
-import type { JobContext } from './handlers/job-context.ts'
 import { openPoolSubscriptions } from './pool-subscriptions.ts'
 import { observeRouter, routerMetrics } from './metrics.ts'
 import { openConcurrencyLimiter } from './concurrency-limiter.ts'
 import { startProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
-import type { RouterContext } from './router-context.ts'
+import type { RouterContext, RunningJob } from './router-context.ts'
 import { openShortageReports } from './report-to-operator.ts'
 import { openTokenCounter } from './tokens/count-tokens.ts'
 
@@ -55,10 +54,10 @@ export async function startRouter({
   const drainMs = readDrainMs(environment)
   const backendRegistry = openBackendRegistry(environment)
   const places = openConcurrencyLimiter()
-  const runs = new InFlightList<JobContext>()
+  const jobs = new InFlightList<RunningJob>()
   const counts = routerMetrics(metrics)
   const turns = openPoolSubscriptions(counts.shed)
-  observeRouter(metrics, { backendRegistry, places, runs, subscriptions: turns })
+  observeRouter(metrics, { backendRegistry, places, jobs, subscriptions: turns })
   const router: RouterContext = {
     bus,
     logger,
@@ -69,7 +68,7 @@ export async function startRouter({
     reports: openUsageReports(bus, logger, counts.tokens),
     draining: false,
     expired: false,
-    runs,
+    jobs,
     subscriptions: turns,
     metrics: counts,
     shortages: openShortageReports(logger),

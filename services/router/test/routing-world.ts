@@ -96,7 +96,7 @@ export class World {
       tracer: NO_TRACING,
       draining: false,
       expired: false,
-      runs: new InFlightList(),
+      jobs: new InFlightList(),
     }
   }
 

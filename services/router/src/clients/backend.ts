@@ -71,20 +71,25 @@ export function openBackend(
     return exchange
   }
 
-  function startAuthorized(asked: Credential, request: Request, exchange: Exchange): void {
-    const again = () => authorize(asked, request, exchange, (authorized) => dispatch(authorized, exchange))
-    authorize(asked, request, exchange, (authorized) => {
+  function startAuthorized(credential: Credential, request: Request, exchange: Exchange): void {
+    const again = () => authorize(credential, request, exchange, (authorized) => dispatch(authorized, exchange))
+    authorize(credential, request, exchange, (authorized) => {
       dispatch(
         authorized,
-        firstTry(exchange, () => asked.renew(authorized.headers), again),
+        firstTry(exchange, () => credential.renew(authorized.headers), again),
       )
     })
   }
 
   /** Waiting for the credential is part of connecting, and its failure is the backend's. */
-  function authorize(asked: Credential, request: Request, exchange: Exchange, send: (request: Request) => void): void {
+  function authorize(
+    credential: Credential,
+    request: Request,
+    exchange: Exchange,
+    send: (request: Request) => void,
+  ): void {
     const { method, path, headers, body = null } = request
-    const authorizing = asked.authorize({ method, url: new URL(path, base.origin), headers, body })
+    const authorizing = credential.authorize({ method, url: new URL(path, base.origin), headers, body })
     // The exchange may fail meanwhile: its time is over, or nobody wants it any more.
     const sending = Promise.race([authorizing, exchange.response.then(() => headers)])
       .then((authorized) => send({ ...request, headers: { ...headers, ...authorized } }))

@@ -37,7 +37,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   receivedAtMs = 0
 
   #timeouts: Timeouts
-  #patience: TimeoutPolicy
+  #timeoutPolicy: TimeoutPolicy
   #budgetEndsAtMs: number
   #timer: NodeJS.Timeout | undefined
   #timerDueAtMs = Infinity
@@ -50,7 +50,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Of the answer, since its headers are there. */
   #status: number | undefined
   #fault: unknown = null
-  #answered = Promise.withResolvers<ExchangeResponse>()
+  #received = Promise.withResolvers<ExchangeResponse>()
   #over = Promise.withResolvers<void>()
   #queue: { piece: Buffer; receivedAtMs: number }[] = []
   #queuedBytes = 0
@@ -60,9 +60,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(timeouts: Timeouts, budgetMs: number, timeoutPolicy: TimeoutPolicy) {
     this.#timeouts = timeouts
-    this.#patience = timeoutPolicy
+    this.#timeoutPolicy = timeoutPolicy
     this.#budgetEndsAtMs = performance.now() + budgetMs
-    this.response = this.#answered.promise
+    this.response = this.#received.promise
     this.response.catch(() => {})
     this.closed = this.#over.promise
     this.#arm(timeouts.connectMs)
@@ -110,8 +110,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
         this.abort(fault)
         throw fault
       }
-      const room = hold?.(piece.length)
-      if (room) await room
+      const memory = hold?.(piece.length)
+      if (memory) await memory
       pieces.push(piece)
     }
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
@@ -166,19 +166,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#phase = 'first_byte_timeout'
-    this.#arm(Math.min(this.#timeouts.firstByteMs, this.#patience.shareMs))
+    this.#arm(Math.min(this.#timeouts.firstByteMs, this.#timeoutPolicy.shareMs))
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ExchangeResponse['headers']): void {
     if (status < 200 || this.#phase === 'over') return
     this.#status = status
-    this.#answered.resolve({ status, headers })
+    this.#received.resolve({ status, headers })
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#discarding || this.#phase === 'over') return
     const nowMs = performance.now()
-    if (this.#phase === 'first_byte_timeout' && !this.#patience.stream) this.#listen()
+    if (this.#phase === 'first_byte_timeout' && !this.#timeoutPolicy.stream) this.#listen()
     else this.#hear(nowMs)
     const reader = this.#reader
     if (reader) {
@@ -215,7 +215,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#phase = 'over'
     this.#fault = reason
     clearTimeout(this.#timer)
-    this.#answered.reject(reason)
+    this.#received.reject(reason)
     this.#reader?.reject(reason)
     this.#reader = null
   }
@@ -268,7 +268,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #isSilenceTheEnd(): boolean {
     if (this.#phase === 'first_byte_timeout' || this.#phase === 'idle_timeout') {
-      return endsAttempt(this.#phase, this.#patience)
+      return endsAttempt(this.#phase, this.#timeoutPolicy)
     }
     return true
   }

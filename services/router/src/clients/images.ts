@@ -32,8 +32,8 @@ export interface Fetching {
 }
 
 /** Checks every image. Returns null when all are inline already, else the answer with all of them inline. */
-export async function inlineImages(answer: JsonObject, fetching: Fetching): Promise<JsonObject | null> {
-  const sources = imageSources(answer)
+export async function inlineImages(body: JsonObject, fetching: Fetching): Promise<JsonObject | null> {
+  const sources = imageSources(body)
   if (sources.length > MOST_IMAGES) throw invalid(`${sources.length} images in one answer`)
   if (sources.every((source) => 'base64' in source)) {
     for (const { base64 } of sources) checkPngBase64(base64)
@@ -44,7 +44,7 @@ export async function inlineImages(answer: JsonObject, fetching: Fetching): Prom
   const signal = AbortSignal.any([fetching.signal, failed.signal])
   const images = sources.map((source) => base64Of(source, { ...fetching, signal }))
   try {
-    return withInlineImages(answer, await Promise.all(images))
+    return withInlineImages(body, await Promise.all(images))
   } catch (error) {
     failed.abort(error)
     throw error

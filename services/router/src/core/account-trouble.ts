@@ -7,7 +7,7 @@
  * nothing: backends quote the request that they refuse, and no client may take a backend from all the others.
  */
 
-import { isText, readErrorBody } from './error-answer.ts'
+import { isText, readErrorBody } from './error-response.ts'
 import type { AccountSign, ErrorMeanings } from './error-meanings.ts'
 import { isObject, membersOf } from '@gateway/contracts/json'
 

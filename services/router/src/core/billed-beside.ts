@@ -23,12 +23,12 @@ type Beside = Pick<
 
 export function billedBeside(usage: JsonObject): Beside {
   const prompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details)
-  const answer = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details)
+  const completion = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details)
   return {
     // A zero tells that there is none.
     ...(typeof prompt.audio_tokens === 'number' && { audioPromptTokens: count(prompt.audio_tokens) }),
     ...some('cachedAudioTokens', count(membersOf(prompt.cached_tokens_details).audio_tokens)),
-    ...some('audioCompletionTokens', count(answer.audio_tokens)),
+    ...some('audioCompletionTokens', count(completion.audio_tokens)),
     ...callsMember(callsIn(usage)),
     ...costIn(usage),
   }

@@ -52,30 +52,36 @@ const IMAGES = {
 
 interface Case {
   kind: JobKind
-  whole: JsonObject
+  full: JsonObject
   schema: z.ZodType
   /** A backend must write these: the router does not invent an answer. */
   content: string[]
   complete(record: JsonObject): JsonObject | null
 }
-const answer = (kind: JobKind) => (record: JsonObject) => completeResponse(kind, record, NAME)
+const response = (kind: JobKind) => (record: JsonObject) => completeResponse(kind, record, NAME)
 const CASES: Case[] = [
   {
     kind: 'chat',
-    whole: COMPLETION,
+    full: COMPLETION,
     schema: chatCompletion,
     content: ['choices', 'message'],
-    complete: answer('chat'),
+    complete: response('chat'),
   },
-  { kind: 'chat', whole: CHUNK, schema: chatChunk, content: [], complete: (chunk) => completeChunk(chunk, NAME) },
+  { kind: 'chat', full: CHUNK, schema: chatChunk, content: [], complete: (chunk) => completeChunk(chunk, NAME) },
   {
     kind: 'embeddings',
-    whole: EMBEDDINGS,
+    full: EMBEDDINGS,
     schema: embeddingList,
     content: ['data', 'embedding', 'index'],
-    complete: answer('embeddings'),
+    complete: response('embeddings'),
   },
-  { kind: 'images', whole: IMAGES, schema: imageGeneration, content: ['data', 'b64_json'], complete: answer('images') },
+  {
+    kind: 'images',
+    full: IMAGES,
+    schema: imageGeneration,
+    content: ['data', 'b64_json'],
+    complete: response('images'),
+  },
 ]
 
 /** The paths of all members; counts are the backend's to give, or counted elsewhere. */
@@ -92,17 +98,17 @@ function without(record: JsonObject, path: (string | number)[]): void {
   if (typeof holder === 'object' && holder !== null) delete (holder as JsonObject)[path.at(-1)!]
 }
 
-describe.each(CASES)('a record of $kind', ({ whole, schema, content, complete }) => {
+describe.each(CASES)('a record of $kind', ({ full, schema, content, complete }) => {
   test('that is whole is left as it is', () => {
-    expect(schema.safeParse(whole).success).toBe(true)
-    expect(complete(whole)).toBeNull()
+    expect(schema.safeParse(full).success).toBe(true)
+    expect(complete(full)).toBeNull()
   })
 
   test('is whole again, whatever a backend leaves out of it', () => {
-    const gaps = membersOf(whole).filter((path) => !content.includes(String(path.at(-1))))
+    const gaps = membersOf(full).filter((path) => !content.includes(String(path.at(-1))))
     fc.assert(
       fc.property(fc.subarray(gaps, { minLength: 1 }), (missing) => {
-        const record = structuredClone(whole)
+        const record = structuredClone(full)
         for (const path of missing) without(record, path)
         const completed = complete(record) ?? record
         expect(schema.safeParse(completed).error).toBeUndefined()
@@ -116,7 +122,7 @@ describe.each(CASES)('a record of $kind', ({ whole, schema, content, complete })
 
 test.each([
   ['a chunk', completeChunk, CHUNK, null],
-  ['an answer', answer('chat'), COMPLETION, 'stop'],
+  ['an answer', response('chat'), COMPLETION, 'stop'],
 ])('the finish reason of %s is never an empty text', (_, complete, record, expected) => {
   const [choice] = record.choices
   const empty = { ...record, choices: [{ ...choice, finish_reason: '' }] }
@@ -137,9 +143,9 @@ describe('parts of a text, as Mistral writes them,', () => {
     const chunk = { ...CHUNK, choices: [{ ...choice, delta: { content } }] }
     expect(completeChunk(chunk, NAME)).toEqual({ ...CHUNK, choices: [{ ...choice, delta: expected }] })
     const [said] = COMPLETION.choices
-    const answered = { ...COMPLETION, choices: [{ ...said, message: { role: 'assistant', content } }] }
+    const received = { ...COMPLETION, choices: [{ ...said, message: { role: 'assistant', content } }] }
     const message = { role: 'assistant', ...expected }
-    expect(completeResponse('chat', answered, NAME)).toEqual({ ...COMPLETION, choices: [{ ...said, message }] })
+    expect(completeResponse('chat', received, NAME)).toEqual({ ...COMPLETION, choices: [{ ...said, message }] })
   })
 })
 

@@ -8,7 +8,7 @@
 import type { JobKind } from '@gateway/contracts/job'
 import { isFinished, textOf, thoughtsOf, readUsage, writeUsage, type UsageRules } from './chat-chunk.ts'
 import { type JsonObject, isObject, membersOf, plainNumber, wordOf } from '@gateway/contracts/json'
-import { responseId, isResponseId } from './answer-id.ts'
+import { responseId, isResponseId } from './response-id.ts'
 import { COMMON_FINISH_REASONS, endingOf, type FinishReasons } from './finish-reasons.ts'
 import { newId } from './tool-calls.ts'
 

@@ -15,8 +15,8 @@ export interface EmbeddingsQuestion {
 }
 
 export function readEmbeddingsQuestion(body: Buffer): EmbeddingsQuestion {
-  const asked = JSON.parse(body.toString('utf8')) as Record<string, unknown>
-  const { encoding_format: format, dimensions, ...question } = asked
+  const requested = JSON.parse(body.toString('utf8')) as Record<string, unknown>
+  const { encoding_format: format, dimensions, ...question } = requested
   const tokens = tokensOf(question.input)
   const inputs = tokens?.length ?? (Array.isArray(question.input) ? question.input.length : 1)
   const isAsItCame = format === undefined && dimensions === undefined

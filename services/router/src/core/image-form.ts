@@ -16,8 +16,8 @@ const FORM_OPTIONS = new Set<string>([...OWN_OF_IMAGES, 'model', 'stream', 'stre
 /** The request that a backend gets. */
 export function writeImagesBody(body: Buffer, model: string, form: ParameterSupport): string {
   const taken = OWN_OF_IMAGES.filter((name) => !refuses(form, name))
-  const asked = Object.fromEntries(taken.map((name) => [name, FORM[name]]))
-  return JSON.stringify({ model, ...asked, ...clientsOptions(body) })
+  const requested = Object.fromEntries(taken.map((name) => [name, FORM[name]]))
+  return JSON.stringify({ model, ...requested, ...clientsOptions(body) })
 }
 
 function clientsOptions(body: Buffer): Record<string, unknown> {

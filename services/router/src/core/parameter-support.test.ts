@@ -103,19 +103,19 @@ describe('a chat', () => {
 
   test('keeps its bytes where it holds nothing that is refused, and all its other members always', () => {
     fc.assert(
-      fc.property(chat, fc.uniqueArray(parameter), (asked, refused) => {
-        const body = bytes(asked)
+      fc.property(chat, fc.uniqueArray(parameter), (requested, refused) => {
+        const body = bytes(requested)
         const { body: written, dropped } = fitChat(body, formOf(...refused))
-        if (!refused.some((name) => name in asked)) expect(written).toBe(body)
+        if (!refused.some((name) => name in requested)) expect(written).toBe(body)
         const now = JSON.parse(Buffer.from(written).toString()) as Record<string, unknown>
         for (const [name, value] of Object.entries(JSON.parse(body.toString()) as object)) {
           if (!refused.includes(name as Parameter) && !name.startsWith('max_')) expect(now[name]).toEqual(value)
         }
         // Whatever is gone was a null, has another name, or is told.
-        for (const name of Object.keys(asked)) {
+        for (const name of Object.keys(requested)) {
           const isThere =
             name in now || (name.startsWith('max_') && ('max_tokens' in now || 'max_completion_tokens' in now))
-          if (!isThere && asked[name] !== null) expect([...dropped, ...nullCaps(asked)]).toContain(name)
+          if (!isThere && requested[name] !== null) expect([...dropped, ...nullCaps(requested)]).toContain(name)
         }
       }),
     )
@@ -123,8 +123,8 @@ describe('a chat', () => {
 })
 
 /** Two caps of which the one that counts is null. */
-const nullCaps = (asked: Record<string, unknown>) =>
-  asked.max_completion_tokens == null && asked.max_tokens == null ? ['max_tokens', 'max_completion_tokens'] : []
+const nullCaps = (requested: Record<string, unknown>) =>
+  requested.max_completion_tokens == null && requested.max_tokens == null ? ['max_tokens', 'max_completion_tokens'] : []
 
 describe('a lesson', () => {
   const learnedRejection = (parameter: Parameter, untilMs: number) => ({ parameter, untilMs })

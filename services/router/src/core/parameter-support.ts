@@ -206,8 +206,8 @@ export interface Sent {
 /** The refusals that this request may teach: of what it carried, in the form in which it was sent. */
 export function learnableRejections(sent: Sent): Rejection[] {
   const { carried, refused, effort } = readSent(sent)
-  const news = carried.filter((parameter) => !refused.has(parameter))
-  return news.flatMap((parameter): Rejection[] => {
+  const changes = carried.filter((parameter) => !refused.has(parameter))
+  return changes.flatMap((parameter): Rejection[] => {
     if (!BY_EFFORT.has(parameter)) return [{ parameter }]
     return effort !== null && EFFORTS.has(effort) ? [{ parameter, effort }] : []
   })

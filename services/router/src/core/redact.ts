@@ -8,7 +8,7 @@
 
 import type { BackendConfig } from '@gateway/contracts/config'
 import { isObject } from '@gateway/contracts/json'
-import { readErrorBody } from './error-answer.ts'
+import { readErrorBody } from './error-response.ts'
 
 const MARK = '[redacted]'
 /** A shorter text is no secret: a version, a team's number, the key of a server that asks for none. */
@@ -39,10 +39,10 @@ export function secretsOf(
 }
 
 /** The body of an error with no secret in it; null where nothing can be told. */
-export function redactBody(body: string, secrets: Secrets, asked: Buffer): string | null {
+export function redactBody(body: string, secrets: Secrets, requested: Buffer): string | null {
   const said = readErrorBody(body)
   if (said === null) return null
-  const words = wordsOfClient(asked)
+  const words = wordsOfClient(requested)
   const read = body.length <= LONGEST_BODY_READ ? said : sentenceOf(said)
   const reported = redact(read, (text) => redactText(text, secrets, words), DEEPEST)
   const json = JSON.stringify(reported)
@@ -74,9 +74,9 @@ function holdsSecret(text: string, secrets: Secrets): boolean {
 /** Whether the client wrote this itself. */
 type WordsOfClient = (words: string) => boolean
 
-function wordsOfClient(asked: Buffer): WordsOfClient {
+function wordsOfClient(requested: Buffer): WordsOfClient {
   let left = MOST_ADDRESSES
-  return (words) => left-- > 0 && asked.includes(words)
+  return (words) => left-- > 0 && requested.includes(words)
 }
 
 function redactText(text: string, secrets: Secrets, isClients: WordsOfClient): string {

@@ -8,7 +8,7 @@ import { membersOf } from '@gateway/contracts/json'
 import type { TargetRefusal } from '@gateway/contracts/job'
 import { refusalSentence } from '@gateway/contracts/refusal-sentence'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { isText, readErrorBody } from './error-answer.ts'
+import { isText, readErrorBody } from './error-response.ts'
 import { COMMON_MEANINGS, type ErrorMeanings } from './error-meanings.ts'
 
 /** `body`: of the target, without its secrets. */

@@ -6,7 +6,7 @@
  * believes a vendor's own fields, and the beginnings of sentences that are not in the request.
  */
 
-import { isText, readErrorBody } from './error-answer.ts'
+import { isText, readErrorBody } from './error-response.ts'
 import type { ErrorMeanings } from './error-meanings.ts'
 import { isObject, membersOf } from '@gateway/contracts/json'
 import { OWN_OF_IMAGES, learnableRejections, type Parameter, type Rejection, type Sent } from './parameter-support.ts'

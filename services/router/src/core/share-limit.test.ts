@@ -30,7 +30,7 @@ test('the places of small backends are spread over the routers', () => {
 })
 
 test('every router comes to a place of its own among the live ones, and leaves what leaving ones still have', () => {
-  const heard = new Map<string, Received>([
+  const received = new Map<string, Received>([
     ['a', { atMs: 100 }],
     ['b', { atMs: 100 }],
     ['c', { atMs: 100 }],
@@ -39,7 +39,7 @@ test('every router comes to a place of its own among the live ones, and leaves w
     ['leaving too', { atMs: 100, leaving: { gpu: 1, tpu: 4 } }],
   ])
   const held = { gpu: 3, tpu: 4 }
-  expect(['a', 'b', 'c'].map((self) => shareAmong(self, heard, 50))).toEqual([
+  expect(['a', 'b', 'c'].map((self) => shareAmong(self, received, 50))).toEqual([
     { index: 0, of: 3, held },
     { index: 1, of: 3, held },
     { index: 2, of: 3, held },

@@ -32,11 +32,11 @@ export function shareOfLimit(limit: number, backend: string, { index, of, held }
 }
 
 /** The share of `self` among the routers heard of since `aliveSinceMs`. Every router comes to the same order. */
-export function shareAmong(self: string, heard: ReadonlyMap<string, Received>, aliveSinceMs: number): Share {
+export function shareAmong(self: string, received: ReadonlyMap<string, Received>, aliveSinceMs: number): Share {
   let index = 0
   let of = 1
   const held: Record<string, number> = {}
-  for (const [id, { atMs, leaving }] of heard) {
+  for (const [id, { atMs, leaving }] of received) {
     if (id === self || atMs < aliveSinceMs) continue
     if (leaving) {
       for (const backend in leaving) held[backend] = (held[backend] ?? 0) + leaving[backend]!

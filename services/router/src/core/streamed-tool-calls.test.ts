@@ -86,8 +86,8 @@ const calls = fc.array(
 describe('streamed calls', () => {
   test.for(Object.entries(WAYS))('%s, arrive whole', ([, write]) => {
     fc.assert(
-      fc.property(calls, (asked) => {
-        const pieces = asked.flatMap(({ name, texts }, number) =>
+      fc.property(calls, (requested) => {
+        const pieces = requested.flatMap(({ name, texts }, number) =>
           texts.map((text, at) => write({ number, name }, at, text)),
         )
         const seen = assembled(pieces.map((piece) => [piece]))
@@ -97,10 +97,10 @@ describe('streamed calls', () => {
           type: call?.type,
         })
         expect(seen.map(reported).toSorted(byText)).toEqual(
-          asked.map(({ name, texts }) => ({ name, arguments: texts.join(''), type: 'function' })).toSorted(byText),
+          requested.map(({ name, texts }) => ({ name, arguments: texts.join(''), type: 'function' })).toSorted(byText),
         )
         const ids = seen.map((call) => call?.id)
-        expect(new Set(ids).size).toBe(asked.length)
+        expect(new Set(ids).size).toBe(requested.length)
         expect(ids.every((id) => typeof id === 'string' && id !== '')).toBe(true)
       }),
     )
@@ -128,8 +128,8 @@ const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) 
 
 test('arguments are a text, also of a server that writes them as an object', () => {
   const call = { index: 0, id: 'c', type: 'function', function: { name: 'look', arguments: { at: [1, null] } } }
-  const whole = { ...call, function: { name: 'look', arguments: '{"at":[1,null]}' } }
-  expect(completeToolCalls([call], 'chatcmpl-1', 0)).toEqual([whole])
+  const full = { ...call, function: { name: 'look', arguments: '{"at":[1,null]}' } }
+  expect(completeToolCalls([call], 'chatcmpl-1', 0)).toEqual([full])
   const chunk = (piece: object) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] })
-  expect(new StreamedToolCalls('chatcmpl-1').whole(chunk(call))).toEqual(chunk(whole))
+  expect(new StreamedToolCalls('chatcmpl-1').whole(chunk(call))).toEqual(chunk(full))
 })

@@ -5,7 +5,7 @@ const written = (request: object) => {
   const { body, dropped } = stripUnpricedOptions(Buffer.from(JSON.stringify(request)))
   return { request: JSON.parse(Buffer.from(body).toString()) as object, dropped }
 }
-const ASK = { messages: [{ role: 'user', content: 'Which "models": are there? Ask an advisor.' }] }
+const REQUEST = { messages: [{ role: 'user', content: 'Which "models": are there? Ask an advisor.' }] }
 const LOOK = { name: 'look', input_schema: { type: 'object' } }
 const ADVISOR = { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5' }
 
@@ -20,12 +20,12 @@ describe('a request has the price of one model', () => {
       ['tools.openrouter:advisor'],
     ],
   ])('without %s, and the client is told', (_, more, left, dropped) => {
-    expect(written({ ...ASK, ...more })).toEqual({ request: { ...ASK, ...left }, dropped })
+    expect(written({ ...REQUEST, ...more })).toEqual({ request: { ...REQUEST, ...left }, dropped })
   })
 
   test('and keeps its bytes where it is', () => {
     const own = { type: 'function', function: { name: 'advisor' } }
-    const body = Buffer.from(JSON.stringify({ ...ASK, tools: [own, { name: 'advisor' }] }))
+    const body = Buffer.from(JSON.stringify({ ...REQUEST, tools: [own, { name: 'advisor' }] }))
     expect(stripUnpricedOptions(body)).toEqual({ body, dropped: [] })
   })
 })

@@ -5,7 +5,7 @@
 import type { VendorName } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { anthropic } from '../dialects/chat-to-messages.ts'
+import { chatToMessages } from '../dialects/chat-to-messages.ts'
 import { openai } from '../dialects/chat-to-chat.ts'
 import { VENDOR_PROFILES } from '../vendors/index.ts'
 import { plain } from '../vendors/plain.ts'
@@ -76,7 +76,7 @@ test('Anthropic gets ids that it takes, each result the id of its call', () => {
     fc.property(fc.uniqueArray(id, { minLength: 1, maxLength: 5 }), (ids) => {
       const body = Buffer.from(JSON.stringify(conversation(ids)))
       const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
-      const { messages } = JSON.parse(anthropic.request(question).body.toString()) as {
+      const { messages } = JSON.parse(chatToMessages.request(question).body.toString()) as {
         messages: { content: { id?: string; tool_use_id?: string }[] }[]
       }
       const blocks = messages.flatMap(({ content }) => content)

@@ -51,35 +51,35 @@ const REQUEST_MS = 30_000
  * same request. A failure is told to those who wait; the next caller tries again. A token that the vendor refuses before
  * its end is asked for anew, once a minute at most.
  */
-export function bearerTokens(ask: () => Promise<Token>): Credential {
+export function bearerTokens(request: () => Promise<Token>): Credential {
   let token: Token | null = null
   let former = ''
-  let asking: Promise<Token> | null = null
+  let requesting: Promise<Token> | null = null
   const mayRenew = rationRenewals()
 
   async function renew(): Promise<Token> {
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => late.reject(new Error(`no token within ${REQUEST_MS / 1_000} s`)), REQUEST_MS)
     try {
-      const renewed = await Promise.race([ask(), late.promise])
+      const renewed = await Promise.race([request(), late.promise])
       former = token?.value ?? former
       return (token = renewed)
     } finally {
       clearTimeout(timer)
-      asking = null
+      requesting = null
     }
   }
 
   async function current(): Promise<Token> {
     const nowMs = Date.now()
     if (token && token.expiresAtMs - nowMs > RENEW_AHEAD_MS) return token
-    asking ??= renew()
+    requesting ??= renew()
     // The old one is good until its end: nobody waits, and no failure is told yet.
     if (token && token.expiresAtMs > nowMs) {
-      asking.catch(() => {})
+      requesting.catch(() => {})
       return token
     }
-    return asking
+    return requesting
   }
 
   return {

@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSseParser } from '@gateway/sse/parse-events'
-import { anthropic } from './chat-to-messages.ts'
+import { chatToMessages } from './chat-to-messages.ts'
 import { openai } from './chat-to-chat.ts'
 import { meaningsOf } from '../vendors/meanings.ts'
 import { plain as unknownServer } from '../vendors/plain.ts'
@@ -87,6 +87,6 @@ test('every end is one of OpenAI’s words, and a stream tells what a plain answ
 test('a backend of messages that ends a call by end_turn has called a tool', () => {
   const content = [{ type: 'tool_use', id: 't', name: 'f', input: {} }]
   const message = { type: 'message', id: 'msg_1', role: 'assistant', model: 'm', content, stop_reason: 'end_turn' }
-  const { json } = anthropic.readBackendResponse('chat', Buffer.from(JSON.stringify(message)), IDENTITY, undefined)
+  const { json } = chatToMessages.readBackendResponse('chat', Buffer.from(JSON.stringify(message)), IDENTITY, undefined)
   expect(json.choices).toMatchObject([{ finish_reason: 'tool_calls' }])
 })

@@ -6,7 +6,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import { BackendFault } from '../core/backend-fault.ts'
-import { anthropic } from './chat-to-messages.ts'
+import { chatToMessages } from './chat-to-messages.ts'
 import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
 
@@ -95,7 +95,7 @@ const page = faultPageSection('chat', ['Field', '`messages` backends', '`respons
 afterAll(() => page.close())
 
 test.each(Object.entries(FIELDS))('%s', (field, [request, without]) => {
-  const fates = [anthropic, chatToResponses].map((dialect) => fateOf(dialect, request, without))
+  const fates = [chatToMessages, chatToResponses].map((dialect) => fateOf(dialect, request, without))
   expect(fates).not.toContain('lost')
   page.row(`\`${field}\``, ...fates)
 })

@@ -24,9 +24,9 @@ import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
 import { checkChatResponse, generatedTextOf, parseResponseBody, parseObject, withUsage } from '../core/plain-answer.ts'
 import { isObject, type JsonObject, mayHoldExactNumbers, parseExactly } from '@gateway/contracts/json'
-import { responseId, isResponseId, withResponseId } from '../core/answer-id.ts'
+import { responseId, isResponseId, withResponseId } from '../core/response-id.ts'
 import type { FinishReasons } from '../core/finish-reasons.ts'
-import { readErrorBody } from '../core/error-answer.ts'
+import { readErrorBody } from '../core/error-response.ts'
 import {
   StreamedToolCalls,
   completeResponse,

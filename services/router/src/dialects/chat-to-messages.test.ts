@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { createSseParser } from '@gateway/sse/parse-events'
-import { anthropic } from './chat-to-messages.ts'
+import { chatToMessages } from './chat-to-messages.ts'
 import type { StreamReading } from './dialect.ts'
 
 interface OpenAiJson {
@@ -17,7 +17,7 @@ const CREATED = 1_790_000_000
 const IDENTITY = { id: 'own', created: CREATED, model: 'of the target' }
 
 function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number } = {}): Record<string, unknown> {
-  const { path, body } = anthropic.request({
+  const { path, body } = chatToMessages.request({
     kind: 'chat',
     body: Buffer.from(JSON.stringify(chat)),
     model: 'claude-opus',
@@ -30,12 +30,12 @@ function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number
 }
 
 function responseTo(message: object) {
-  const { bytes, usage } = anthropic.readBackendResponse('chat', Buffer.from(JSON.stringify(message)), IDENTITY)
+  const { bytes, usage } = chatToMessages.readBackendResponse('chat', Buffer.from(JSON.stringify(message)), IDENTITY)
   return { json: JSON.parse(bytes.toString()) as OpenAiJson, usage }
 }
 
 function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamReading } {
-  const reading = anthropic.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
+  const reading = chatToMessages.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
   const text = events
     .map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`)
     .join('')
@@ -60,7 +60,7 @@ describe('a request', () => {
       }),
     )
     const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
-    expect(anthropic.request(question).dropped).toEqual(['presence_penalty', 'seed'])
+    expect(chatToMessages.request(question).dropped).toEqual(['presence_penalty', 'seed'])
   })
 
   test('carries system texts apart, and turns of one role together', () => {
@@ -257,7 +257,7 @@ describe('a plain answer', () => {
     ['no message', '{"ok":true}'],
     ['unfinished', JSON.stringify({ ...message, stop_reason: null })],
   ])('that is %s is the backend’s fault', (_, body) => {
-    expect(catchFault(() => anthropic.readBackendResponse('chat', Buffer.from(body), IDENTITY)).kind).toBe(
+    expect(catchFault(() => chatToMessages.readBackendResponse('chat', Buffer.from(body), IDENTITY)).kind).toBe(
       'invalid_answer',
     )
   })
@@ -449,10 +449,10 @@ describe('an error body', () => {
       type: 'error',
       error: { type: 'invalid_request_error', message: 'max_tokens: must be positive' },
     })
-    expect(JSON.parse(anthropic.readErrorBody(body)!)).toEqual({
+    expect(JSON.parse(chatToMessages.readErrorBody(body)!)).toEqual({
       error: { message: 'max_tokens: must be positive', type: 'invalid_request_error', param: null, code: null },
     })
-    expect(anthropic.readErrorBody('<html>')).toBeNull()
+    expect(chatToMessages.readErrorBody('<html>')).toBeNull()
   })
 })
 

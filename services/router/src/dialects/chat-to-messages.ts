@@ -6,21 +6,21 @@
  */
 
 import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
-import { readMessage } from './chat-to-messages/answer.ts'
+import { readMessage } from './chat-to-messages/response.ts'
 import type { JsonBy } from './chat-to-messages/json-text.ts'
 import { writeMessagesRequest, type Echo } from './chat-to-messages/request.ts'
 import { MessagesStream } from './chat-to-messages/stream.ts'
 import type { ChatDialect } from './dialect.ts'
-import { messages } from './messages-to-messages.ts'
+import { messagesToMessages } from './messages-to-messages.ts'
 
-export const anthropic: ChatDialect = {
-  headers: messages.headers,
+export const chatToMessages: ChatDialect = {
+  headers: messagesToMessages.headers,
   request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
   readBackendResponse: (_, bytes, identity, echo) => readMessage(bytes, identity, jsonBy(echo)),
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: ({ identity, echo }) => new MessagesStream(identity, jsonBy(echo)),
-  readErrorBody: messages.readErrorBody,
+  readErrorBody: messagesToMessages.readErrorBody,
 }
 
 /** Null where the request asked for none, or the model has a parameter for it. */

@@ -263,8 +263,8 @@ function eventsOf({ pieces, addsItems, endsItems, repeatsOutput }: Cuts): Json[]
     if (delta) events.push(...cut(text, inPieces).map((piece) => ({ ...delta, ...place, delta: piece })))
     if (endsItems) events.push({ type: 'response.output_item.done', output_index, item })
   })
-  const whole = { ...RESPONSE, output: repeatsOutput || !endsItems ? OUTPUT : [] }
-  return [...events, { type: 'response.completed', response: whole }]
+  const full = { ...RESPONSE, output: repeatsOutput || !endsItems ? OUTPUT : [] }
+  return [...events, { type: 'response.completed', response: full }]
 }
 
 const DELTAS: Record<string, Json> = {

@@ -11,14 +11,14 @@ import { readResponse } from './chat-to-responses/response.ts'
 import { writeResponsesRequest } from './chat-to-responses/request.ts'
 import { ResponsesToChatStream } from './chat-to-responses/stream.ts'
 import type { ChatDialect } from './dialect.ts'
-import { responses } from './responses-to-responses.ts'
+import { responsesToResponses } from './responses-to-responses.ts'
 
 export const chatToResponses: ChatDialect = {
-  headers: responses.headers,
+  headers: responsesToResponses.headers,
   request: (question) => ({ path: '/responses', ...writeResponsesRequest(question) }),
   readBackendResponse: (_, bytes, identity) => readResponse(bytes, identity),
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: ({ identity }) => new ResponsesToChatStream(identity),
-  readErrorBody: responses.readErrorBody,
+  readErrorBody: responsesToResponses.readErrorBody,
 }

@@ -24,13 +24,13 @@ test('of an endless one only the beginning is kept, and the rest is counted by i
 })
 
 const SAY = { messages: [{ role: 'user', content: 'Hello' }] }
-const ASK = { chat: SAY, messages: { max_tokens: 9, ...SAY }, responses: { input: 'Hello' } }
+const REQUEST = { chat: SAY, messages: { max_tokens: 9, ...SAY }, responses: { input: 'Hello' } }
 const ways = clientDialects.flatMap((client) =>
   targetDialects.map((target) => ({ client, target, dialect: dialectRoute(client, [target]).dialect })),
 )
 
 test.each(ways)('no $client client orders a tier with another price at a $target backend', ({ client, dialect }) => {
-  const body = Buffer.from(JSON.stringify({ ...ASK[client], service_tier: 'priority', speed: 'fast' }))
+  const body = Buffer.from(JSON.stringify({ ...REQUEST[client], service_tier: 'priority', speed: 'fast' }))
   const question = { kind: 'chat' as const, body, model: 'm', stream: false, maxTokens: undefined, form: [] }
   const written = dialect.request(question)
   const sent = JSON.parse(written.body.toString()) as object

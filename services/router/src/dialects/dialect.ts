@@ -21,9 +21,9 @@ export interface Dialect {
   /** A whole answer as the client's JSON. Throws `BackendFault` when it is none. */
   readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity, echo?: unknown): PlainResponse
   /** chat: what was generated, for counting tokens where the backend did not. */
-  textOf(answer: JsonObject): string
+  textOf(response: JsonObject): string
   /** The bytes of an answer that lacks its usage, with one. */
-  withUsage(answer: PlainResponse, usage: TokenUsage, kind: JobKind): Buffer
+  withUsage(response: PlainResponse, usage: TokenUsage, kind: JobKind): Buffer
   readStream(options: StreamOptions): StreamReading
   /** A backend's error body in OpenAI's shape, whatever the client's dialect; null where it holds no object. */
   readErrorBody(body: string): string | null
@@ -135,8 +135,8 @@ export function noText(): GeneratedText {
 }
 
 export function addText(text: GeneratedText, piece: string): void {
-  const room = KEPT_CHARACTERS - text.kept.length
-  if (room > 0) text.kept += piece.length <= room ? piece : piece.slice(0, room)
+  const left = KEPT_CHARACTERS - text.kept.length
+  if (left > 0) text.kept += piece.length <= left ? piece : piece.slice(0, left)
   text.length += piece.length
 }
 

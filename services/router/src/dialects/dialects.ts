@@ -1,25 +1,29 @@
 /** How a client of each dialect is served by a backend of each: one translation a pair. */
 
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
-import { anthropic } from './chat-to-messages.ts'
+import { chatToMessages } from './chat-to-messages.ts'
 import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
-import { messagesAdapter } from './messages-to-chat.ts'
-import { messages } from './messages-to-messages.ts'
+import { messagesToChat } from './messages-to-chat.ts'
+import { messagesToMessages } from './messages-to-messages.ts'
 import { openai } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
-import { responses } from './responses-to-responses.ts'
-import { responsesAdapter } from './responses-to-chat.ts'
+import { responsesToResponses } from './responses-to-responses.ts'
+import { responsesToChat } from './responses-to-chat.ts'
 
 /** By the client's dialect, then by the backend's. */
 const pairs: Record<ClientDialect, Record<TargetDialect, Dialect>> = {
-  chat: { chat: openai, responses: chatToResponses, messages: anthropic },
+  chat: { chat: openai, responses: chatToResponses, messages: chatToMessages },
   responses: {
-    chat: viaChat(responsesAdapter, openai),
-    responses,
-    messages: viaChat(responsesAdapter, anthropic),
+    chat: viaChat(responsesToChat, openai),
+    responses: responsesToResponses,
+    messages: viaChat(responsesToChat, chatToMessages),
   },
-  messages: { chat: viaChat(messagesAdapter, openai), responses: viaChat(messagesAdapter, chatToResponses), messages },
+  messages: {
+    chat: viaChat(messagesToChat, openai),
+    responses: viaChat(messagesToChat, chatToResponses),
+    messages: messagesToMessages,
+  },
 }
 
 /** A client's way to a backend. */

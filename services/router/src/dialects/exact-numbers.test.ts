@@ -22,8 +22,8 @@ const digits = (most: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${most}}
 const ofDigits = fc
   .tuple(fc.constantFrom('', '-'), fc.constantFrom('0', '1', '90'), digits(30), digits(30), fc.nat({ max: 4 }))
   .map(([sign, first, more, fraction, form]) => {
-    const whole = first === '0' ? '0' : first + more
-    return sign + [whole, `${whole}.${fraction}`, `${whole}e${more.slice(0, 3)}`, `${whole}.${fraction}E-2`, '1'][form]!
+    const full = first === '0' ? '0' : first + more
+    return sign + [full, `${full}.${fraction}`, `${full}e${more.slice(0, 3)}`, `${full}.${fraction}E-2`, '1'][form]!
   })
 const numberText = fc
   .oneof(fc.constantFrom(...NUMBERS), ofDigits, fc.double({ noNaN: true }).map(String))
@@ -134,29 +134,29 @@ describe.each(PAIRS)('of %s at a backend of %s', (client, target) => {
   })
 })
 
-interface Told {
+interface Reported {
   plain: string
   events: string[]
 }
 
-const completion = (args: string): Told => {
+const completion = (args: string): Reported => {
   const call = `"id":"t","type":"function","function":{"name":"f","arguments":${args}}`
-  const whole = `{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{${call}}]},"finish_reason":"tool_calls"}`
+  const full = `{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{${call}}]},"finish_reason":"tool_calls"}`
   const head = '"id":"c","created":1,"model":"m"'
   return {
-    plain: `{${head},"object":"chat.completion","choices":[${whole}]}`,
+    plain: `{${head},"object":"chat.completion","choices":[${full}]}`,
     events: [
       `{${head},"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,${call}}]},"finish_reason":null}]}`,
       `{${head},"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`,
     ],
   }
 }
-const message = (input: string, deltas: string[]): Told => {
+const message = (input: string, deltas: string[]): Reported => {
   const block = (given: string) => `{"type":"tool_use","id":"t","name":"f","input":${given}}`
-  const whole = input === '{}' ? deltas.map((text) => JSON.parse(text) as string).join('') : input
+  const full = input === '{}' ? deltas.map((text) => JSON.parse(text) as string).join('') : input
   const head = '"type":"message","id":"m","model":"m","role":"assistant","stop_sequence":null'
   return {
-    plain: `{${head},"content":[${block(whole)}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`,
+    plain: `{${head},"content":[${block(full)}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`,
     events: [
       `{"type":"message_start","message":{${head},"content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}`,
       `{"type":"content_block_start","index":0,"content_block":${block(input)}}`,
@@ -169,21 +169,21 @@ const message = (input: string, deltas: string[]): Told => {
     ],
   }
 }
-const response = (args: string): Told => {
+const response = (args: string): Reported => {
   const item = (text: string) => `{"type":"function_call","id":"fc","call_id":"t","name":"f","arguments":${text}}`
-  const whole = `{"id":"r","object":"response","created_at":1,"status":"completed","model":"m","output":[${item(args)}]}`
+  const full = `{"id":"r","object":"response","created_at":1,"status":"completed","model":"m","output":[${item(args)}]}`
   return {
-    plain: whole,
+    plain: full,
     events: [
       `{"type":"response.output_item.added","output_index":0,"item":${item('""')}}`,
       `{"type":"response.function_call_arguments.delta","item_id":"fc","output_index":0,"delta":${args}}`,
-      `{"type":"response.completed","response":${whole}}`,
+      `{"type":"response.completed","response":${full}}`,
     ],
   }
 }
 
 /** How backends write one call. */
-const FORMS: Record<TargetDialect, Record<string, (object: string) => Told>> = {
+const FORMS: Record<TargetDialect, Record<string, (object: string) => Reported>> = {
   chat: {
     'as a text': (object) => completion(JSON.stringify(object)),
     'as an object': completion,

@@ -7,18 +7,18 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '@gateway/contracts/json'
 import { createSseParser } from '@gateway/sse/parse-events'
-import { anthropic } from './chat-to-messages.ts'
+import { chatToMessages } from './chat-to-messages.ts'
 import { thinkingMembers } from './chat-to-messages/thinking.ts'
-import { messageOf } from './messages-to-chat/answer.ts'
+import { messageOf } from './messages-to-chat/response.ts'
 import { writeChat } from './messages-to-chat/request.ts'
-import { messagesAdapter } from './messages-to-chat.ts'
+import { messagesToChat } from './messages-to-chat.ts'
 import { UNSIGNED } from './messages-to-messages/unsigned.ts'
 import { openai } from './chat-to-chat.ts'
 import { meaningsOf } from '../vendors/meanings.ts'
 import { plain } from '../vendors/plain.ts'
 import { viaChat } from './via-chat.ts'
 
-const dialect = viaChat(messagesAdapter, openai)
+const dialect = viaChat(messagesToChat, openai)
 const { finishReasons } = meaningsOf(plain)
 const IDENTITY = { id: 'msg_own', created: 1_790_000_000, model: 'of-the-target', finishReasons }
 const PIXEL = 'iVBORw0KGgo='
@@ -33,8 +33,8 @@ const user = (...content: object[]) => messagesOf({ role: 'user', content })
 
 describe('a request', () => {
   test('goes to the path of chat, with the members that the router writes', () => {
-    const asked = { max_tokens: 7, messages: [{ role: 'user', content: 'Hi' }], stop_sequences: ['END'], top_k: 5 }
-    const body = Buffer.from(JSON.stringify(asked))
+    const requested = { max_tokens: 7, messages: [{ role: 'user', content: 'Hi' }], stop_sequences: ['END'], top_k: 5 }
+    const body = Buffer.from(JSON.stringify(requested))
     const question = { kind: 'chat', body, model: 'qwen', stream: true, maxTokens: undefined, form: [] } as const
     const written = dialect.request(question)
     expect(written.path).toBe('/chat/completions')
@@ -320,17 +320,17 @@ describe('there and back', () => {
   )
   const said = fc.oneof(text, fc.array(part, { minLength: 2, maxLength: 4 }))
   const userTurn = said.map((content) => [{ role: 'user', content }])
-  const answer = text.map((content) => [{ role: 'assistant', content }])
+  const response = text.map((content) => [{ role: 'assistant', content }])
   const loop = fc
     .tuple(fc.option(text), fc.array(fc.tuple(name, input, text), { minLength: 1, maxLength: 3 }), fc.nat(1_000))
     .map(([content, calls, number]) => [
       {
         role: 'assistant',
         content,
-        tool_calls: calls.map(([called, asked], at) => ({
+        tool_calls: calls.map(([called, requested], at) => ({
           id: `call_${number}_${at}`,
           type: 'function',
-          function: { name: called, arguments: JSON.stringify(asked) },
+          function: { name: called, arguments: JSON.stringify(requested) },
         })),
       },
       ...calls.map(([, , result], at) => ({ role: 'tool', tool_call_id: `call_${number}_${at}`, content: result })),
@@ -340,7 +340,7 @@ describe('there and back', () => {
   const conversation = fc
     .tuple(
       fc.option(text),
-      fc.array(fc.tuple(userTurn, fc.oneof(answer, loop)), { minLength: 1, maxLength: 4 }),
+      fc.array(fc.tuple(userTurn, fc.oneof(response, loop)), { minLength: 1, maxLength: 4 }),
       userTurn,
     )
     .map(([system, turns, last]) => [
@@ -363,10 +363,10 @@ describe('there and back', () => {
         const single = isSingle && given.length > 0 && chosen !== 'none' ? { parallel_tool_calls: false } : {}
         const chat = { messages, max_tokens: 100, stop: ['END'], temperature: 0.5, user: 'u', ...withTools, ...single }
         const question = { kind: 'chat', model: 'm', stream: false, maxTokens: undefined, form: [] } as const
-        const there = anthropic.request({ ...question, body: Buffer.from(JSON.stringify(chat)) })
+        const there = chatToMessages.request({ ...question, body: Buffer.from(JSON.stringify(chat)) })
         expect(there.dropped).toEqual([])
-        const { model: _, ...asked } = JSON.parse(there.body.toString()) as JsonObject
-        const back = chatOf(asked)
+        const { model: _, ...requested } = JSON.parse(there.body.toString()) as JsonObject
+        const back = chatOf(requested)
         // A wish for single calls names the default of the choice.
         const expected = { ...chat, ...('parallel_tool_calls' in single && !chosen ? { tool_choice: 'auto' } : {}) }
         expect(back.chat).toEqual(JSON.parse(JSON.stringify(expected)))
@@ -392,8 +392,8 @@ describe('a whole answer', () => {
       completion_tokens_details: { reasoning_tokens: 5 },
     },
   })
-  const read = (answer: object, echo = { showsThinking: true }) =>
-    dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(answer)), IDENTITY, echo)
+  const read = (response: object, echo = { showsThinking: true }) =>
+    dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(response)), IDENTITY, echo)
 
   test('is a message, with the cached part of the prompt apart', () => {
     const { bytes, usage } = read(completion({ content: 'Hello' }, 'stop'))
@@ -473,12 +473,12 @@ describe('a whole answer', () => {
 
   test('without a usage gets the counted one', () => {
     const { usage: _, ...bare } = completion({ content: 'Hello' }, 'stop')
-    const answer = read(bare)
-    expect(answer.usage).toBeNull()
-    expect(dialect.textOf(answer.json)).toBe('Hello')
+    const response = read(bare)
+    expect(response.usage).toBeNull()
+    expect(dialect.textOf(response.json)).toBe('Hello')
     const counted = { promptTokens: 3, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
-    const whole = JSON.parse(dialect.withUsage(answer, counted, 'chat').toString()) as JsonObject
-    expect(whole.usage).toMatchObject({ input_tokens: 3, output_tokens: 2 })
+    const full = JSON.parse(dialect.withUsage(response, counted, 'chat').toString()) as JsonObject
+    expect(full.usage).toMatchObject({ input_tokens: 3, output_tokens: 2 })
   })
 })
 
@@ -492,8 +492,8 @@ describe('a stream', () => {
   const inputs = fc.dictionary(member, fc.oneof(word, fc.integer()), { maxKeys: 3 })
 
   /** Calls whose fragments may come in any order among each other, as long as each call's own order holds. */
-  const calls = fc.array(fc.tuple(inputs, fc.nat(4)), { minLength: 1, maxLength: 3 }).chain((asked) => {
-    const fragments = asked.flatMap(([value, cuts], index) => {
+  const calls = fc.array(fc.tuple(inputs, fc.nat(4)), { minLength: 1, maxLength: 3 }).chain((requested) => {
+    const fragments = requested.flatMap(([value, cuts], index) => {
       const json = JSON.stringify(value)
       const size = Math.max(1, Math.ceil(json.length / (cuts + 1)))
       return Array.from({ length: Math.ceil(json.length / size) }, (_, at): Piece => {
@@ -567,13 +567,13 @@ describe('a stream', () => {
 
   /** The official SDK over a connection that answers these pieces. */
   function sdkOver(parts: Buffer[]) {
-    const answer = () =>
+    const response = () =>
       Promise.resolve(
         new Response(ReadableStream.from(parts.map((part) => new Uint8Array(part))), {
           headers: { 'content-type': 'text/event-stream' },
         }),
       )
-    const client = new Anthropic({ apiKey: 'k', baseURL: 'http://gateway.example', maxRetries: 0, fetch: answer })
+    const client = new Anthropic({ apiKey: 'k', baseURL: 'http://gateway.example', maxRetries: 0, fetch: response })
     return client.messages.stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] })
   }
 
@@ -667,7 +667,7 @@ describe('a stream', () => {
 
   test('claims no usage before the backend has counted', () => {
     const options = { includeUsage: true, choices: 1, identity: IDENTITY }
-    const events = messagesAdapter.openStream({ showsThinking: false }, options)
+    const events = messagesToChat.openStream({ showsThinking: false }, options)
     const begun = events.take({ id: 'c', model: 'm', choices: [{ delta: { content: 'Hi' } }] })!.toString()
     const usage = { promptTokens: 30, completionTokens: 9, cachedTokens: 8, reasoningTokens: 0, estimated: false }
     const [start, , , end] = createSseParser()
@@ -680,7 +680,7 @@ describe('a stream', () => {
 
   test('of a server that numbers no calls tells each call', () => {
     const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{"a":1}' } })
-    const events = messagesAdapter.openStream(
+    const events = messagesToChat.openStream(
       { showsThinking: false },
       { includeUsage: true, choices: 1, identity: IDENTITY },
     )

@@ -2,13 +2,13 @@
  * Clients of Anthropic's Messages API, seen from chat completions.
  */
 
-import { messageOf } from './messages-to-chat/answer.ts'
+import { messageOf } from './messages-to-chat/response.ts'
 import { writeChat, type Echo } from './messages-to-chat/request.ts'
 import { MessagesEvents } from './messages-to-chat/stream.ts'
-import { textOfMessage, writeMessagesUsage } from './messages-to-messages/answer.ts'
+import { textOfMessage, writeMessagesUsage } from './messages-to-messages/response.ts'
 import type { ClientAdapter } from './via-chat.ts'
 
-export const messagesAdapter: ClientAdapter<Echo> = {
+export const messagesToChat: ClientAdapter<Echo> = {
   writeChat,
   names: {
     'messages.reasoning_content': 'thinking',
@@ -17,6 +17,6 @@ export const messagesAdapter: ClientAdapter<Echo> = {
   },
   readCompletion: messageOf,
   textOf: textOfMessage,
-  withUsage: (answer, usage) => ({ ...answer, usage: writeMessagesUsage(usage) }),
+  withUsage: (response, usage) => ({ ...response, usage: writeMessagesUsage(usage) }),
   openStream: (echo) => new MessagesEvents(echo),
 }

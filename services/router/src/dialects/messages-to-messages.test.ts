@@ -7,27 +7,32 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '@gateway/contracts/json'
 import { createSseParser } from '@gateway/sse/parse-events'
 import type { ParameterSupport } from '../core/parameter-support.ts'
-import { messages } from './messages-to-messages.ts'
+import { messagesToMessages } from './messages-to-messages.ts'
 import { UNSIGNED } from './messages-to-messages/unsigned.ts'
 
 const IDENTITY = { id: 'msg_own', created: 1, model: 'of-the-target' }
 
 function requestOf(body: string, form: ParameterSupport = [], stream = true) {
   const question = { kind: 'chat', body: Buffer.from(body), model: 'claude', maxTokens: undefined } as const
-  return messages.request({ ...question, stream, form })
+  return messagesToMessages.request({ ...question, stream, form })
 }
 
 describe('a request', () => {
   test('is the client’s own text behind the members that the router writes', () => {
     fc.assert(
-      fc.property(fc.object({ maxDepth: 4 }), fc.boolean(), fc.constantFrom(undefined, 2), (asked, stream, indent) => {
-        const own = JSON.stringify(asked, null, indent)
-        fc.pre(!own.includes(UNSIGNED))
-        const { path, body, dropped } = requestOf(own, [], stream)
-        const adapter = `{"model":"claude"${stream ? ',"stream":true' : ''}`
-        const rest = own.slice(1).trimStart() === '}' ? own.slice(1) : `,${own.slice(1)}`
-        expect([path, body.toString(), dropped]).toEqual(['/messages', adapter + rest, []])
-      }),
+      fc.property(
+        fc.object({ maxDepth: 4 }),
+        fc.boolean(),
+        fc.constantFrom(undefined, 2),
+        (requested, stream, indent) => {
+          const own = JSON.stringify(requested, null, indent)
+          fc.pre(!own.includes(UNSIGNED))
+          const { path, body, dropped } = requestOf(own, [], stream)
+          const adapter = `{"model":"claude"${stream ? ',"stream":true' : ''}`
+          const rest = own.slice(1).trimStart() === '}' ? own.slice(1) : `,${own.slice(1)}`
+          expect([path, body.toString(), dropped]).toEqual(['/messages', adapter + rest, []])
+        },
+      ),
     )
   })
 
@@ -77,7 +82,7 @@ describe('a request', () => {
 })
 
 describe('a whole answer', () => {
-  const whole = {
+  const full = {
     id: 'msg_1',
     type: 'message',
     role: 'assistant',
@@ -87,50 +92,51 @@ describe('a whole answer', () => {
     stop_sequence: null,
     usage: { input_tokens: 3, output_tokens: 4, cache_read_input_tokens: 5, cache_creation_input_tokens: 6 },
   }
-  const read = (answer: object) => messages.readBackendResponse('chat', Buffer.from(JSON.stringify(answer)), IDENTITY)
+  const read = (response: object) =>
+    messagesToMessages.readBackendResponse('chat', Buffer.from(JSON.stringify(response)), IDENTITY)
 
   test('travels as it came; its usage counts both ways through the cache', () => {
-    const { bytes, usage } = read(whole)
-    expect(bytes.toString()).toBe(JSON.stringify(whole))
+    const { bytes, usage } = read(full)
+    expect(bytes.toString()).toBe(JSON.stringify(full))
     expect(usage).toMatchObject({ promptTokens: 14, cachedTokens: 5, cacheWriteTokens: 6, completionTokens: 4 })
   })
 
   test('costs what its vendor has compacted and advised, too, which stands apart', () => {
     const of = (type: string) => ({ type, input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 1 })
     const iterations = [of('message'), of('compaction'), of('advisor_message')]
-    const { bytes, usage } = read({ ...whole, usage: { ...whole.usage, iterations } })
+    const { bytes, usage } = read({ ...full, usage: { ...full.usage, iterations } })
     expect(usage).toMatchObject({ promptTokens: 216, cachedTokens: 7, cacheWriteTokens: 6, completionTokens: 24 })
     expect(bytes.toString()).toContain('"input_tokens":3,"output_tokens":4')
   })
 
   test('gets the names that it lacks', () => {
-    const { id: _id, model: _model, ...nameless } = whole
+    const { id: _id, model: _model, ...nameless } = full
     expect(read(nameless).json).toMatchObject({ id: 'msg_own', model: 'of-the-target' })
   })
 
   test('whose backend counts more than any request has is counted here', () => {
     for (const name of ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']) {
       for (const absurd of [1e10, Number.MAX_SAFE_INTEGER, 1e300]) {
-        expect(read({ ...whole, usage: { ...whole.usage, [name]: absurd } }).usage).toBeNull()
+        expect(read({ ...full, usage: { ...full.usage, [name]: absurd } }).usage).toBeNull()
       }
     }
   })
 
   test('without a usage gets the counted one', () => {
-    const { usage: _, ...bare } = whole
-    const answer = read(bare)
-    expect([answer.usage, messages.textOf(answer.json)]).toEqual([null, 'Hm'])
+    const { usage: _, ...bare } = full
+    const response = read(bare)
+    expect([response.usage, messagesToMessages.textOf(response.json)]).toEqual([null, 'Hm'])
     const counted = { promptTokens: 3, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
-    const sent = JSON.parse(messages.withUsage(answer, counted, 'chat').toString()) as JsonObject
+    const sent = JSON.parse(messagesToMessages.withUsage(response, counted, 'chat').toString()) as JsonObject
     expect(sent.usage).toMatchObject({ input_tokens: 3, output_tokens: 2 })
   })
 
   test.each([
     ['an error under a 200', { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }],
-    ['a message without an end', { ...whole, stop_reason: null }],
+    ['a message without an end', { ...full, stop_reason: null }],
     ['no message', { choices: [] }],
-  ])('that is %s is a failure', (_, answer) => {
-    expect(() => read(answer)).toThrow()
+  ])('that is %s is a failure', (_, response) => {
+    expect(() => read(response)).toThrow()
   })
 })
 
@@ -171,7 +177,7 @@ describe('a stream', () => {
     all.map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 
   function passed(text: string, size = text.length) {
-    const reading = messages.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
+    const reading = messagesToMessages.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
     const parser = createSseParser()
     const out: Buffer[] = []
     const bytes = Buffer.from(text)

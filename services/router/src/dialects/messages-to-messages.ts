@@ -9,7 +9,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { type JsonObject, isObject, parseExactly, wordOf } from '@gateway/contracts/json'
-import { responseId, isResponseId } from '../core/answer-id.ts'
+import { responseId, isResponseId } from '../core/response-id.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import { fitChat } from '../core/parameter-support.ts'
 import type { Identity } from '../core/complete-response.ts'
@@ -20,7 +20,7 @@ import {
   readMessagesUsage,
   writeDeltaUsage,
   writeMessagesUsage,
-} from './messages-to-messages/answer.ts'
+} from './messages-to-messages/response.ts'
 import { errorMessageOf, faultOf, readMessagesError } from './messages-to-messages/errors.ts'
 import { StartSplitter } from './messages-to-messages/split-starts.ts'
 import { withoutUnsigned } from './messages-to-messages/unsigned.ts'
@@ -29,7 +29,7 @@ import { prependMembers } from './chat-to-chat.ts'
 import { withoutUnpriced } from './unpriced.ts'
 import { PLAIN_POLICIES } from '../vendors/policies.ts'
 
-export const messages: Dialect = {
+export const messagesToMessages: Dialect = {
   headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
   request: (question) => ({ path: '/messages', ...writeBody(question) }),
   readBackendResponse: (_, bytes, identity) => readBackendResponse(bytes, identity),
@@ -55,15 +55,15 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
 
 function readBackendResponse(bytes: Buffer, identity: Identity): PlainResponse {
   const json = parseMessage(bytes)
-  const whole = completeMessage(json, identity)
+  const full = completeMessage(json, identity)
   const usage = readMessagesUsage(json.usage)
-  return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
+  return full ? { bytes: Buffer.from(JSON.stringify(full)), json: full, usage } : { bytes, json, usage }
 }
 
 /** Null where nothing is missing. */
 function completeMessage(message: JsonObject, { id, model }: Identity): JsonObject | null {
-  const whole = { id, type: 'message', role: 'assistant', model, stop_sequence: null }
-  const gaps = Object.entries(whole).filter(([name]) => message[name] === undefined || message[name] === '')
+  const full = { id, type: 'message', role: 'assistant', model, stop_sequence: null }
+  const gaps = Object.entries(full).filter(([name]) => message[name] === undefined || message[name] === '')
   const named = { ...Object.fromEntries(gaps), ...idGap(message.id, id) }
   return Object.keys(named).length === 0 ? null : { ...message, ...named }
 }

@@ -105,8 +105,8 @@ describe.each(PAIRS)('for a client of %s at a backend of %s', (client, target) =
       fc.property(id, (given) => {
         const { dialect, identity, echo } = opened(client, target)
         const bytes = Buffer.from(JSON.stringify(responseBy(target, given).plain))
-        const answer = JSON.parse(dialect.readBackendResponse('chat', bytes, identity, echo).bytes.toString()) as Json
-        expect(answer.id).toMatch(new RegExp(`^${PREFIXES[client]}.`))
+        const reply = JSON.parse(dialect.readBackendResponse('chat', bytes, identity, echo).bytes.toString()) as Json
+        expect(reply.id).toMatch(new RegExp(`^${PREFIXES[client]}.`))
       }),
     )
   })

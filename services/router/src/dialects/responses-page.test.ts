@@ -5,11 +5,11 @@
 import { afterAll, expect, test } from 'vitest'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import { BackendFault } from '../core/backend-fault.ts'
-import { anthropic } from './chat-to-messages.ts'
+import { chatToMessages } from './chat-to-messages.ts'
 import type { Dialect } from './dialect.ts'
 import { openai } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
-import { responsesAdapter } from './responses-to-chat.ts'
+import { responsesToChat } from './responses-to-chat.ts'
 
 const LOOK = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false }
 const user = (part: object) => ({ input: [{ role: 'user', content: [{ type: 'input_text', text: 'x' }, part] }] })
@@ -60,7 +60,7 @@ const page = faultPageSection('responses', ['Field', '`chat` backends', '`messag
 afterAll(() => page.close())
 
 test.each(Object.entries(FIELDS))('%s', (field, request) => {
-  const fates = [openai, anthropic].map((target) => fateOf(request, viaChat(responsesAdapter, target)))
+  const fates = [openai, chatToMessages].map((target) => fateOf(request, viaChat(responsesToChat, target)))
   expect(fates).not.toContain('lost')
   page.row(`\`${field}\``, ...fates)
 })

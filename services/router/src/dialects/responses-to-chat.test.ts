@@ -11,19 +11,19 @@ import { responsesRequest } from '@gateway/contracts/responses'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { createSseParser } from '@gateway/sse/parse-events'
-import { anthropic } from './chat-to-messages.ts'
+import { chatToMessages } from './chat-to-messages.ts'
 import type { Dialect } from './dialect.ts'
 import { openai } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
-import { responsesAdapter } from './responses-to-chat.ts'
+import { responsesToChat } from './responses-to-chat.ts'
 
 type Json = Record<string, unknown>
 
 const IDENTITY = { id: 'resp_0193', created: 1_790_000_000, model: 'of the target' }
 const QUESTION = { kind: 'chat', model: 'target', stream: false, maxTokens: undefined, form: [] } as const
 
-const overOpenAi = viaChat(responsesAdapter, openai)
-const overAnthropic = viaChat(responsesAdapter, anthropic)
+const overOpenAi = viaChat(responsesToChat, openai)
+const overAnthropic = viaChat(responsesToChat, chatToMessages)
 
 function write(request: object, dialect: Dialect = overOpenAi) {
   const written = dialect.request({ ...QUESTION, body: Buffer.from(JSON.stringify(request)) })
@@ -441,7 +441,7 @@ const piece = fc.oneof(
   text.map((refusal) => ({ refusal })),
   fc.record({ call: fc.nat({ max: 2 }), args: fc.string({ maxLength: 8 }) }),
 )
-const answer = fc.record({
+const reply = fc.record({
   pieces: fc.array(piece, { minLength: 1, maxLength: 12 }),
   finish: fc.constantFrom('stop', 'length', 'content_filter', 'tool_calls'),
   summary: fc.constantFrom(null, 'auto'),
@@ -516,12 +516,12 @@ async function accumulated(bytes: Buffer, cuts: number[]): Promise<Response> {
       controller.close()
     },
   })
-  const answered = new globalThis.Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  const received = new globalThis.Response(body, { headers: { 'content-type': 'text/event-stream' } })
   const client = new OpenAI({
     apiKey: 'k',
     baseURL: 'http://gateway/v1',
     maxRetries: 0,
-    fetch: () => Promise.resolve(answered),
+    fetch: () => Promise.resolve(received),
   })
   return client.responses.stream({ model: 'm', input: 'x' }).finalResponse()
 }
@@ -540,7 +540,7 @@ function withoutParsed(value: unknown): unknown {
 describe('a stream', () => {
   test('is what the SDK accumulates, however the network cuts it', async () => {
     await fc.assert(
-      fc.asyncProperty(answer, fc.array(fc.nat({ max: 100_000 }), { maxLength: 12 }), async (generated, cuts) => {
+      fc.asyncProperty(reply, fc.array(fc.nat({ max: 100_000 }), { maxLength: 12 }), async (generated, cuts) => {
         const bytes = relayed(generated)
         const reported = eventsIn(bytes).at(-1) as unknown as { response: Response }
         expect(withoutParsed(await accumulated(bytes, cuts))).toEqual(withoutParsed(reported.response))
@@ -551,7 +551,7 @@ describe('a stream', () => {
 
   test('numbers its events one by one, begins with `created` and ends with one terminal event', () => {
     fc.assert(
-      fc.property(answer, (generated) => {
+      fc.property(reply, (generated) => {
         const events = eventsIn(relayed(generated))
         expect(events.map((event) => event.sequence_number)).toEqual(events.map((_, index) => index))
         expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.in_progress'])
@@ -570,8 +570,8 @@ describe('a stream', () => {
         const bytes = relayed({ pieces, finish: 'stop', summary: null }, request)
         const events = createSseParser().push(bytes)
         for (const { data } of events) expect(JSON.stringify(JSON.parse(data))).toBe(data)
-        const answered = JSON.parse(events.at(-1)!.data) as { response: Json }
-        expect(answered.response).toMatchObject(JSON.parse(JSON.stringify(request)) as Json)
+        const received = JSON.parse(events.at(-1)!.data) as { response: Json }
+        expect(received.response).toMatchObject(JSON.parse(JSON.stringify(request)) as Json)
       }),
     )
   })
@@ -581,7 +581,7 @@ describe('a stream', () => {
     const exact = fc.bigInt({ min: 2n ** 54n, max: 2n ** 64n }).map((digits) => new ExactNumber(`${digits}.0`))
     const tools = fc.array(fc.record({ type: fc.constant('x'), text: odd, most: exact }), { minLength: 1 })
     fc.assert(
-      fc.property(answer, odd, tools, (generated, instructions, tools) => {
+      fc.property(reply, odd, tools, (generated, instructions, tools) => {
         const request: Json = { instructions, tools, metadata: { a: instructions }, background: false }
         const events = createSseParser().push(relayed(generated, request))
         const holders = events.filter(({ data }) => isObject((JSON.parse(data) as Json)['response']))
@@ -596,7 +596,7 @@ describe('a stream', () => {
   })
 
   test('opens and closes each item and each part once, with the whole of its pieces', () => {
-    fc.assert(fc.property(answer, (generated) => judgeOrder(eventsIn(relayed(generated)))))
+    fc.assert(fc.property(reply, (generated) => judgeOrder(eventsIn(relayed(generated)))))
   })
 
   test('writes nothing before the first content', () => {
@@ -636,10 +636,10 @@ function judgeOrder(events: ResponseStreamEvent[]): void {
       continue
     }
     if (!/arguments|input/.test(kind)) expect(parts.has(part)).toBe(true)
-    const whole = event.text ?? event.refusal ?? event.arguments ?? event.input
+    const full = event.text ?? event.refusal ?? event.arguments ?? event.input
     if (what === 'delta') sums.set(part, (sums.get(part) ?? '') + (delta as string))
     else {
-      expect(whole).toBe(sums.get(part) ?? '')
+      expect(full).toBe(sums.get(part) ?? '')
       sums.set(`${part} done`, '')
     }
   }
@@ -674,7 +674,7 @@ function completionOf(generated: Generated): Json {
 describe('a plain answer', () => {
   test('is the response that the stream of the same answer ends with', () => {
     fc.assert(
-      fc.property(answer.map(inPlainOrder), (generated) => {
+      fc.property(reply.map(inPlainOrder), (generated) => {
         const { echo } = write({ input: 'x', tools: TOOLS, reasoning: { summary: generated.summary } })
         const bytes = Buffer.from(JSON.stringify(completionOf(generated)))
         const { json, usage } = overOpenAi.readBackendResponse('chat', bytes, IDENTITY, echo)

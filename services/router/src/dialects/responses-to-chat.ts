@@ -6,11 +6,11 @@
  */
 
 import type { ClientAdapter } from './via-chat.ts'
-import { generatedTextOf, readCompletion, withUsage } from './responses-to-chat/answer.ts'
+import { generatedTextOf, readCompletion, withUsage } from './responses-to-chat/response.ts'
 import { writeChat, type Echo } from './responses-to-chat/request.ts'
 import { ResponseEvents } from './responses-to-chat/stream.ts'
 
-export const responsesAdapter: ClientAdapter<Echo> = {
+export const responsesToChat: ClientAdapter<Echo> = {
   writeChat,
   names: {
     'messages.reasoning_content': 'input.reasoning',

@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { BackendFault } from '../core/backend-fault.ts'
 import { createSseParser } from '@gateway/sse/parse-events'
 import { readUsage } from '../core/chat-chunk.ts'
-import { responses } from './responses-to-responses.ts'
+import { responsesToResponses } from './responses-to-responses.ts'
 
 const IDENTITY = { id: 'resp_own', created: 1_790_000_000, model: 'of the target' }
 const USAGE = { input_tokens: 12, output_tokens: 4, output_tokens_details: { reasoning_tokens: 3 }, total_tokens: 16 }
 const COUNTED = { promptTokens: 12, completionTokens: 4, cachedTokens: 0, reasoningTokens: 3, estimated: false }
 
 function bodyOf(request: object, options: { stream?: boolean; maxTokens?: number } = {}): string {
-  const { path, body, dropped } = responses.request({
+  const { path, body, dropped } = responsesToResponses.request({
     kind: 'chat',
     body: Buffer.from(JSON.stringify(request)),
     model: 'gpt-5',
@@ -31,7 +31,7 @@ interface Event {
 const written = (event: Event) => Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
 
 function relayed(events: Event[]) {
-  const reading = responses.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
+  const reading = responsesToResponses.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
   const bytes = createSseParser()
     .push(Buffer.concat(events.map(written)))
     .map((event) => ({ bytes: reading.read(event), begun: reading.progress.begun }))
@@ -71,21 +71,21 @@ describe('a request', () => {
 describe('a plain answer', () => {
   test('keeps its bytes', () => {
     const bytes = Buffer.from(JSON.stringify({ id: 'resp_1', status: 'completed', output: [], usage: USAGE }))
-    const read = responses.readBackendResponse('chat', bytes, IDENTITY)
+    const read = responsesToResponses.readBackendResponse('chat', bytes, IDENTITY)
     expect(read.bytes).toBe(bytes)
     expect(read.usage).toEqual(COUNTED)
   })
 
   test('without usage gets one', () => {
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }]
-    const read = responses.readBackendResponse(
+    const read = responsesToResponses.readBackendResponse(
       'chat',
       Buffer.from(JSON.stringify({ status: 'completed', output })),
       IDENTITY,
     )
     expect(read.usage).toBeNull()
-    expect(responses.textOf(read.json)).toBe('Hi')
-    expect(JSON.parse(responses.withUsage(read, COUNTED, 'chat').toString())).toMatchObject({
+    expect(responsesToResponses.textOf(read.json)).toBe('Hi')
+    expect(JSON.parse(responsesToResponses.withUsage(read, COUNTED, 'chat').toString())).toMatchObject({
       output,
       usage: { input_tokens: 12, output_tokens: 4, total_tokens: 16 },
     })
@@ -98,14 +98,16 @@ describe('a plain answer', () => {
     ['invalid_image_format', 400],
   ])('that failed by %s is a failure with status %i', (code, status) => {
     const failed = { status: 'failed', output: [], error: { code, message: 'no' } }
-    const read = () => responses.readBackendResponse('chat', Buffer.from(JSON.stringify(failed)), IDENTITY)
+    const read = () => responsesToResponses.readBackendResponse('chat', Buffer.from(JSON.stringify(failed)), IDENTITY)
     expect(read).toThrow(expect.objectContaining({ kind: 'error_event' }) as Error)
     const { event } = { event: { type: 'response.failed', sequence_number: 1, response: failed } }
     expect(() => relayed([CREATED, event])).toThrow(expect.objectContaining({ status }) as Error)
   })
 
   test('that is no response is none', () => {
-    expect(() => responses.readBackendResponse('chat', Buffer.from('{"choices":[]}'), IDENTITY)).toThrow(BackendFault)
+    expect(() => responsesToResponses.readBackendResponse('chat', Buffer.from('{"choices":[]}'), IDENTITY)).toThrow(
+      BackendFault,
+    )
   })
 })
 
@@ -169,10 +171,10 @@ describe('the usage of the last event', () => {
   test('is that of the whole event, whatever stands in it and in any order', () => {
     fc.assert(
       fc.property(response, order, fc.boolean(), (given: object, names, isNamed) => {
-        const whole = { type: 'response.completed', sequence_number: 3, response: given }
-        const written = JSON.stringify(Object.fromEntries(names.map((member) => [member, whole[member as 'type']])))
+        const full = { type: 'response.completed', sequence_number: 3, response: given }
+        const written = JSON.stringify(Object.fromEntries(names.map((member) => [member, full[member as 'type']])))
         const text = `data: ${written}\n\n`
-        const reading = responses.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
+        const reading = responsesToResponses.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
         const sent = Buffer.from(isNamed ? `event: response.completed\n${text}` : text)
         for (const one of createSseParser().push(sent)) reading.read(one)
         expect(reading.progress).toMatchObject({ complete: true, usage: readUsage((given as Event).usage) })

@@ -12,7 +12,7 @@ import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
 import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core/billed-beside.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { invalid, parseResponseBody, parseObject } from '../core/plain-answer.ts'
-import { responseId, isResponseId } from '../core/answer-id.ts'
+import { responseId, isResponseId } from '../core/response-id.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import type { Identity } from '../core/complete-response.ts'
 import {
@@ -27,10 +27,10 @@ import {
 import { openai, prependMembers } from './chat-to-chat.ts'
 import { withoutUnpriced } from './unpriced.ts'
 import { PLAIN_POLICIES } from '../vendors/policies.ts'
-import { generatedTextOf, withUsage } from './responses-to-chat/answer.ts'
+import { generatedTextOf, withUsage } from './responses-to-chat/response.ts'
 import { OWN_THOUGHT } from './responses-to-chat/output.ts'
 
-export const responses: Dialect = {
+export const responsesToResponses: Dialect = {
   headers: openai.headers,
   request(question) {
     const priced = withoutUnpriced(question)
@@ -217,8 +217,8 @@ class ResponsesStream implements StreamReading {
     const isCounted = this.progress.usage !== null && !usage.estimated
     if (isCounted && raw.toString('latin1', 0, named.length) === named) return raw
     const event = parseExactly(data) as JsonObject
-    const whole = isCounted ? event : { ...event, response: withUsage(event.response as JsonObject, usage) }
-    return Buffer.from(`${named}data: ${JSON.stringify(whole)}\n\n`)
+    const full = isCounted ? event : { ...event, response: withUsage(event.response as JsonObject, usage) }
+    return Buffer.from(`${named}data: ${JSON.stringify(full)}\n\n`)
   }
 
   /** The router keeps nothing of what has passed, so the event that ends the response repeats none of it. */

@@ -8,13 +8,13 @@ import { dirname, join } from 'node:path'
 import { SdkDeclarations } from '@gateway/testing/sdk-declarations'
 import { describe, expect, test } from 'vitest'
 import { BackendFault } from '../core/backend-fault.ts'
-import { anthropic } from './chat-to-messages.ts'
+import { chatToMessages } from './chat-to-messages.ts'
 import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
-import { messagesAdapter } from './messages-to-chat.ts'
+import { messagesToChat } from './messages-to-chat.ts'
 import { openai } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
-import { responsesAdapter } from './responses-to-chat.ts'
+import { responsesToChat } from './responses-to-chat.ts'
 
 const require = createRequire(import.meta.url)
 const fileOf = (sdk: string, file: string) => join(dirname(require.resolve(sdk)), 'resources', file)
@@ -447,12 +447,12 @@ const ofResponses = { client: 'responses', sdk: OPENAI, root: 'ResponseCreatePar
 const ofMessages = { client: 'messages', sdk: ANTHROPIC, root: 'MessageCreateParamsBase', owners: OF_MESSAGES }
 const ofChat = { client: 'chat', sdk: OPENAI, root: 'ChatCompletionCreateParamsBase', owners: OF_CHAT }
 const CASES: Case[] = [
-  { ...ofChat, target: 'messages', dialect: anthropic, base: { messages: [REQUESTED] } },
+  { ...ofChat, target: 'messages', dialect: chatToMessages, base: { messages: [REQUESTED] } },
   { ...ofChat, target: 'responses', dialect: chatToResponses, base: { messages: [REQUESTED] } },
-  { ...ofResponses, target: 'chat', dialect: viaChat(responsesAdapter, openai), base: { input: 'x' } },
-  { ...ofResponses, target: 'messages', dialect: viaChat(responsesAdapter, anthropic), base: { input: 'x' } },
-  { ...ofMessages, target: 'chat', dialect: viaChat(messagesAdapter, openai), base: messagesBase },
-  { ...ofMessages, target: 'responses', dialect: viaChat(messagesAdapter, chatToResponses), base: messagesBase },
+  { ...ofResponses, target: 'chat', dialect: viaChat(responsesToChat, openai), base: { input: 'x' } },
+  { ...ofResponses, target: 'messages', dialect: viaChat(responsesToChat, chatToMessages), base: { input: 'x' } },
+  { ...ofMessages, target: 'chat', dialect: viaChat(messagesToChat, openai), base: messagesBase },
+  { ...ofMessages, target: 'responses', dialect: viaChat(messagesToChat, chatToResponses), base: messagesBase },
 ]
 
 type Fate = 'kept' | 'told' | 'refused' | 'lost'

@@ -31,20 +31,21 @@ function requestBy(client: ClientDialect): Json {
   return client === 'chat' ? { messages } : { input: 'x' }
 }
 
-type Asked = 'nothing' | 'json_object' | 'json_schema'
+type Requested = 'nothing' | 'json_object' | 'json_schema'
 
-function opened(client: ClientDialect, asked: Asked) {
+function opened(client: ClientDialect, requested: Requested) {
   const { dialect } = dialectRoute(client, ['messages'])
-  const body = Buffer.from(JSON.stringify({ ...requestBy(client), ...formatOf(client, asked) }))
+  const body = Buffer.from(JSON.stringify({ ...requestBy(client), ...formatOf(client, requested) }))
   const question = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   return { dialect, echo: dialect.request(question).echo }
 }
 
-function formatOf(client: ClientDialect, asked: Asked): Json {
-  if (asked === 'nothing' || client === 'messages') return {}
+function formatOf(client: ClientDialect, requested: Requested): Json {
+  if (requested === 'nothing' || client === 'messages') return {}
   const schema = { name: 'n', schema: { type: 'object' } }
-  if (client === 'responses') return { text: { format: { type: asked, ...(asked === 'json_schema' ? schema : {}) } } }
-  return { response_format: { type: asked, ...(asked === 'json_schema' ? { json_schema: schema } : {}) } }
+  if (client === 'responses')
+    return { text: { format: { type: requested, ...(requested === 'json_schema' ? schema : {}) } } }
+  return { response_format: { type: requested, ...(requested === 'json_schema' ? { json_schema: schema } : {}) } }
 }
 
 const written = (block: Block, index: number): Json => {
@@ -73,12 +74,10 @@ function eventsOf(blocks: Block[], cuts: Cut[]): Json[] {
       return [{ type: 'content_block_start', index, content_block: start }, ...deltas, ...stop]
     }
     const field = block.type
-    const whole = block.text
-    const at = Math.round(whole.length * atStart)
-    const start = { type: field, [field]: whole.slice(0, at), ...(field === 'thinking' ? { signature: '' } : {}) }
-    const deltas = pieces(whole.slice(at), pieceLength).map((piece) =>
-      delta({ type: `${field}_delta`, [field]: piece }),
-    )
+    const full = block.text
+    const at = Math.round(full.length * atStart)
+    const start = { type: field, [field]: full.slice(0, at), ...(field === 'thinking' ? { signature: '' } : {}) }
+    const deltas = pieces(full.slice(at), pieceLength).map((piece) => delta({ type: `${field}_delta`, [field]: piece }))
     return [{ type: 'content_block_start', index, content_block: start }, ...deltas, ...stop]
   })
   const message = { type: 'message', role: 'assistant', id: 'msg_1', model: 'm', content: [], stop_reason: null }
@@ -90,8 +89,8 @@ function eventsOf(blocks: Block[], cuts: Cut[]): Json[] {
   ]
 }
 
-function streamed(client: ClientDialect, events: Json[], asked: Asked = 'nothing'): Json[] {
-  const { dialect, echo } = opened(client, asked)
+function streamed(client: ClientDialect, events: Json[], requested: Requested = 'nothing'): Json[] {
+  const { dialect, echo } = opened(client, requested)
   const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
   const bytes = events.map((event) => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join('')
   const read = createSseParser()
@@ -110,22 +109,22 @@ interface Seen {
   end: unknown
 }
 
-function plain(client: ClientDialect, blocks: Block[], asked: Asked): Seen {
-  const { dialect, echo } = opened(client, asked)
-  const answer = { type: 'message', role: 'assistant', id: 'msg_1', model: 'm', content: blocks.map(written) }
-  const whole = {
-    ...answer,
+function plain(client: ClientDialect, blocks: Block[], requested: Requested): Seen {
+  const { dialect, echo } = opened(client, requested)
+  const reply = { type: 'message', role: 'assistant', id: 'msg_1', model: 'm', content: blocks.map(written) }
+  const full = {
+    ...reply,
     stop_reason: stopOf(blocks),
     stop_sequence: null,
     usage: { input_tokens: 1, output_tokens: 2 },
   }
-  return readPlain(client, dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(whole)), IDENTITY, echo).json)
+  return readPlain(client, dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(full)), IDENTITY, echo).json)
 }
 
-function readPlain(client: ClientDialect, answer: Json): Seen {
-  if (client === 'responses') return readResponse(answer)
-  if (client === 'messages') return readBlocks(answer.content as Json[], answer.stop_reason)
-  const [choice] = answer.choices as { message: Json; finish_reason: string }[]
+function readPlain(client: ClientDialect, reply: Json): Seen {
+  if (client === 'responses') return readResponse(reply)
+  if (client === 'messages') return readBlocks(reply.content as Json[], reply.stop_reason)
+  const [choice] = reply.choices as { message: Json; finish_reason: string }[]
   const { content, reasoning_content: thoughts, tool_calls: calls } = choice!.message
   return {
     text: (content as string | null) ?? '',
@@ -204,8 +203,8 @@ function collectBlocks(events: Json[]): Seen {
     if (json !== undefined) block!.json = (block!.json ?? '') + json
     if (reason != null) end = reason
   }
-  const whole = blocks.map(({ json, ...block }) => (json ? { ...block, input: JSON.parse(json) as unknown } : block))
-  return readBlocks(whole, end)
+  const full = blocks.map(({ json, ...block }) => (json ? { ...block, input: JSON.parse(json) as unknown } : block))
+  return readBlocks(full, end)
 }
 
 /** What clients collect that read no content of a start, as Vercel's AI SDK. */
@@ -224,18 +223,18 @@ const CALL: Block = { type: 'tool_use', name: 'look', input: { path: '/etc', lin
 
 describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of %s', (client) => {
   test('a call whose arguments come with its start has them', () => {
-    const whole = { atStart: 1, pieceLength: 9, isStopped: true }
-    const seen = collected(client, streamed(client, eventsOf([CALL], [whole])))
+    const full = { atStart: 1, pieceLength: 9, isStopped: true }
+    const seen = collected(client, streamed(client, eventsOf([CALL], [full])))
     expect(seen.calls).toEqual([['look', { path: '/etc', lines: [1, 2] }]])
   })
 
   test('thoughts that come with their start are thoughts', () => {
-    const whole = { atStart: 1, pieceLength: 9, isStopped: true }
+    const full = { atStart: 1, pieceLength: 9, isStopped: true }
     const blocks: Block[] = [
       { type: 'thinking', text: 'Hm' },
       { type: 'text', text: 'Yes' },
     ]
-    expect(collected(client, streamed(client, eventsOf(blocks, [whole])))).toMatchObject({
+    expect(collected(client, streamed(client, eventsOf(blocks, [full])))).toMatchObject({
       text: 'Yes',
       thoughts: 'Hm',
     })
@@ -249,7 +248,7 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 
   test('any split of a message is the message', () => {
     const text = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom('a', ' ', '{', '}', '"', '\\', '`') })
-    const asks = fc.constantFrom<Asked>('nothing', 'json_object', 'json_schema')
+    const requests = fc.constantFrom<Requested>('nothing', 'json_object', 'json_schema')
     const block: fc.Arbitrary<Block> = fc.oneof(
       fc.record({ type: fc.constantFrom('text' as const, 'thinking' as const), text }),
       fc.record({
@@ -267,13 +266,13 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
       fc.property(
         fc.array(block, { minLength: 1, maxLength: 5 }),
         fc.array(cut, { minLength: 1 }),
-        asks,
-        (given, cuts, asked) => {
-          const blocks = asked === 'json_schema' && client !== 'messages' ? given.map(asResponse) : given
-          const events = streamed(client, eventsOf(blocks, cuts), asked)
-          const whole = plain(client, blocks, asked)
-          expect(collected(client, events)).toEqual(whole)
-          if (client === 'messages') expect(collectedByPieces(events)).toEqual(whole)
+        requests,
+        (given, cuts, requested) => {
+          const blocks = requested === 'json_schema' && client !== 'messages' ? given.map(asResponse) : given
+          const events = streamed(client, eventsOf(blocks, cuts), requested)
+          const full = plain(client, blocks, requested)
+          expect(collected(client, events)).toEqual(full)
+          if (client === 'messages') expect(collectedByPieces(events)).toEqual(full)
         },
       ),
       { numRuns: 300 },

@@ -1,6 +1,7 @@
 /**
- * A client's dialect by way of chat: requests are written as chat completions and go on in the target's dialect, answers
- * come back the same way. So each client's dialect is translated once, whatever the target speaks.
+ * Serves a client of another dialect by way of chat. A client's adapter translates its request into a chat completion; the dialect
+ * `chat-to-<target>` writes that for the backend. The response takes the same two steps back. So a client's dialect has one adapter,
+ * `<client>-to-chat`, for every target that does not speak it.
  */
 
 import { parseExactly, type JsonObject, objectsOf } from '@gateway/contracts/json'
@@ -20,25 +21,25 @@ import type {
   StreamReading,
 } from './dialect.ts'
 
-/** A client's dialect, seen from chat. `Echo`: what an answer needs of its request. */
+/** A client's dialect, as chat sees it. `Echo` holds the parts of a request that its response repeats. */
 export interface ClientAdapter<Echo> {
   writeChat(request: JsonObject): { chat: JsonObject; dropped: string[]; echo: Echo }
-  /** What the client calls a parameter of chat, where that is another name. */
+  /** The client's names of chat's parameters, where they differ. */
   names: Readonly<Record<string, string>>
   readCompletion(completion: JsonObject, usage: TokenUsage | null, echo: Echo, identity: Identity): JsonObject
-  textOf(answer: JsonObject): string
-  withUsage(answer: JsonObject, usage: TokenUsage): JsonObject
+  textOf(response: JsonObject): string
+  withUsage(response: JsonObject, usage: TokenUsage): JsonObject
   openStream(echo: Echo, options: StreamOptions): ClientStream
 }
 
 export interface ClientStream {
-  /** The client's events for a chunk; null where there are none. */
+  /** Returns the client's events for a chunk, or null where it has none. */
   take(chunk: JsonObject): Buffer | null
-  /** All that is left to say, the terminal event last. */
+  /** Returns the remaining events, the terminal event last. */
   close(usage: TokenUsage): Buffer
 }
 
-/** What the second translation of an answer needs of its request. */
+/** The echo of the second translation. */
 interface OfTarget {
   ofTarget: unknown
 }
@@ -52,7 +53,7 @@ export function viaChat<Echo>(adapter: ClientAdapter<Echo>, target: ChatDialect)
       const { json, usage } = target.readBackendResponse(kind, bytes, identity, own.ofTarget)
       return plainResponse(adapter.readCompletion(json, usage, own, identity), usage)
     },
-    textOf: (answer) => adapter.textOf(answer),
+    textOf: (response) => adapter.textOf(response),
     withUsage: ({ json }, usage) => plainResponse(adapter.withUsage(json, usage), usage).bytes,
     readStream(options) {
       const own = options.echo as Echo & OfTarget
@@ -87,26 +88,26 @@ const NOTHING = Buffer.alloc(0)
 class StreamOverChat implements StreamReading {
   readonly progress: StreamReading['progress']
   #inner: ChatReading
-  #front: ClientStream
+  #adapter: ClientStream
 
   constructor(inner: ChatReading, adapter: ClientStream) {
     this.progress = inner.progress
     this.#inner = inner
-    this.#front = adapter
+    this.#adapter = adapter
   }
 
   read(event: SseEvent): Buffer | null {
     const chunks = this.#inner.chunks(event)
-    if (chunks.length === 1) return this.#front.take(chunks[0]!)
-    const written = chunks.flatMap((chunk) => this.#front.take(chunk) ?? [])
+    if (chunks.length === 1) return this.#adapter.take(chunks[0]!)
+    const written = chunks.flatMap((chunk) => this.#adapter.take(chunk) ?? [])
     return written.length > 0 ? Buffer.concat(written) : null
   }
 
   usageChunk(usage: TokenUsage): Buffer {
-    return this.#front.close(usage)
+    return this.#adapter.close(usage)
   }
 
   cut(): Buffer {
-    return this.#front.take(this.#inner.cutChunk()) ?? NOTHING
+    return this.#adapter.take(this.#inner.cutChunk()) ?? NOTHING
   }
 }

@@ -22,7 +22,7 @@ import {
 } from '../core/backend-fault.ts'
 import { dimensionsToRequest } from '../core/embeddings-question.ts'
 import { allowedAt, type HostedToolRequest } from '../core/hosted-tools.ts'
-import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
+import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-response.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { versionHeaders } from '../dialects/messages-to-messages/version-headers.ts'
 import { clientDialect, isNative, isHalfOpen, isUsable, routeOf, type Target } from '../backend-registry.ts'

@@ -34,7 +34,7 @@ export function openTokenCounts(backendRegistry: Pick<BackendRegistry, 'pool'>, 
     if (!target || !hasEndpoint(target) || isResting(target) || running >= MOST_AT_ONCE) return NOT_COUNTED
     running++
     try {
-      return { inputTokens: await ask(target, question, withinMs) }
+      return { inputTokens: await request(target, question, withinMs) }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
       // A refusal of the request itself says nothing of the next one.
@@ -69,7 +69,7 @@ function hasEndpoint({ backend: { config, profile } }: Target): boolean {
   return config.dialects.includes('messages') || profile.countsTokens === true
 }
 
-async function ask(target: Target, question: CountTokensQuestion, withinMs: number): Promise<number> {
+async function request(target: Target, question: CountTokensQuestion, withinMs: number): Promise<number> {
   const { backend, model, policies } = target
   const signed = withoutUnsigned(Buffer.from(question.body)).body
   const { body } = stripParameters(signed, policies.messages)
@@ -95,13 +95,13 @@ async function ask(target: Target, question: CountTokensQuestion, withinMs: numb
 }
 
 function readCount(bytes: Buffer): number {
-  let answer: unknown
+  let json: unknown
   try {
-    answer = JSON.parse(bytes.toString('utf8'))
+    json = JSON.parse(bytes.toString('utf8'))
   } catch (cause) {
     throw new BackendFault('invalid_answer', 'the count is not JSON', { cause })
   }
-  const tokens = isObject(answer) ? answer['input_tokens'] : undefined
+  const tokens = isObject(json) ? json['input_tokens'] : undefined
   if (typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0) return tokens
   throw new BackendFault('invalid_answer', 'the answer has no count of tokens')
 }

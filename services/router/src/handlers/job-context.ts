@@ -12,7 +12,7 @@ import { failpoint } from '@gateway/service/failpoint'
 import type { ToolCalls } from '../core/billed-beside.ts'
 import type { Exchange } from '../clients/exchange.ts'
 import type { Body } from '../core/failed-bodies.ts'
-import { responseId } from '../core/answer-id.ts'
+import { responseId } from '../core/response-id.ts'
 import type { Identity } from '../core/complete-response.ts'
 import { clientDialect, type Target } from '../backend-registry.ts'
 

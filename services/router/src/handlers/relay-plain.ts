@@ -46,12 +46,12 @@ export async function relayPlain(
   const read = dialect.readBackendResponse(run.header.kind, received, identityOf(run, target), call.echo)
   const known = usageReported(run, read, dialect)
   if (known) call.usage = reporting(withSound(known, run))
-  const answer = await fulfil(run, target, read, hold)
-  const reported = usageReported(run, answer, dialect)
+  const response = await fulfil(run, target, read, hold)
+  const reported = usageReported(run, response, dialect)
   const usage = reported
-    ? await ofAllChoices(reported, answer, tokens)
-    : withCalls(estimatedUsage(run, answer.usage, await completionTokens(run, answer, dialect, tokens)), answer)
-  const bytes = usage.estimated ? dialect.withUsage(answer, usage, run.header.kind) : answer.bytes
+    ? await ofAllChoices(reported, response, tokens)
+    : withCalls(estimatedUsage(run, response.usage, await completionTokens(run, response, dialect, tokens)), response)
+  const bytes = usage.estimated ? dialect.withUsage(response, usage, run.header.kind) : response.bytes
   onContent()
   const billed = withSound(usage, run)
   show(run, call, 'application/json', reporting(billed))
@@ -60,9 +60,9 @@ export async function relayPlain(
 }
 
 /** What the contract asks beyond the backend's own JSON. */
-async function fulfil(run: BoundJob, target: Target, answer: PlainResponse, hold: Hold): Promise<PlainResponse> {
-  const changed = await changedForm(run, target, answer, hold)
-  return changed ? { ...answer, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : answer
+async function fulfil(run: BoundJob, target: Target, response: PlainResponse, hold: Hold): Promise<PlainResponse> {
+  const changed = await changedForm(run, target, response, hold)
+  return changed ? { ...response, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : response
 }
 
 async function changedForm(
@@ -130,6 +130,6 @@ async function completionTokens(
 /** Some servers answer fewer pictures than were asked for. */
 function tokensOfPictures(reservedTokens: number, body: Uint8Array, { data }: PlainResponse['json']): number {
   const { n: asked } = JSON.parse(Buffer.from(body).toString()) as { n?: number }
-  const answered = imageSources({ data }).length
-  return Math.round(reservedTokens * Math.min(1, answered / (asked ?? 1)))
+  const received = imageSources({ data }).length
+  return Math.round(reservedTokens * Math.min(1, received / (asked ?? 1)))
 }

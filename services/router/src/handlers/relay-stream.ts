@@ -53,7 +53,7 @@ export async function relayStream(
   const usage = async () => withSound(await counted(), run)
   call.usage = usage
   const unsent: Unsent = { ready: [], kept: [] }
-  const room = roomForLargeEvents(run, responseMemory)
+  const heldMemory = memoryForLargeEvents(run, responseMemory)
   const limit = new OutputLimit(run.header.mostOutputTokens)
 
   /** Whether the backend goes on behind its cap, or without any bound. */
@@ -95,7 +95,7 @@ export async function relayStream(
       }
       if (!piece || reading.progress.done) break
       await relay()
-      const wait = room.hold(parser.heldBytes)
+      const wait = heldMemory.hold(parser.heldBytes)
       if (wait) await wait
       if (reading.progress.complete) exchange.expectEnd()
     }
@@ -107,19 +107,19 @@ export async function relayStream(
       throw fault
     }
   } finally {
-    room.leave()
+    heldMemory.leave()
   }
   if (!reading.progress.begun || !reading.progress.complete) {
     if (run.shown) await relay()
     throw new BackendFault('truncated', 'the stream stopped without an end')
   }
   exchange.discard()
-  const whole = await counted()
+  const finalUsage = await counted()
   if (run.job.aborted) throw run.job.aborted
-  if (run.header.includeUsage) unsent.kept.push(reading.usageChunk(whole))
+  if (run.header.includeUsage) unsent.kept.push(reading.usageChunk(finalUsage))
   // Not waited for, however slow the reader is: the end goes out with them.
   send([...unsent.ready, ...unsent.kept]).catch(() => {})
-  const billed = withSound(whole, run)
+  const billed = withSound(finalUsage, run)
   run.shown!.usage = reporting(billed)
   return billed
 }
@@ -149,7 +149,7 @@ function joined(pieces: readonly Buffer[]): Buffer {
 }
 
 /** A large event takes its bytes from the memory for answers until it is whole. */
-function roomForLargeEvents(run: JobContext, memory: ResponseMemory) {
+function memoryForLargeEvents(run: JobContext, memory: ResponseMemory) {
   let held: HeldResponse | null = null
   let heldBytes = 0
   const timeoutPolicy = () => ({ withinMs: remainingMs(run), signal: run.job.signal })

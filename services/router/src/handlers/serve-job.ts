@@ -34,10 +34,10 @@ export function serveJob(router: RouterContext, job: IncomingJob): void {
   job.accept(isToBeKnown(job, header))
   failpoint('router.job-accepted')
   const run = openRun(job, header, pool, receivedAtMs, beginSpan(router, header))
-  const place = router.runs.join(run)
+  const place = router.jobs.join(run)
   job.onAbort((aborted) => onAbort(run, aborted, router))
   job.onOver((how) => onOver(run, how, router))
-  run.done = answer(run, pool, router)
+  run.done = respond(run, pool, router)
     .catch((error: unknown) => router.logger.error({ err: error }, 'a job could not be closed'))
     .finally(() => {
       run.span.end()
@@ -53,7 +53,7 @@ function isToBeKnown({ bodyBytes }: IncomingJob, { attempt }: JobHeader): boolea
   return attempt > 1 || bodyBytes >= LONG_BODY_BYTES
 }
 
-async function answer(run: JobContext, pool: TargetPool, router: RouterContext): Promise<void> {
+async function respond(run: JobContext, pool: TargetPool, router: RouterContext): Promise<void> {
   const { job, header } = run
   try {
     const outcome = await failOver(await readBody(run, router), pool, router)
@@ -161,14 +161,14 @@ const COUNTED_WITHIN_MS = 1_000
 
 /** Lets the jobs under way finish, and ends those that take longer. */
 export async function finishJobs(router: RouterContext, drainMs: number): Promise<void> {
-  const allDone = () => Promise.all([...router.runs].map(({ done }) => done))
+  const allDone = () => Promise.all([...router.jobs].map(({ done }) => done))
   const timer = new AbortController()
   const timeoutPolicy = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
   const end = await Promise.race([allDone(), timeoutPolicy])
   timer.abort()
   if (end !== 'expired') return
   router.expired = true
-  for (const run of router.runs) run.call?.exchange.abort(new BackendFault('out_of_time', 'the router is stopping'))
+  for (const run of router.jobs) run.call?.exchange.abort(new BackendFault('out_of_time', 'the router is stopping'))
   router.places.wakeAll()
   const farewell = Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
   await Promise.race([farewell, sleep(COUNTED_WITHIN_MS, undefined, { ref: false })])

@@ -5,7 +5,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import type { Asked, Told } from './count-worker.ts'
+import type { WorkerRequest, WorkerReply } from './count-worker.ts'
 
 export interface TokenCounter {
   count(text: string): Promise<number>
@@ -26,12 +26,12 @@ export function openTokenCounter(): TokenCounter {
   let isClosed = false
   let lastId = 0
   /** By the question's id; null: there is no answer. */
-  const waiting = new Map<number, (reported: Told | null) => void>()
+  const waiting = new Map<number, (reported: WorkerReply | null) => void>()
 
   function start(): Worker {
     const started = new Worker(new URL('./count-worker.ts', import.meta.url))
     started.unref()
-    started.on('message', (reported: Told) => waiting.get(reported.id)?.(reported))
+    started.on('message', (reported: WorkerReply) => waiting.get(reported.id)?.(reported))
     started.on('error', giveUp)
     started.on('exit', giveUp)
     return started
@@ -42,12 +42,12 @@ export function openTokenCounter(): TokenCounter {
     for (const finish of waiting.values()) finish(null)
   }
 
-  async function ask(question: Question): Promise<Told | null> {
+  async function request(question: Question): Promise<WorkerReply | null> {
     if (isClosed) return null
     worker ??= start()
     const id = ++lastId
     return new Promise((resolve) => {
-      const finish = (reported: Told | null) => {
+      const finish = (reported: WorkerReply | null) => {
         clearTimeout(timer)
         waiting.delete(id)
         resolve(reported)
@@ -55,18 +55,18 @@ export function openTokenCounter(): TokenCounter {
       const timer = setTimeout(() => finish(null), RESPONDED_WITHIN_MS)
       waiting.set(id, finish)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
-      worker?.postMessage({ id, ...question } satisfies Asked)
+      worker?.postMessage({ id, ...question } satisfies WorkerRequest)
     })
   }
 
   return {
     async count(text) {
       if (text === '') return 0
-      const reported = await ask({ text })
+      const reported = await request({ text })
       return reported && 'tokens' in reported ? reported.tokens : countByLength(text)
     },
     async textsOf(inputs) {
-      const reported = await ask({ inputs })
+      const reported = await request({ inputs })
       if (!reported || !('texts' in reported)) throw new Error('the tokens of an embeddings request could not be read')
       return reported.texts
     },

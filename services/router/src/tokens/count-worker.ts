@@ -10,8 +10,8 @@ const SLICE_CHARACTERS = 2_000
 /** Text that looks like a special token is still only text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
-export type Asked = { id: number; text: string } | { id: number; inputs: number[][] }
-export type Told = { id: number; tokens: number } | { id: number; texts: string[] }
+export type WorkerRequest = { id: number; text: string } | { id: number; inputs: number[][] }
+export type WorkerReply = { id: number; tokens: number } | { id: number; texts: string[] }
 
 function count(text: string): number {
   let tokens = 0
@@ -27,12 +27,12 @@ async function read(inputs: number[][]): Promise<string[]> {
   return inputs.map((tokens) => decode(tokens))
 }
 
-async function answer(asked: Asked): Promise<Told> {
-  const { id } = asked
-  return 'text' in asked ? { id, tokens: count(asked.text) } : { id, texts: await read(asked.inputs) }
+async function respond(request: WorkerRequest): Promise<WorkerReply> {
+  const { id } = request
+  return 'text' in request ? { id, tokens: count(request.text) } : { id, texts: await read(request.inputs) }
 }
 
-parentPort?.on('message', (asked: Asked) => {
+parentPort?.on('message', (request: WorkerRequest) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
-  void answer(asked).then((reported) => parentPort!.postMessage(reported))
+  void respond(request).then((reported) => parentPort!.postMessage(reported))
 })

@@ -20,7 +20,7 @@ const MOST_HELD_CHARACTERS = 64 * 1024
 export class JsonText {
   #by: JsonBy
   #held = ''
-  #hasAnswer = false
+  #hasResponse = false
   #hasWordsBehind = false
   /** Brackets that are open; the JSON ends when none is. */
   #open = 0
@@ -34,10 +34,10 @@ export class JsonText {
   /** A piece of text. */
   take(piece: string): Split {
     if (this.#open > 0) return this.#read(piece, 0)
-    if (this.#hasAnswer) return { content: '', thoughts: this.#behind(piece) }
+    if (this.#hasResponse) return { content: '', thoughts: this.#behind(piece) }
     const begin = this.#by === 'text' ? piece.search(/[[{]/) : -1
     if (begin >= 0) {
-      this.#hasAnswer = true
+      this.#hasResponse = true
       const { content, thoughts } = this.#read(piece, begin)
       return { content, thoughts: this.#release() + piece.slice(0, begin) + thoughts }
     }
@@ -47,14 +47,14 @@ export class JsonText {
 
   /** The call of our tool has begun. False where it is another one than the first. */
   beginCall(): { isFirst: boolean; thoughts: string } {
-    const isFirst = !this.#hasAnswer
-    this.#hasAnswer = true
+    const isFirst = !this.#hasResponse
+    this.#hasResponse = true
     return { isFirst, thoughts: this.#release() }
   }
 
   /** The content that is left when the answer ends. */
   end(): string {
-    return this.#hasAnswer ? '' : this.#release()
+    return this.#hasResponse ? '' : this.#release()
   }
 
   #release(): string {

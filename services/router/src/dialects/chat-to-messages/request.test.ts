@@ -12,7 +12,7 @@ type Json = Record<string, unknown>
 const NEW = 'claude-opus-4-8'
 const OLD = 'claude-opus-4-1-20250805'
 const SONNET_4 = 'claude-sonnet-4-20250514'
-const ASK = [{ role: 'user', content: 'x' }]
+const REQUEST = [{ role: 'user', content: 'x' }]
 const SCHEMA = {
   type: 'object',
   properties: { name: { type: 'string' }, email: { type: 'string' } },
@@ -21,14 +21,14 @@ const SCHEMA = {
 }
 const TOOL = { type: 'function', function: { name: 'look', parameters: SCHEMA, strict: true } }
 const LOOP = [
-  ...ASK,
+  ...REQUEST,
   { role: 'assistant', tool_calls: [{ id: 't1', function: { name: 'look', arguments: '{}' } }] },
   { role: 'tool', tool_call_id: 't1', content: '72' },
 ]
 const jsonSchema = { type: 'json_schema', json_schema: { name: 'contact', schema: SCHEMA, strict: true } }
 
 function write(chat: Json, model = NEW): { request: Json; dropped: string[] } {
-  const body = Buffer.from(JSON.stringify({ messages: ASK, ...chat }))
+  const body = Buffer.from(JSON.stringify({ messages: REQUEST, ...chat }))
   const question = { kind: 'chat', body, model, stream: false, maxTokens: 16_000, form: [] } as const
   const written = writeMessagesRequest(question)
   return { request: JSON.parse(written.body.toString()) as Json, dropped: written.dropped }
@@ -97,7 +97,7 @@ describe('sampling', () => {
 test('a text of no word is left out, for the API refuses it', () => {
   const messages = [
     { role: 'system', content: ' ' },
-    ...ASK,
+    ...REQUEST,
     { role: 'assistant', content: '\n\n', tool_calls: [{ id: 't1', function: { name: 'look', arguments: '{}' } }] },
     { role: 'tool', tool_call_id: 't1', content: [{ type: 'text', text: ' ' }] },
   ]
@@ -284,7 +284,7 @@ describe('of a chat nothing is lost in silence', () => {
       { type: 'text', text: 'This is our logo.' },
       { type: 'image_url', image_url: { url: PNG } },
     ]
-    const { request, dropped } = write({ messages: [{ role: 'system', content }, ...ASK] })
+    const { request, dropped } = write({ messages: [{ role: 'system', content }, ...REQUEST] })
     expect(request.system).toBe('This is our logo.')
     expect(request.messages).toMatchObject([{ role: 'user', content: [{ type: 'image' }, { type: 'text' }] }])
     expect(dropped).toEqual([])
@@ -292,7 +292,7 @@ describe('of a chat nothing is lost in silence', () => {
 
   test('a refusal stays between the turns of the user', () => {
     const refused = { role: 'assistant', content: null, refusal: 'I will not.' }
-    const { request } = write({ messages: [...ASK, refused, ...ASK] })
+    const { request } = write({ messages: [...REQUEST, refused, ...REQUEST] })
     expect(request.messages).toMatchObject([
       { role: 'user' },
       { role: 'assistant', content: [{ type: 'text', text: 'I will not.' }] },
@@ -313,7 +313,7 @@ describe('of a chat nothing is lost in silence', () => {
       const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } }
       const { request } = write({
         messages: [
-          ...ASK,
+          ...REQUEST,
           { role: 'assistant', tool_calls: [call] },
           { role: 'tool', tool_call_id: 'c', content: 'y' },
         ],

@@ -103,15 +103,15 @@ function refuseEssentials(chat: Json): void {
 
 /** While a model thinks it samples in its own way, and the newest ones always do. */
 function samplingOf(chat: Json, { form, model }: Question, thinks: boolean): { members: Json; dropped: string[] } {
-  const asked = Object.fromEntries(['temperature', 'top_p', 'top_k'].map((name) => [name, plainNumber(chat[name])]))
-  const given = Object.keys(asked).filter((name) => typeof asked[name] === 'number')
+  const requested = Object.fromEntries(['temperature', 'top_p', 'top_k'].map((name) => [name, plainNumber(chat[name])]))
+  const given = Object.keys(requested).filter((name) => typeof requested[name] === 'number')
   const refused = applyingTo(form, chat)
   const isRefused = (name: string) => thinks || refused.some(({ parameter }) => parameter === name)
   // Its scale of temperature ends at 1, where OpenAI's ends at 2; 1 is what it takes where none is given.
-  const isTooHot = (name: string) => name === 'temperature' && Number(asked[name]) > 1
+  const isTooHot = (name: string) => name === 'temperature' && Number(requested[name]) > 1
   const isLost = (name: string) => isRefused(name) || isTooHot(name)
   const taken = given.filter((name) => !isLost(name))
-  const members: Json = Object.fromEntries(taken.map((name) => [name, asked[name]]))
+  const members: Json = Object.fromEntries(taken.map((name) => [name, requested[name]]))
   const spare = TAKES_BOTH.test(model) ? null : spareOf(members)
   if (spare === null) return { members, dropped: given.filter(isLost) }
   const { [spare]: value, ...others } = members

@@ -4,8 +4,8 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk, writeChunk, type Chunk } from '../../core/chat-chunk.ts'
-import { responseId } from '../../core/answer-id.ts'
-import { isText } from '../../core/error-answer.ts'
+import { responseId } from '../../core/response-id.ts'
+import { isText } from '../../core/error-response.ts'
 import { isObject, type JsonObject, membersOf, parseExactly } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
@@ -13,7 +13,7 @@ import type { ChatReading } from '../dialect.ts'
 import { errorMessageOf, faultOf } from '../messages-to-messages/errors.ts'
 import { MessageWatch } from '../messages-to-messages/watch-message.ts'
 import { JsonText, type JsonBy } from './json-text.ts'
-import { argumentsOf, finishReasonOf, isResponse, refusalOf, writeUsage } from './answer.ts'
+import { argumentsOf, finishReasonOf, isResponse, refusalOf, writeUsage } from './response.ts'
 
 export class MessagesStream implements ChatReading {
   #watch = new MessageWatch()
@@ -24,7 +24,7 @@ export class MessagesStream implements ChatReading {
   /** The position of each tool call among the tool calls, by the index of its block. */
   #toolCalls = new Map<unknown, number>()
   /** The blocks that are calls of our own tool. */
-  #answers = new Set<unknown>()
+  #responses = new Set<unknown>()
   /** Arguments that came with the start of a call, by the index of its block: pieces behind it replace them. */
   #waiting = new Map<unknown, string>()
 
@@ -68,7 +68,7 @@ export class MessagesStream implements ChatReading {
   }
 
   usageChunk(usage: TokenUsage): Buffer {
-    return writeChunk(this.#whole({ choices: [], usage: writeUsage(usage) }))
+    return writeChunk(this.#writeChunk({ choices: [], usage: writeUsage(usage) }))
   }
 
   cut(): Buffer {
@@ -96,7 +96,7 @@ export class MessagesStream implements ChatReading {
     if (block.type === 'text') return this.#text(block.text)
     if (block.type === 'thinking') return this.#content('reasoning_content', block.thinking)
     if (block.type !== 'tool_use') return null
-    if (isResponse(block)) return this.#startAnswer(index, argumentsIn(block, data))
+    if (isResponse(block)) return this.#startResponse(index, argumentsIn(block, data))
     this.#waiting.set(index, argumentsIn(block, data))
     this.progress.begun = true
     const position = this.#toolCalls.size
@@ -120,10 +120,10 @@ export class MessagesStream implements ChatReading {
   }
 
   /** Another call than the first would be glued to it. */
-  #startAnswer(index: unknown, args: string): Chunk | null {
+  #startResponse(index: unknown, args: string): Chunk | null {
     const { isFirst, thoughts } = (this.#json ??= new JsonText('call')).beginCall()
     if (isFirst) {
-      this.#answers.add(index)
+      this.#responses.add(index)
       this.#waiting.set(index, args)
     }
     return this.#content('reasoning_content', thoughts)
@@ -150,7 +150,7 @@ export class MessagesStream implements ChatReading {
   /** Of a tool that the backend runs itself (it has no position) the client learns the outcome only. */
   #arguments(index: unknown, fragment: unknown): Chunk | null {
     if (fragment !== '') this.#waiting.delete(index)
-    if (this.#answers.has(index)) return this.#content('content', fragment)
+    if (this.#responses.has(index)) return this.#content('content', fragment)
     const position = this.#toolCalls.get(index)
     if (position === undefined || typeof fragment !== 'string' || fragment === '') return null
     return this.#chunk({ tool_calls: [{ index: position, function: { arguments: fragment } }] })
@@ -164,7 +164,7 @@ export class MessagesStream implements ChatReading {
     const words = this.#content('content', this.#json?.end())
     const refusal = refusalOf(delta.stop_details)
     const reason = finishReasonOf(delta.stop_reason, {
-      answer: this.#answers.size > 0,
+      response: this.#responses.size > 0,
       tools: this.#toolCalls.size > 0,
     })
     const end = this.#chunk(refusal === null ? {} : { refusal }, reason)
@@ -172,10 +172,10 @@ export class MessagesStream implements ChatReading {
   }
 
   #chunk(delta: JsonObject, finishReason: string | null = null): Chunk {
-    return this.#whole({ choices: [{ index: 0, delta, finish_reason: finishReason }] })
+    return this.#writeChunk({ choices: [{ index: 0, delta, finish_reason: finishReason }] })
   }
 
-  #whole(rest: JsonObject): Chunk {
+  #writeChunk(rest: JsonObject): Chunk {
     const { id, created, model } = this.#identity
     return { id, object: 'chat.completion.chunk', created, model, ...rest }
   }

@@ -63,8 +63,8 @@ export function thinkingMembers(effort: unknown, circumstances: Circumstances): 
 }
 
 /** The way back: a Messages client's budget as the effort that it would have come from. */
-export function effortOfBudget(asked: unknown): string | undefined {
-  const budget = plainNumber(asked)
+export function effortOfBudget(requested: unknown): string | undefined {
+  const budget = plainNumber(requested)
   if (typeof budget !== 'number') return undefined
   return ['high', 'medium', 'low'].find((effort) => budget >= BUDGETS.get(effort)!)
 }

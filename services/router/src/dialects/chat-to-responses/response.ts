@@ -6,7 +6,7 @@ import { type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { readUsage } from '../../core/chat-chunk.ts'
 import type { Identity } from '../../core/complete-response.ts'
-import { writeUsage } from '../chat-to-messages/answer.ts'
+import { writeUsage } from '../chat-to-messages/response.ts'
 import type { PlainResponse } from '../dialect.ts'
 import { parseResponse } from '../responses-to-responses.ts'
 
@@ -34,11 +34,11 @@ export function readResponse(bytes: Buffer, identity: Identity): PlainResponse {
 }
 
 /** The response's own time and model; its id begins as a response's does, so the client reads ours. */
-export function nameOf({ created_at: at, model }: JsonObject, { id, created, model: asked }: Identity): JsonObject {
+export function nameOf({ created_at: at, model }: JsonObject, { id, created, model: requested }: Identity): JsonObject {
   return {
     id,
     created: typeof at === 'number' && Number.isFinite(at) ? Math.floor(at) : created,
-    model: typeof model === 'string' && model !== '' ? model : asked,
+    model: typeof model === 'string' && model !== '' ? model : requested,
   }
 }
 

@@ -81,7 +81,7 @@ export class ResponsesToChatStream implements ChatReading {
   }
 
   usageChunk(usage: TokenUsage): Buffer {
-    return writeChunk(this.#whole(usageMember(usage)))
+    return writeChunk(this.#chunk(usageMember(usage)))
   }
 
   cut(): Buffer {
@@ -90,7 +90,7 @@ export class ResponsesToChatStream implements ChatReading {
 
   cutChunk(): Chunk {
     this.progress.complete = this.progress.done = true
-    return this.#whole({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'length' }] })
+    return this.#chunk({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'length' }] })
   }
 
   #chunksOf(event: JsonObject): Chunk[] {
@@ -104,7 +104,7 @@ export class ResponsesToChatStream implements ChatReading {
       case 'response.output_item.added':
         return isObject(item) ? this.#startCall(at, item) : []
       case 'response.output_item.done':
-        return isObject(item) ? this.#wholeItem(at, item) : []
+        return isObject(item) ? this.#completeItem(at, item) : []
       case 'response.output_text.annotation.added':
         return this.#citation(event.annotation)
       default:
@@ -123,18 +123,18 @@ export class ResponsesToChatStream implements ChatReading {
 
   #piece(member: Member, kind: string, event: JsonObject): Chunk[] {
     const { output_index: at, content_index: part = event.summary_index, delta, logprobs } = event
-    if (typeof delta !== 'string' || delta === '' || !this.#isHeard(at, kind)) return []
+    if (typeof delta !== 'string' || delta === '' || !this.#isReceived(at, kind)) return []
     const key = `${wordOf(at)} ${kind} ${wordOf(part)}`
     this.#sent.set(key, (this.#sent.get(key) ?? 0) + delta.length)
     return [this.#say(member, delta, objectsOf(logprobs))]
   }
 
   /** Of an item's reasoning and its summary the client reads the one that comes first. */
-  #isHeard(at: unknown, kind: string): boolean {
+  #isReceived(at: unknown, kind: string): boolean {
     if (!kind.startsWith('reasoning')) return true
-    const heard = this.#reasoning.get(at) ?? kind
-    this.#reasoning.set(at, heard)
-    return heard === kind
+    const received = this.#reasoning.get(at) ?? kind
+    this.#reasoning.set(at, received)
+    return received === kind
   }
 
   #say(member: Member, text: string, logprobs: JsonObject[] = []): Chunk {
@@ -164,25 +164,25 @@ export class ResponsesToChatStream implements ChatReading {
     return [this.#delta({ tool_calls: [{ index: call.position, ...said }] })]
   }
 
-  #rest(call: Call, whole: string): Chunk[] {
-    return this.#arguments(call, whole.slice(call.sent))
+  #rest(call: Call, full: string): Chunk[] {
+    return this.#arguments(call, full.slice(call.sent))
   }
 
   /** An item at its end: whatever the client has not had of it. */
-  #wholeItem(at: unknown, item: JsonObject): Chunk[] {
+  #completeItem(at: unknown, item: JsonObject): Chunk[] {
     if (callOf(item) !== null) {
       const start = this.#startCall(at, item)
       return [...start, ...this.#rest(this.#calls.get(at)!, argumentsOf(item))]
     }
     if (item.type !== 'message' && item.type !== 'reasoning') return []
     const parts = [...objectsOf(item.content).entries(), ...objectsOf(item.summary).entries()]
-    return parts.flatMap(([index, part]) => this.#wholePart(at, index, part))
+    return parts.flatMap(([index, part]) => this.#completePart(at, index, part))
   }
 
-  #wholePart(at: unknown, index: number, part: JsonObject): Chunk[] {
+  #completePart(at: unknown, index: number, part: JsonObject): Chunk[] {
     const known = PARTS.get(part.type)
     const text = known && part[known.text]
-    if (typeof text !== 'string' || !this.#isHeard(at, known!.event)) return []
+    if (typeof text !== 'string' || !this.#isReceived(at, known!.event)) return []
     const key = `${wordOf(at)} ${known!.event} ${index}`
     const rest = text.slice(this.#sent.get(key) ?? 0)
     this.#sent.set(key, text.length)
@@ -196,20 +196,20 @@ export class ResponsesToChatStream implements ChatReading {
 
   #end(response: unknown): Chunk[] {
     if (!isObject(response)) throw invalid('the last event has no response')
-    const unsent = objectsOf(response.output).flatMap((item, at) => this.#wholeItem(at, item))
+    const unsent = objectsOf(response.output).flatMap((item, at) => this.#completeItem(at, item))
     noteUsage(this.progress, readUsage(response.usage))
     this.#tier = serviceTierOf(response)
     this.progress.begun = this.progress.complete = this.progress.done = true
     const reason = finishReasonOf(response, this.#calls.size > 0)
-    return [...unsent, this.#whole({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: reason }] })]
+    return [...unsent, this.#chunk({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: reason }] })]
   }
 
   #delta(delta: JsonObject, logprobs: JsonObject[] = []): Chunk {
     const reported = logprobs.length === 0 ? null : { content: logprobs, refusal: null }
-    return this.#whole({ choices: [{ index: 0, delta, logprobs: reported, finish_reason: null }] })
+    return this.#chunk({ choices: [{ index: 0, delta, logprobs: reported, finish_reason: null }] })
   }
 
-  #whole(rest: JsonObject): Chunk {
+  #chunk(rest: JsonObject): Chunk {
     return { ...this.#name, object: 'chat.completion.chunk', ...this.#tier, ...rest }
   }
 }

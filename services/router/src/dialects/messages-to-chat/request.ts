@@ -29,23 +29,26 @@ const TRANSLATED = new Set([
   ...['metadata', 'output_config', 'thinking'],
 ])
 
-export function writeChat(asked: JsonObject): WrittenChat {
+export function writeChat(requested: JsonObject): WrittenChat {
   // By the API it fills the prompt cache and generates nothing, for which chat has no word.
-  if (asked.max_tokens === 0) throw refused('max_tokens', 'must be 1 or more for this model')
-  const lost = new Set(Object.keys(asked).filter((name) => !TRANSLATED.has(name) && asked[name] != null))
+  if (requested.max_tokens === 0) throw refused('max_tokens', 'must be 1 or more for this model')
+  const lost = new Set(Object.keys(requested).filter((name) => !TRANSLATED.has(name) && requested[name] != null))
   const chat = {
-    messages: [...systemOf(asked.system, lost), ...messagesOf(asked.messages, lost)],
-    max_tokens: asked.max_tokens,
-    temperature: asked.temperature ?? undefined,
-    top_p: asked.top_p ?? undefined,
-    top_k: asked.top_k ?? undefined,
-    stop: Array.isArray(asked.stop_sequences) && asked.stop_sequences.length > 0 ? asked.stop_sequences : undefined,
-    ...toolMembers(asked, lost),
-    response_format: formatOf(asked.output_config, lost),
-    reasoning_effort: effortOf(asked, lost),
-    user: isObject(asked.metadata) ? userOf(asked.metadata.user_id) : undefined,
+    messages: [...systemOf(requested.system, lost), ...messagesOf(requested.messages, lost)],
+    max_tokens: requested.max_tokens,
+    temperature: requested.temperature ?? undefined,
+    top_p: requested.top_p ?? undefined,
+    top_k: requested.top_k ?? undefined,
+    stop:
+      Array.isArray(requested.stop_sequences) && requested.stop_sequences.length > 0
+        ? requested.stop_sequences
+        : undefined,
+    ...toolMembers(requested, lost),
+    response_format: formatOf(requested.output_config, lost),
+    reasoning_effort: effortOf(requested, lost),
+    user: isObject(requested.metadata) ? userOf(requested.metadata.user_id) : undefined,
   }
-  return { chat, dropped: [...lost].toSorted(), echo: { showsThinking: showsThinking(asked.thinking) } }
+  return { chat, dropped: [...lost].toSorted(), echo: { showsThinking: showsThinking(requested.thinking) } }
 }
 
 /** Of an identifier that every vendor takes. OpenRouter takes no more than 128 letters, Claude Code sends 150 (ujisati/claude-code-provider-proxy#11, 2025-07-21). */
@@ -77,11 +80,11 @@ const EFFORTS = new Map(
 
 /** An effort goes before a budget. Chat has no word for thinking as the model sees fit, nor for none at all. */
 function effortOf({ thinking, output_config: config }: JsonObject, lost: Set<string>): string | undefined {
-  const asked = isObject(config) ? config.effort : undefined
+  const requested = isObject(config) ? config.effort : undefined
   const { type, budget_tokens: budget } = membersOf(thinking)
-  const named = typeof asked === 'string' ? EFFORTS.get(asked) : undefined
-  const effort = asked == null ? effortOfBudget(budget) : named
-  if (asked != null && effort === undefined) lost.add('output_config.effort')
+  const named = typeof requested === 'string' ? EFFORTS.get(requested) : undefined
+  const effort = requested == null ? effortOfBudget(budget) : named
+  if (requested != null && effort === undefined) lost.add('output_config.effort')
   if (thinking != null && (effort === undefined || type === 'disabled')) lost.add('thinking')
   return effort
 }

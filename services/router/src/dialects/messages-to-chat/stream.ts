@@ -11,8 +11,8 @@ import { choicesOf, isFinished, textOf, thoughtsOf } from '../../core/chat-chunk
 import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { UNSIGNED } from '../messages-to-messages/unsigned.ts'
-import { writeDeltaUsage, writeMessagesUsage } from '../messages-to-messages/answer.ts'
-import { stopOf, writeMessage, writeText, writeToolUse } from './answer.ts'
+import { writeDeltaUsage, writeMessagesUsage } from '../messages-to-messages/response.ts'
+import { stopOf, writeMessage, writeText, writeToolUse } from './response.ts'
 import { OpenObject } from './open-object.ts'
 import type { Echo } from './request.ts'
 

@@ -16,13 +16,13 @@ const KNOWN = new Set(['name', 'description', 'input_schema', 'strict', 'type', 
 
 export function toolMembers({ tools, tool_choice: choice }: JsonObject, lost: Set<string>): ChatTools {
   const own = objectsOf(tools).flatMap((tool) => toolOf(tool, lost))
-  const asked = membersOf(choice)
-  const chosen = choiceOf(asked, own)
+  const requested = membersOf(choice)
+  const chosen = choiceOf(requested, own)
   if (own.length === 0) return {}
   return {
     tools: own,
     ...(chosen === undefined ? {} : { tool_choice: chosen }),
-    ...(asked.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}),
+    ...(requested.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}),
   }
 }
 

@@ -3,7 +3,7 @@
  */
 
 import { BackendFault } from '../../core/backend-fault.ts'
-import { readErrorBody } from '../../core/error-answer.ts'
+import { readErrorBody } from '../../core/error-response.ts'
 import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 
 /** `{"type":"error","error":{"type","message"}}` as OpenAI writes it; null where it holds no object. */

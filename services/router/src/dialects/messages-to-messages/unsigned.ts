@@ -15,12 +15,12 @@ export interface Signed {
 
 export function withoutUnsigned(body: Buffer): Signed {
   if (!body.includes(`"${UNSIGNED}"`)) return { body, dropped: [] }
-  const asked = parseExactly(body.toString('utf8')) as JsonObject
-  const messages = Array.isArray(asked.messages) ? (asked.messages as unknown[]) : []
+  const requested = parseExactly(body.toString('utf8')) as JsonObject
+  const messages = Array.isArray(requested.messages) ? (requested.messages as unknown[]) : []
   const kept = messages.map(signedOnly)
   if (kept.every((message, at) => message === messages[at])) return { body, dropped: [] }
-  const request: JsonObject = { ...asked, messages: kept.filter((message) => message !== null) }
-  const dropped = expectsThoughts(asked, messages) ? ['thinking'] : []
+  const request: JsonObject = { ...requested, messages: kept.filter((message) => message !== null) }
+  const dropped = expectsThoughts(requested, messages) ? ['thinking'] : []
   for (const name of dropped) delete request[name]
   return { body: Buffer.from(JSON.stringify(request)), dropped }
 }

@@ -5,7 +5,7 @@
 import { type JsonObject, isObject, wordOf } from '@gateway/contracts/json'
 import { addText, noProgress, noteCall, noteUsage } from '../dialect.ts'
 import { faultOf } from './errors.ts'
-import { COUNTS, readMessagesUsage } from './answer.ts'
+import { COUNTS, readMessagesUsage } from './response.ts'
 
 export class MessageWatch {
   readonly progress = noProgress()

@@ -13,13 +13,13 @@ export const OWN_THOUGHT = 'rs_svc_'
 
 /** Hears of all that happens to the output. */
 export interface Listener {
-  tell(type: string, members: JsonObject): void
+  emit(type: string, members: JsonObject): void
   /** `place`: all but the piece itself, and the same object for all pieces of a text. */
   notifyPiece(type: string, place: JsonObject, piece: string): void
 }
 
 /** Of a plain answer, which has no events. */
-export const NOBODY: Listener = { tell() {}, notifyPiece() {} }
+export const NO_LISTENER: Listener = { emit() {}, notifyPiece() {} }
 
 type PartKind = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text'
 
@@ -94,7 +94,7 @@ export class Output {
       part = { kind, text: '', logprobs: [], place: {} }
       spoken.parts.push(part)
       part.place = { ...placeOf(spoken), ...(kind === 'output_text' ? { logprobs: [] } : {}) }
-      this.#tellPart('added', spoken)
+      this.#emitPart('added', spoken)
     }
     part.text += piece
     for (const logprob of logprobs) part.logprobs.push(logprob)
@@ -132,7 +132,7 @@ export class Output {
     const id = `${type === 'message' ? 'msg_' : OWN_THOUGHT}${this.#suffix}_${position}`
     const spoken: Spoken = { type, position, id, parts: [] }
     this.#speaking = spoken
-    this.#listener.tell('response.output_item.added', {
+    this.#listener.emit('response.output_item.added', {
       output_index: position,
       item: spokenItem(spoken, 'in_progress'),
     })
@@ -150,14 +150,14 @@ export class Output {
   #endPart(spoken: Spoken): void {
     const { kind, text, logprobs } = spoken.parts.at(-1)!
     const { end, member } = PARTS[kind]
-    this.#listener.tell(end, { ...placeOf(spoken), [member]: text, ...(kind === 'output_text' ? { logprobs } : {}) })
-    this.#tellPart('done', spoken)
+    this.#listener.emit(end, { ...placeOf(spoken), [member]: text, ...(kind === 'output_text' ? { logprobs } : {}) })
+    this.#emitPart('done', spoken)
   }
 
-  #tellPart(what: 'added' | 'done', spoken: Spoken): void {
+  #emitPart(what: 'added' | 'done', spoken: Spoken): void {
     const part = spoken.parts.at(-1)!
     const event = part.kind === 'summary_text' ? 'response.reasoning_summary_part' : 'response.content_part'
-    this.#listener.tell(`${event}.${what}`, { ...placeOf(spoken), part: partItem(part) })
+    this.#listener.emit(`${event}.${what}`, { ...placeOf(spoken), part: partItem(part) })
   }
 
   #startCall(index: number, id: unknown, called: string): Call {
@@ -174,7 +174,7 @@ export class Output {
       place,
     }
     this.#calls.set(index, call)
-    this.#listener.tell('response.output_item.added', {
+    this.#listener.emit('response.output_item.added', {
       output_index: position,
       item: this.#callItem(call, 'in_progress'),
     })
@@ -193,12 +193,12 @@ export class Output {
     const { place } = call
     if (ownTool(this.#own, call.called).isCustom) {
       const input = customInput(call.args)
-      this.#listener.tell('response.custom_tool_call_input.delta', { ...place, delta: input })
-      this.#listener.tell('response.custom_tool_call_input.done', { ...place, input })
+      this.#listener.emit('response.custom_tool_call_input.delta', { ...place, delta: input })
+      this.#listener.emit('response.custom_tool_call_input.done', { ...place, input })
     } else {
       // A model that needs none may write none. Clients parse them as JSON.
       if (call.args.trim() === '' && status === 'completed') this.#addArguments(call, '{}')
-      this.#listener.tell('response.function_call_arguments.done', {
+      this.#listener.emit('response.function_call_arguments.done', {
         ...place,
         name: ownTool(this.#own, call.called).name,
         arguments: call.args,
@@ -223,7 +223,7 @@ export class Output {
 
   #finish(position: number, item: JsonObject): void {
     this.items[position] = item
-    this.#listener.tell('response.output_item.done', { output_index: position, item })
+    this.#listener.emit('response.output_item.done', { output_index: position, item })
   }
 }
 

@@ -10,7 +10,7 @@ import { choicesOf, isFinished } from '../../core/chat-chunk.ts'
 import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
 import type { ClientStream } from '../via-chat.ts'
-import { addDelta, endOf, hasRefused, modelOf, responseOf, writeUsage, type End } from './answer.ts'
+import { addDelta, endOf, hasRefused, modelOf, responseOf, writeUsage, type End } from './response.ts'
 import { Output, type Listener } from './output.ts'
 import type { Echo } from './request.ts'
 
@@ -49,7 +49,7 @@ export class ResponseEvents implements ClientStream, Listener {
     const end = this.#end ?? this.#finish(undefined)
     const response = { ...responseOf(this.#identity, end, this.#output.items), usage: writeUsage(usage) }
     const type = end.status === 'incomplete' ? 'response.incomplete' : 'response.completed'
-    this.#tellResponse(type, JSON.stringify(response))
+    this.#emitResponse(type, JSON.stringify(response))
     return this.#take()
   }
 
@@ -72,11 +72,11 @@ export class ResponseEvents implements ClientStream, Listener {
     if (this.#hasBegun) return
     this.#hasBegun = true
     const response = JSON.stringify(responseOf(this.#identity, { status: 'in_progress', incomplete: null }, []))
-    this.#tellResponse('response.created', response)
-    this.#tellResponse('response.in_progress', response)
+    this.#emitResponse('response.created', response)
+    this.#emitResponse('response.in_progress', response)
   }
 
-  tell(type: string, members: JsonObject): void {
+  emit(type: string, members: JsonObject): void {
     this.#write(type, `${JSON.stringify(members).slice(1)}\n\n`)
   }
 
@@ -89,7 +89,7 @@ export class ResponseEvents implements ClientStream, Listener {
   }
 
   /** `response`: JSON, but for its settings. */
-  #tellResponse(type: string, response: string): void {
+  #emitResponse(type: string, response: string): void {
     this.#write(type, `"response":${response.slice(0, -1)},`)
     this.#pieces.push(Buffer.from(this.#written), this.#settings)
     this.#written = ''

@@ -4,19 +4,19 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { textOf } from '../../core/chat-chunk.ts'
-import { isText } from '../../core/error-answer.ts'
+import { isText } from '../../core/error-response.ts'
 import { isObject, type JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
 import type { PlainResponse } from '../dialect.ts'
-import { parseMessage, readMessagesUsage } from '../messages-to-messages/answer.ts'
-import { responseId } from '../../core/answer-id.ts'
+import { parseMessage, readMessagesUsage } from '../messages-to-messages/response.ts'
+import { responseId } from '../../core/response-id.ts'
 import { JsonText, type JsonBy, type Split } from './json-text.ts'
 import { RESPONSE_TOOL } from './tools.ts'
 
 export function readMessage(bytes: Buffer, { id, created, model }: Identity, by: JsonBy | null): PlainResponse {
   const message = parseMessage(bytes)
   const blocks = (message.content as unknown[]).filter(isObject)
-  const answer = chatMessageOf(blocks, by)
+  const chatMessage = chatMessageOf(blocks, by)
   const refusal = refusalOf(message.stop_details)
   const usage = readMessagesUsage(message.usage)
   const json = {
@@ -27,7 +27,7 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity, by:
     choices: [
       {
         index: 0,
-        message: refusal === null ? answer : { ...answer, refusal },
+        message: refusal === null ? chatMessage : { ...chatMessage, refusal },
         finish_reason: finishReasonOf(message.stop_reason, endedBy(blocks)),
       },
     ],
@@ -105,21 +105,21 @@ const FINISH_REASONS = new Map<unknown, string>(
 )
 
 export interface Called {
-  /** Our own tool: the model was made to answer by it, and has merely stopped. */
-  answer: boolean
+  /** Our own tool: the model had to respond by it, and has merely stopped. */
+  response: boolean
   /** Tools of the client's. */
   tools: boolean
 }
 
 function endedBy(blocks: JsonObject[]): Called {
   return {
-    answer: blocks.some(isResponse),
+    response: blocks.some(isResponse),
     tools: blocks.some((block) => block.type === 'tool_use' && !isResponse(block)),
   }
 }
 
-export function finishReasonOf(stopReason: unknown, { answer, tools }: Called): string {
-  if (stopReason === 'tool_use' && answer) return 'stop'
+export function finishReasonOf(stopReason: unknown, { response, tools }: Called): string {
+  if (stopReason === 'tool_use' && response) return 'stop'
   const reason = FINISH_REASONS.get(stopReason) ?? 'stop'
   return reason === 'stop' && tools ? 'tool_calls' : reason
 }

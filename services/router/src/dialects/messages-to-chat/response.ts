@@ -5,26 +5,26 @@
 import { type JsonObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
-import { responseId } from '../../core/answer-id.ts'
+import { responseId } from '../../core/response-id.ts'
 import { endingOf, type Ending } from '../../core/finish-reasons.ts'
 import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
-import { writeMessagesUsage } from '../messages-to-messages/answer.ts'
+import { writeMessagesUsage } from '../messages-to-messages/response.ts'
 import { UNSIGNED } from '../messages-to-messages/unsigned.ts'
 import type { Echo } from './request.ts'
 
 /** Reads the first choice: the API knows no more than one. */
 export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo: Echo): JsonObject {
   const choice = choicesOf(completion)[0] ?? {}
-  const answer = membersOf(choice.message)
-  const calls = objectsOf(answer.tool_calls)
-  const thoughts = echo.showsThinking ? thoughtsOf(answer) : ''
-  const text = textOf(answer.content)
+  const message = membersOf(choice.message)
+  const calls = objectsOf(message.tool_calls)
+  const thoughts = echo.showsThinking ? thoughtsOf(message) : ''
+  const text = textOf(message.content)
   const content = [
     ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: UNSIGNED }]),
     ...(text === '' ? [] : [writeText(text)]),
     ...calls.map((call, at) => toolUseOf(call, `${wordOf(completion.id)}_${at}`)),
   ]
-  const refusal = typeof answer.refusal === 'string' ? answer.refusal : ''
+  const refusal = typeof message.refusal === 'string' ? message.refusal : ''
   const stop = stopOf(choice, { hasCalls: calls.length > 0, refusal })
   return { ...writeMessage(completion, content, stop), ...(usage ? { usage: writeMessagesUsage(usage) } : {}) }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readRetryAfterMs } from './error-answer.ts'
+import { readRetryAfterMs } from './error-response.ts'
 
 describe('the time that a backend asks for', () => {
   const now = Date.parse('2026-11-21T00:00:00Z')

@@ -7,7 +7,7 @@ import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { endingOf } from '../../core/finish-reasons.ts'
 import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
-import { NOBODY, Output } from './output.ts'
+import { NO_LISTENER, Output } from './output.ts'
 import type { Echo } from './request.ts'
 
 export function readCompletion(
@@ -17,7 +17,7 @@ export function readCompletion(
   identity: Identity,
 ): JsonObject {
   const [choice = {}] = choicesOf(completion)
-  const output = new Output(NOBODY, echo.own, identity.id)
+  const output = new Output(NO_LISTENER, echo.own, identity.id)
   addDelta(output, membersOf(choice.message), choice.logprobs, echo)
   const end = endOf(choice.finish_reason, hasRefused(choice.message))
   output.end(end.status)
