@@ -6,7 +6,7 @@ import type { VendorName } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chatToMessages } from '../dialects/chat-to-messages.ts'
-import { openai } from '../dialects/chat-to-chat.ts'
+import { chatToChat } from '../dialects/chat-to-chat.ts'
 import { VENDOR_PROFILES } from '../vendors/index.ts'
 import { plain } from '../vendors/plain.ts'
 import { newId, withSignatures } from './tool-calls.ts'
@@ -39,7 +39,7 @@ function written(ids: string[], vendor: VendorName): { calls: string[]; results:
   const body = Buffer.from(JSON.stringify(conversation(ids)))
   const profile = VENDOR_PROFILES[vendor]
   const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [], profile } as const
-  const { messages } = JSON.parse(openai.request(question).body.toString()) as Chat
+  const { messages } = JSON.parse(chatToChat.request(question).body.toString()) as Chat
   return {
     calls: messages.flatMap(({ tool_calls: calls }) => calls ?? []).map(({ id }) => id),
     results: messages.flatMap(({ tool_call_id: id }) => id ?? []),

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSseParser } from '@gateway/sse/parse-events'
 import { chatToMessages } from './chat-to-messages.ts'
-import { openai } from './chat-to-chat.ts'
+import { chatToChat } from './chat-to-chat.ts'
 import { meaningsOf } from '../vendors/meanings.ts'
 import { plain as unknownServer } from '../vendors/plain.ts'
 
@@ -23,14 +23,14 @@ function plain(reason: unknown, hasCalls: boolean): unknown {
   const message = { role: 'assistant', content: hasCalls ? null : 'Hi', ...(hasCalls ? { tool_calls: [CALL] } : {}) }
   const choices = [{ index: 0, message, finish_reason: reason }]
   const bytes = Buffer.from(JSON.stringify({ ...NAME, object: 'chat.completion', choices }))
-  const { choices: read } = JSON.parse(openai.readBackendResponse('chat', bytes, IDENTITY).bytes.toString()) as {
+  const { choices: read } = JSON.parse(chatToChat.readBackendResponse('chat', bytes, IDENTITY).bytes.toString()) as {
     choices: Choice[]
   }
   return read[0]!.finish_reason
 }
 
 function streamed(reason: unknown, hasCalls: boolean): unknown {
-  const reading = openai.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
+  const reading = chatToChat.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
   const chunk = (delta: object, finish: unknown) => {
     const choices = [{ index: 0, delta, finish_reason: finish }]
     return `data: ${JSON.stringify({ ...NAME, object: 'chat.completion.chunk', choices })}\n\n`

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { createSseParser } from '@gateway/sse/parse-events'
-import { openai, prependMembers } from './chat-to-chat.ts'
+import { chatToChat, prependMembers } from './chat-to-chat.ts'
 
 const IDENTITY = { id: 'chatcmpl-own', created: 9, model: 'of the target' }
 
 function read(chunks: (object | string)[], options: { includeUsage?: boolean; choices?: number } = {}) {
-  const reading = openai.readStream({ includeUsage: false, choices: 1, identity: IDENTITY, ...options })
+  const reading = chatToChat.readStream({ includeUsage: false, choices: 1, identity: IDENTITY, ...options })
   const text = chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('')
   const passed = createSseParser()
     .push(Buffer.from(text))
@@ -43,12 +43,13 @@ describe('a request', () => {
     ['images', '/images/generations'],
   ] as const)('for %s goes to %s', (kind, path) => {
     expect(
-      openai.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined, form: [] }).path,
+      chatToChat.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined, form: [] })
+        .path,
     ).toBe(path)
   })
 
   test('without a key carries no credential', () => {
-    expect(openai.headers(undefined)).toEqual({})
+    expect(chatToChat.headers(undefined)).toEqual({})
   })
 })
 
@@ -227,7 +228,7 @@ describe('a stream without a finish reason', () => {
 })
 
 test('a ping is a sign of life, whatever stands in it', () => {
-  const reading = openai.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
+  const reading = chatToChat.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
   const [ping] = createSseParser().push(Buffer.from('event: ping\ndata: 2026-11-23 03:00:00\n\n'))
   expect(reading.read(ping!)).toBeNull()
 })

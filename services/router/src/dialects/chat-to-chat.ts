@@ -58,7 +58,7 @@ const PATHS: Record<JobKind, string> = {
   images: '/images/generations',
 }
 
-export const openai: ChatDialect = {
+export const chatToChat: ChatDialect = {
   headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
   request: (question) => ({ path: PATHS[question.kind], ...writeBody(question) }),
   readBackendResponse,

@@ -6,21 +6,21 @@ import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
 import { messagesToChat } from './messages-to-chat.ts'
 import { messagesToMessages } from './messages-to-messages.ts'
-import { openai } from './chat-to-chat.ts'
+import { chatToChat } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
 import { responsesToResponses } from './responses-to-responses.ts'
 import { responsesToChat } from './responses-to-chat.ts'
 
 /** By the client's dialect, then by the backend's. */
 const pairs: Record<ClientDialect, Record<TargetDialect, Dialect>> = {
-  chat: { chat: openai, responses: chatToResponses, messages: chatToMessages },
+  chat: { chat: chatToChat, responses: chatToResponses, messages: chatToMessages },
   responses: {
-    chat: viaChat(responsesToChat, openai),
+    chat: viaChat(responsesToChat, chatToChat),
     responses: responsesToResponses,
     messages: viaChat(responsesToChat, chatToMessages),
   },
   messages: {
-    chat: viaChat(messagesToChat, openai),
+    chat: viaChat(messagesToChat, chatToChat),
     responses: viaChat(messagesToChat, chatToResponses),
     messages: messagesToMessages,
   },

@@ -13,12 +13,12 @@ import { messageOf } from './messages-to-chat/response.ts'
 import { writeChat } from './messages-to-chat/request.ts'
 import { messagesToChat } from './messages-to-chat.ts'
 import { UNSIGNED } from './messages-to-messages/unsigned.ts'
-import { openai } from './chat-to-chat.ts'
+import { chatToChat } from './chat-to-chat.ts'
 import { meaningsOf } from '../vendors/meanings.ts'
 import { plain } from '../vendors/plain.ts'
 import { viaChat } from './via-chat.ts'
 
-const dialect = viaChat(messagesToChat, openai)
+const dialect = viaChat(messagesToChat, chatToChat)
 const { finishReasons } = meaningsOf(plain)
 const IDENTITY = { id: 'msg_own', created: 1_790_000_000, model: 'of-the-target', finishReasons }
 const PIXEL = 'iVBORw0KGgo='

@@ -7,7 +7,7 @@ import { faultPageSection } from '@gateway/testing/fault-page'
 import { BackendFault } from '../core/backend-fault.ts'
 import { chatToMessages } from './chat-to-messages.ts'
 import type { Dialect } from './dialect.ts'
-import { openai } from './chat-to-chat.ts'
+import { chatToChat } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
 import { responsesToChat } from './responses-to-chat.ts'
 
@@ -60,7 +60,7 @@ const page = faultPageSection('responses', ['Field', '`chat` backends', '`messag
 afterAll(() => page.close())
 
 test.each(Object.entries(FIELDS))('%s', (field, request) => {
-  const fates = [openai, chatToMessages].map((target) => fateOf(request, viaChat(responsesToChat, target)))
+  const fates = [chatToChat, chatToMessages].map((target) => fateOf(request, viaChat(responsesToChat, target)))
   expect(fates).not.toContain('lost')
   page.row(`\`${field}\``, ...fates)
 })

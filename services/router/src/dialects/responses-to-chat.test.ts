@@ -13,7 +13,7 @@ import { BackendFault } from '../core/backend-fault.ts'
 import { createSseParser } from '@gateway/sse/parse-events'
 import { chatToMessages } from './chat-to-messages.ts'
 import type { Dialect } from './dialect.ts'
-import { openai } from './chat-to-chat.ts'
+import { chatToChat } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
 import { responsesToChat } from './responses-to-chat.ts'
 
@@ -22,7 +22,7 @@ type Json = Record<string, unknown>
 const IDENTITY = { id: 'resp_0193', created: 1_790_000_000, model: 'of the target' }
 const QUESTION = { kind: 'chat', model: 'target', stream: false, maxTokens: undefined, form: [] } as const
 
-const overOpenAi = viaChat(responsesToChat, openai)
+const overOpenAi = viaChat(responsesToChat, chatToChat)
 const overAnthropic = viaChat(responsesToChat, chatToMessages)
 
 function write(request: object, dialect: Dialect = overOpenAi) {

@@ -24,14 +24,14 @@ import {
   type Question,
   type StreamReading,
 } from './dialect.ts'
-import { openai, prependMembers } from './chat-to-chat.ts'
+import { chatToChat, prependMembers } from './chat-to-chat.ts'
 import { withoutUnpriced } from './unpriced.ts'
 import { PLAIN_POLICIES } from '../vendors/policies.ts'
 import { generatedTextOf, withUsage } from './responses-to-chat/response.ts'
 import { OWN_THOUGHT } from './responses-to-chat/output.ts'
 
 export const responsesToResponses: Dialect = {
-  headers: openai.headers,
+  headers: chatToChat.headers,
   request(question) {
     const priced = withoutUnpriced(question)
     const { body, dropped } = stripParameters(priced.body, question.policy ?? PLAIN_POLICIES.responses)
@@ -41,7 +41,7 @@ export const responsesToResponses: Dialect = {
   textOf: generatedTextOf,
   withUsage: ({ bytes }, usage) => Buffer.from(JSON.stringify(withUsage(parseObject(bytes, parseExactly), usage))),
   readStream: ({ identity }) => new ResponsesStream(identity),
-  readErrorBody: openai.readErrorBody,
+  readErrorBody: chatToChat.readErrorBody,
 }
 
 function writeBody({ model, stream, maxTokens, body }: Question): Buffer {

@@ -12,7 +12,7 @@ import { chatToMessages } from './chat-to-messages.ts'
 import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
 import { messagesToChat } from './messages-to-chat.ts'
-import { openai } from './chat-to-chat.ts'
+import { chatToChat } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
 import { responsesToChat } from './responses-to-chat.ts'
 
@@ -449,9 +449,9 @@ const ofChat = { client: 'chat', sdk: OPENAI, root: 'ChatCompletionCreateParamsB
 const CASES: Case[] = [
   { ...ofChat, target: 'messages', dialect: chatToMessages, base: { messages: [REQUESTED] } },
   { ...ofChat, target: 'responses', dialect: chatToResponses, base: { messages: [REQUESTED] } },
-  { ...ofResponses, target: 'chat', dialect: viaChat(responsesToChat, openai), base: { input: 'x' } },
+  { ...ofResponses, target: 'chat', dialect: viaChat(responsesToChat, chatToChat), base: { input: 'x' } },
   { ...ofResponses, target: 'messages', dialect: viaChat(responsesToChat, chatToMessages), base: { input: 'x' } },
-  { ...ofMessages, target: 'chat', dialect: viaChat(messagesToChat, openai), base: messagesBase },
+  { ...ofMessages, target: 'chat', dialect: viaChat(messagesToChat, chatToChat), base: messagesBase },
   { ...ofMessages, target: 'responses', dialect: viaChat(messagesToChat, chatToResponses), base: messagesBase },
 ]
 
