@@ -28,7 +28,7 @@ export interface Backend {
   config: BackendConfig
   /** What is known of its vendor. */
   profile: VendorProfile
-  /** Of its words, in errors and at the end of answers. */
+  /** Of its words, in errors and at the end of responses. */
   meanings: Meanings
   client: BackendClient
   /** What no client may read of it. */
@@ -41,7 +41,7 @@ export interface Backend {
   /** The start of the newest attempt that brought content, by `performance.now()`. */
   respondedFromMs: number
   outstanding: number
-  /** How many requests this process may have at it at once: its part of what the live routers share. */
+  /** The number of requests that this process may have at it at once: its part of what the live routers share. */
   places: number
 }
 
@@ -175,7 +175,7 @@ export function routeOf({ backend }: Target, header: JobHeader): BackendRoute {
   return backend.ways[clientDialect(header)]
 }
 
-/** Whether it speaks the dialect of the job's client. */
+/** True if it speaks the dialect of the job's client. */
 export function isNative(target: Target, header: JobHeader): boolean {
   return routeOf(target, header).target === clientDialect(header)
 }
@@ -228,7 +228,7 @@ export function isHalfOpen({ backend, state }: Target, account: string): boolean
   return health.isHalfOpenFor(backend.health, account) || health.isHalfOpenFor(state.health, account)
 }
 
-/** Until the first of those that asked for a pause is back; null where none did. */
+/** Until the first of those that requested a pause is back; null where none did. */
 export function coolsForMs(targets: readonly Target[], nowMs: number): number | null {
   const waits = targets.map(
     ({ backend, state }) => Math.max(backend.health.coolingUntilMs, state.health.coolingUntilMs) - nowMs,

@@ -21,7 +21,7 @@ export interface Slot extends health.Attempt {
 export interface ConcurrencyLimiter {
   /** Takes a place, and the trial of a target that is on one. */
   take(target: Target, request: Requesting): Slot
-  /** Whether the request has failed there so often that others are asked first. */
+  /** True if the request has failed there so often that others come first. */
   spares(target: Target, body: Body): boolean
   /** The first content of the attempt has come. */
   noteContent(slot: Slot): void
@@ -33,7 +33,7 @@ export interface ConcurrencyLimiter {
   free(backend: Backend): void
   /** Resolves with the choice, once `choose` makes one. */
   wait<T>(options: Wait<T>): Promise<Waited<T>>
-  /** Backends have changed, or the process stops: all who wait begin anew. */
+  /** Backends have changed, or the process stops: all who wait begin again. */
   wakeAll(): void
   readonly waiting: number
 }
@@ -46,7 +46,7 @@ export interface Requesting {
 
 export interface Wait<T> {
   account: string
-  /** Whether a place that is free at the backend may be of use. */
+  /** True if a place that is free at the backend may be of use. */
   wants(backend: Backend): boolean
   /** Takes a place somewhere, if one is to be had. */
   choose(): T | null

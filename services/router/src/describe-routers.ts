@@ -25,7 +25,7 @@ export interface DescribedRouter {
   metrics: Metrics
   router: Pick<RouterContext, 'backendRegistry' | 'places' | 'jobs' | 'draining'>
   configRevision(): string
-  /** How many routers live, this one among them. */
+  /** The number of routers live, this one among them. */
   alive(): number
   /** Answers the other questions. */
   handlers: Omit<Handlers<'router'>, 'routersShow'>

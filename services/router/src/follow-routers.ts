@@ -14,7 +14,7 @@ const ANNOUNCE_EVERY_MS = 1_000
 const LEFT_AFTER_MS = 3_000
 
 export interface LiveRouters extends AsyncDisposable {
-  /** How many live, this one and those that leave among them. */
+  /** The number of live, this one and those that leave among them. */
   readonly count: number
   /** This one takes nothing new. Its own share stays what it was, for what it has. */
   leave(): void

@@ -13,7 +13,7 @@ const TUNING = { targetMs: 60, least: 32, most: 1_024 }
 const TICK_MS = 20
 
 export interface PoolSubscriptions extends Disposable {
-  /** Whether one more job is taken on in this turn. */
+  /** True if one more job is taken on in this turn. */
   takes(): boolean
   readonly limit: number
 }

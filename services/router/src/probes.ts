@@ -1,6 +1,6 @@
 /**
  * Asks ejected backends whether they are back when their interval is over, so that no client's request has to find
- * out. A backend that answers goes on trial with one request; one that does not is ejected for longer. A backend that
+ * out. A backend that responds goes on trial with one request; one that does not is ejected for longer. A backend that
  * fails at repeats of one request is asked, too: if its probe fails, the fault is not the request's.
  */
 

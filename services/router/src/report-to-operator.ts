@@ -1,6 +1,6 @@
 /**
  * Tells an operator that a target serves nothing until somebody acts: its credential, its account or its model is at
- * fault. One warning at each change, with what to do, and not one at each request. A shortage of the router's own is told
+ * fault. One warning at each change, with what to do, and not one at each request. A shortage of the router's own is reported
  * as one, too.
  */
 

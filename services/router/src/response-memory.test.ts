@@ -9,12 +9,12 @@ const timeoutPolicy =
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the memory for answers', () => {
-  test('small answers never wait', () => {
+  test('small responses never wait', () => {
     const memory = new ResponseMemory(0)
     for (let i = 0; i < 1_000; i++) expect(memory.open().add(FREE_BYTES, timeoutPolicy())).toBeUndefined()
   })
 
-  test('an answer that is too large for anyone is refused, not waited for', () => {
+  test('a response that is too large for anyone is refused, not waited for', () => {
     const response = new ResponseMemory(4 * LARGEST_RESPONSE_BYTES).open()
     expect(response.add(LARGEST_RESPONSE_BYTES, timeoutPolicy())).toBeUndefined()
     expect(() => response.add(1, timeoutPolicy())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))

@@ -1,21 +1,21 @@
 /**
- * Bounds the bytes that answers hold in this process at once, whatever backends send.
+ * Bounds the bytes that responses hold in this process at once, whatever backends send.
  *
- * Small answers are free. A larger one takes its bytes from a budget. When none are left the answer waits, in order.
- * The answer that has waited longest may draw on a reserve, which is large enough for any answer. Therefore one answer
- * can always be finished, and no two answers wait for each other for ever. An answer that waits longer than its request
+ * Small responses are free. A larger one takes its bytes from a budget. When none are left the response waits, in order.
+ * The response that has waited longest may draw on a reserve, which is large enough for any response. Therefore one response
+ * can always be finished, and no two answers wait for each other for ever. A response that waits longer than its request
  * has time fails, and no target is blamed.
  */
 
 import { memoryBytes } from '@gateway/service/memory'
 import { BackendFault } from './core/backend-fault.ts'
 
-/** The most that one answer may hold. */
+/** The most that one response may hold. */
 export const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024
-/** Bytes that each answer may hold without asking. */
+/** Bytes that each response may hold without asking. */
 export const FREE_BYTES = 256 * 1024
 
-/** An answer takes several times its bytes while it is parsed and written anew. */
+/** A response takes several times its bytes while it is parsed and written again. */
 const PART_OF_MEMORY = 1 / 8
 
 export function responseBytesOfThisProcess(): number {
@@ -34,7 +34,7 @@ export class ResponseMemory {
   #reservedFor: HeldResponse | null = null
   #waiting: Waiting[] = []
 
-  /** Of `totalBytes`, the largest answer's are the reserve. */
+  /** Of `totalBytes`, the largest response's are the reserve. */
   constructor(totalBytes: number) {
     this.#left = Math.max(0, totalBytes - LARGEST_RESPONSE_BYTES)
   }
@@ -58,7 +58,7 @@ export class ResponseMemory {
     return this.#wait(response, bytes, timeoutPolicy())
   }
 
-  /** The answer holds nothing any more. */
+  /** The response holds nothing any more. */
   leave(response: HeldResponse): void {
     if (this.#reservedFor === response) this.#reservedFor = null
     for (const waiting of this.#waiting.filter((one) => one.response === response)) waiting.inVain()
@@ -109,7 +109,7 @@ interface Waiting {
   inVain(): void
 }
 
-/** The bytes of one answer. */
+/** The bytes of one response. */
 export class HeldResponse implements Disposable {
   /** Bytes of the budget; those of the reserve are not counted. */
   taken = 0
@@ -122,7 +122,7 @@ export class HeldResponse implements Disposable {
     this.#memory = memory
   }
 
-  /** So many bytes more are held. Undefined where they may be at once; throws where the answer is too large. */
+  /** So many bytes more are held. Undefined where they may be at once; throws where the response is too large. */
   add(bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
     if (this.#isOver) throw new Error('the answer is over')
     this.#bytes += bytes

@@ -38,7 +38,7 @@ export interface RouterParts {
   /** Where a process writes all its counts; a router of its own makes one. */
   metrics?: Metrics
   tracer?: Tracer
-  /** Bytes that answers may hold at once; a part of the machine's memory when left out. */
+  /** Bytes that responds may hold at once; a part of the machine's memory when left out. */
   responseBytes?: number
 }
 
@@ -130,7 +130,7 @@ function takePools(bus: Bus, backendRegistry: BackendRegistry, take: (job: Incom
   let last = Promise.resolve()
 
   async function change(config: GatewayConfig | undefined): Promise<void> {
-    // First the fleet: a job of a new pool finds it there, and one of a removed pool is given back.
+    // First the set of backends: a job of a new pool finds it there, and one of a removed pool is given back.
     if (config) backendRegistry.apply(config)
     const wanted = new Set<string>()
     for (const { id, targets } of backendRegistry.pools())

@@ -32,9 +32,9 @@ export interface BackendCall {
 export interface BackendClient {
   /** Starts a call; its outcome is read from the exchange. */
   call(call: BackendCall): Exchange
-  /** Reads an address of the backend's own origin, for images that it answers as addresses. */
+  /** Reads an address of the backend's own origin, for images that it responds as addresses. */
   fetchOwn(url: URL, budgetMs: number): Exchange
-  /** Whether the backend answers. */
+  /** True if the backend responds. */
   probe(): Promise<Probed>
   readonly origin: string
   /** Finishes what runs, then closes the connections. */
@@ -152,8 +152,8 @@ export function openBackend(
 const REFUSED = new Set([401, 403])
 
 /**
- * Hands a call's answer on to its exchange. An answer that refuses the credential is dropped instead, where another
- * credential is to be had: then the call is made again with that one, and its answer is the exchange's.
+ * Hands a call's response on to its exchange. A response that refuses the credential is dropped instead, where another
+ * credential is to be had: then the call is made again with that one, and its response is the exchange's.
  */
 function firstTry(exchange: Exchange, renews: () => boolean, again: () => void): Dispatcher.DispatchHandler {
   let isDropped = false

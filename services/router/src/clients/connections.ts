@@ -5,11 +5,11 @@
  * stay idle until they end. undici's `Pool` looks for a free connection among all, twice a call. Under a thousand calls this
  * took a quarter of a router's time. Here a call costs the same, however many are under way.
  *
- * A connection that is broken off in the middle of an answer tells the backend so at once, whatever it is doing. Merely
+ * A connection that is broken off in the middle of a response reaches the backend at once, whatever it is doing. Merely
  * closed, a connection says so behind the bytes that the backend has still to send. Most servers that are blocked
  * in sending wait until those are acknowledged or refused, and after a loss the system offers them again only after
  * seconds or even minutes: all that time the backend generates for nobody. A reset throws them away. It is not repeated
- * when it is lost itself, but then the next byte of the answer is refused. TLS connections are closed: Node cannot
+ * when it is lost itself, but then the next byte of the response is refused. TLS connections are closed: Node cannot
  * reset them.
  */
 

@@ -1,10 +1,10 @@
 /**
- * One HTTP request and its answer, read in pieces by one reader.
+ * One HTTP request and its response, read in pieces by one reader.
  *
  * One timer guards it, whose time is by phase: connecting, waiting for the answer to begin, reading (silence of the backend,
- * not of the reader). A plain answer begins with its first byte, a stream when its reader says so; headers, comments and
+ * not of the reader). A plain response begins with its first byte, a stream when its reader says so; headers, comments and
  * empty pieces before that change nothing. Whether silence ends it, {@link Patience} says. The request's time bounds
- * all phases together. The socket is closed as soon as the exchange fails or is aborted, unless the answer has come whole; in the middle of an answer it is reset.
+ * all phases together. The socket is closed as soon as the exchange fails or is aborted, unless the response has come whole; in the middle of a response it is reset.
  */
 
 import type { Timeouts } from '@gateway/contracts/vendors'
@@ -23,7 +23,7 @@ export interface ExchangeResponse {
 const READ_AHEAD_BYTES = 64 * 1024
 /** After the last word of a stream, its end may take this long. */
 const GOODBYE_MS = 3_000
-/** The router reads the rest behind an answer's end this long, to keep the connection. */
+/** The router reads the rest behind a response's end this long, to keep the connection. */
 const DISCARD_MS = 1_000
 /** Where nobody else could take the request when it was silent for too long, that is looked at again so often. */
 const LOOK_AGAIN_MS = 1_000
@@ -47,7 +47,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #silentSinceMs = 0
   #phase: 'connect_timeout' | 'first_byte_timeout' | 'idle_timeout' | 'over' = 'connect_timeout'
   #controller: Dispatcher.DispatchController | null = null
-  /** Of the answer, since its headers are there. */
+  /** Of the response, since its headers are there. */
   #status: number | undefined
   #fault: unknown = null
   #received = Promise.withResolvers<ExchangeResponse>()
@@ -82,7 +82,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#status !== undefined && this.#status >= 300
   }
 
-  /** The next piece of the answer; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */
+  /** The next piece of the response; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */
   read(): Promise<Buffer | null> {
     const queued = this.#queue.shift()
     if (queued) {
@@ -99,7 +99,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#reader.promise
   }
 
-  /** The whole answer; a larger one than `limit` is a fault. `hold` may keep it waiting until there is room for more. */
+  /** The whole response; a larger one than `limit` is a fault. `hold` may keep it waiting until there is room for more. */
   async readAll(limit: number, hold?: (bytes: number) => Promise<void> | undefined): Promise<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
@@ -231,7 +231,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#arm(this.#timeouts.idleMs)
   }
 
-  /** Before the answer has begun, pieces are no sign that it will. */
+  /** Before the response has begun, pieces are no sign that it will. */
   #hear(nowMs: number): void {
     if (this.#phase === 'idle_timeout') this.#silentSinceMs = nowMs
   }
@@ -250,7 +250,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(() => this.#onTimer(), Math.max(0, waitMs))
   }
 
-  /** Pieces that came meanwhile only moved a mark: most timers of a flowing answer never need to be touched. */
+  /** Pieces that came meanwhile only moved a mark: most timers of a flowing response never need to be touched. */
   #onTimer(): void {
     if (this.#phase === 'over') return
     const phaseMs = this.#phaseMs

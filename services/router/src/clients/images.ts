@@ -18,10 +18,10 @@ import type { BackendClient } from './backend.ts'
 const LARGEST_IMAGE_BYTES = 32 * 1024 * 1024
 const DATA_URL_PREFIX = 'data:image/png;base64,'
 
-/** More than a request can ask for. */
+/** More than a request can contain. */
 const MOST_IMAGES = 10
 
-/** Waits until so many bytes more of the answer may be held; undefined where they may be at once. */
+/** Waits until so many bytes more of the response may be held; undefined where they may be at once. */
 export type Hold = (bytes: number) => Promise<void> | undefined
 
 export interface Fetching {
@@ -31,7 +31,7 @@ export interface Fetching {
   hold: Hold
 }
 
-/** Checks every image. Returns null when all are inline already, else the answer with all of them inline. */
+/** Checks every image. Returns null when all are inline already, else the response with all of them inline. */
 export async function inlineImages(body: JsonObject, fetching: Fetching): Promise<JsonObject | null> {
   const sources = imageSources(body)
   if (sources.length > MOST_IMAGES) throw invalid(`${sources.length} images in one answer`)

@@ -25,7 +25,7 @@ export function faultOfError(error: unknown, state: 'connecting' | 'connected'):
   )
 }
 
-/** A fault of this router's own; null where the error tells of none. */
+/** A fault of this router's own; null where the error names none. */
 export function shortageIn(error: unknown): BackendFault | null {
   const codes = codesOf(error)
   // A backend of several addresses may have a bad one.

@@ -51,7 +51,7 @@ describe('a backend is called', () => {
   })
 })
 
-test('an address that is none stops the router, and is not told', () => {
+test('an address that is none stops the router, and no message holds it', () => {
   const read = () => readProxies({ HTTPS_PROXY: 'secret:3128' })
   expect(read).toThrow(EnvironmentError)
   expect(read).not.toThrow(/secret/)

@@ -13,7 +13,7 @@ import { isObject, membersOf } from '@gateway/contracts/json'
 
 /**
  * As a sign says. `quoted`: the client itself wrote these words, or the conversation that a template refuses, so the router
- * cannot tell.
+ * cannot know.
  */
 export type AccountTrouble = Exclude<AccountSign['is'], 'passing'> | 'quoted'
 
@@ -71,7 +71,7 @@ export function accountTroubleIn(body: string, asked: Buffer, { account }: Error
 }
 
 /**
- * A moderation that flagged the client's own words, which OpenRouter tells with a 403
+ * A moderation that flagged the client's own words, which OpenRouter reports with a 403
  * (openrouter.ai/docs/api/reference/errors-and-debugging, read in November 2026).
  */
 function isModeration(body: string): boolean {

@@ -2,7 +2,7 @@
  * The attempts of a request: which target of a pool gets the next one, how long it may be silent, and how many repeats
  * follow.
  *
- * Trying each distinct target once is free. Repeats may add a tenth to a pool's load, so that a failing fleet is not
+ * Trying each distinct target once is free. Repeats may add a tenth to a pool's load, so that a failing set of backends is not
  * buried under its own retries.
  */
 
@@ -104,16 +104,16 @@ function rendezvousScore(affinityKey: string, candidate: Candidate): number {
 }
 
 /**
- * Until the first content (of a plain answer: as long as it lasts) nobody can tell a hung backend from one at work. So
+ * Until the first content (of a plain response: as long as it lasts) nobody can know a hung backend from one at work. So
  * silence ends an attempt only while another target would take the request: where there is none, giving up can only
  * lose, and the request's time alone bounds it. A stream that has begun has no other target; there silence is the end.
  */
 export interface TimeoutPolicy {
-  /** A stream begins with its first content, a plain answer with its first byte. */
+  /** A stream begins with its first content, a plain response with its first byte. */
   stream: boolean
   /** This attempt's part of the request's time, where that is shorter than `firstByteMs`. */
   shareMs: number
-  /** Whether another target is usable and has a place, at this moment. */
+  /** True if another target is usable and has a place, at this moment. */
   othersLeft(): boolean
 }
 
@@ -170,7 +170,7 @@ export function spend(budget: RetryBudget): RetryBudget | null {
 
 /**
  * How long to wait before a repeat, or null when the wait is not worth it: it would take more than half of what
- * remains, or the backend asked for more than a request should wait.
+ * remains, or the backend requested more than a request should wait.
  */
 export function pauseBeforeRepeat(options: {
   repeats: number

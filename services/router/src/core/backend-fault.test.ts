@@ -87,7 +87,7 @@ describe('what follows from a fault', () => {
     `{"message":"This model's maximum context length is 4096 tokens."}`,
     `{"error":{"type":"exceed_context_size_error"}}`,
     `{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
-  ])('a prompt that is too long is told apart: %s', (body) => {
+  ])('a prompt that is too long is reported apart: %s', (body) => {
     expect(isContextOverflow(new BackendFault('status', '', { status: 400, body }))).toBe(true)
     expect(isContextOverflow(new BackendFault('status', '', { status: 400, body: '{"error":"bad role"}' }))).toBe(false)
   })

@@ -80,7 +80,7 @@ export interface Circumstances {
   meanings: ErrorMeanings
 }
 
-/** The same fault, fit to be judged, logged and told: with our account's trouble named, and no secret in its body. */
+/** The same fault, fit to be judged, logged and reported: with our account's trouble named, and no secret in its body. */
 export function understood(fault: BackendFault, { asked, secrets, meanings }: Circumstances): BackendFault {
   const { kind, message, status, body, retryAfterMs, cause } = fault
   if (body === undefined || fault.isUnsent) return fault
@@ -128,7 +128,7 @@ export function mayBeTheRequests({ kind, status, account }: BackendFault): boole
   return kind === 'status' && status === 500 && account === undefined
 }
 
-/** Our own patience ended it: whether that is the target's fault shows when another one has answered. */
+/** Our own patience ended it: whether that is the target's fault shows when another one has responded. */
 export function isLeftWaiting(fault: BackendFault | undefined): boolean {
   return fault?.kind === 'first_byte_timeout' || fault?.kind === 'idle_timeout'
 }
@@ -145,7 +145,7 @@ export interface FailureAttribution {
   on: 'backend' | 'target' | 'nobody'
   /** A hard fault ejects at once, a soft one only in a row. */
   weight: 'hard' | 'soft'
-  /** The backend asked for a pause of this length, or for one without saying how long. */
+  /** The backend requested a pause of this length, or for one without saying how long. */
   coolMs?: number
 }
 
@@ -213,7 +213,7 @@ export function isWorthRepeating(fault: BackendFault): boolean {
 }
 
 /**
- * A request that the target could only answer differently from what was asked. The client is told, and its field named.
+ * A request that the target could only serve differently. The client is informed, and its field named.
  */
 export function refused(field: string, why: string): BackendFault {
   const message = `${field} ${why}`

@@ -18,11 +18,11 @@ import {
 
 let bodies = 0
 const hard: AttributedFault = { on: 'backend', weight: 'hard', body: '', failsElsewhere: false }
-/** Each of another request, unless told otherwise. */
+/** Each of another request, unless stated otherwise. */
 const softOf = (body: string): AttributedFault => ({ on: 'backend', weight: 'soft', body, failsElsewhere: false })
 const soft = () => softOf(`body ${bodies++}`)
 const at = (startedAtMs: number, account = 'alice'): Attempt => ({ startedAtMs, account })
-/** Of an attempt that has only just begun, unless told otherwise. */
+/** Of an attempt that has only just begun, unless stated otherwise. */
 const fault = (health: Health, attribution: AttributedFault, now: number, attempt = at(now)) =>
   afterFault(health, attempt, attribution, now, 0)
 
@@ -41,7 +41,7 @@ describe('the health of a backend', () => {
     expect(isUsable(health, 4)).toBe(true)
   })
 
-  test('the first content alone does not interrupt faults in a row: an answer can still break', () => {
+  test('the first content alone does not interrupt faults in a row: a response can still break', () => {
     const health = fault(fault(newHealth(), soft(), 0), soft(), 1)
     expect(isUsable(fault(afterContent(health, at(2), 2), soft(), 3, at(2)), 4)).toBe(false)
   })
@@ -70,7 +70,7 @@ describe('the health of a backend', () => {
     expect(afterSuccess(ejected, at(50), 500)).toBe(ejected)
   })
 
-  test('one that was asked as the last resort while it was out, and answered, is back', () => {
+  test('one that was asked as the last resort while it was out, and responded, is back', () => {
     const ejected = fault(newHealth(), hard, 0)
     expect(isUsable(afterContent(ejected, at(500), 600), 600)).toBe(true)
   })
@@ -181,7 +181,7 @@ describe('a trial', () => {
     expect(isUsable(afterStart(well, at(2_000)), 2_000)).toBe(true)
   })
 
-  test('that stays silent keeps others away for five seconds, not for as long as a plain answer may last', () => {
+  test('that stays silent keeps others away for five seconds, not for as long as a plain response may last', () => {
     expect(isUsable(halfOpen, 5_999)).toBe(false)
     expect(isUsable(halfOpen, 6_000)).toBe(true)
     const next = at(6_000)
@@ -227,7 +227,7 @@ describe('a probe', () => {
     expect(afterProbe(again, at(700), 'dead', 1_500, 0)).toBe(again)
   })
 
-  test('that fails while the backend answers does not keep it out for good: a request decides', () => {
+  test('that fails while the backend responds does not keep it out for good: a request decides', () => {
     let health = ejected
     for (let i = 0; i < 10; i++) {
       health = afterProbe(health, at(health.ejectedUntilMs - 1), 'failing', health.ejectedUntilMs, 0)
@@ -288,7 +288,7 @@ test('no sequence keeps a target out once nothing runs there and its time is ove
 const WALL_MS = Date.parse('2026-11-20T10:00:00Z')
 const clocks = (nowMs: number) => ({ nowMs, wallMs: WALL_MS + nowMs })
 
-test('an operator is told how a target is, and until when', () => {
+test('an operator is informed how a target is, and until when', () => {
   const cooling = afterFault(newHealth(), at(100), { ...softOf(''), coolMs: 5_000 }, 100, 0)
   const ejected = afterFault(cooling, at(200), hard, 200, 0)
   expect(viewHealth(newHealth(), clocks(0))).toEqual({ state: 'healthy', untilMs: null })

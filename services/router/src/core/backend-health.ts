@@ -9,7 +9,7 @@
  * no body can cause puts the target out for all: a hard fault, or a failed probe.
  *
  * A 429 cools instead: out of the choice for as long as the backend asked, without a mark. A target on trial takes one
- * request at a time, and a further one after five seconds of silence: a plain answer may take minutes. The attempt that
+ * request at a time, and a further one after five seconds of silence: a plain response may take minutes. The attempt that
  * holds the trial is named, so no other attempt can end it or keep it. An attempt that began before the last ejection or
  * recovery says nothing about the target as it is now.
  * Values in, values out; the clock is an argument.
@@ -52,7 +52,7 @@ export interface Health {
   ejectionsForOne: number
   /** The one account that the last ejection is for; null: it is for all. */
   outFor: string | null
-  /** Whether all other accounts try it one at a time, since it had been out for all. */
+  /** True if all other accounts try it one at a time, since it had been out for all. */
   othersTryToo: boolean
   /** Out of the choice until then; 0 when it never was. */
   ejectedUntilMs: number
@@ -108,12 +108,12 @@ export function usableFromMs(health: Health, account?: string): number {
   return Math.max(outUntilMs, coolingUntilMs, aloneUntilMs)
 }
 
-/** Whether the last ejection is for the account. */
+/** True if the last ejection is for the account. */
 function isOutFor({ outFor }: Health, account: string | undefined): boolean {
   return outFor === null || account === undefined || outFor === account
 }
 
-/** Whether a request of the account would be a trial. */
+/** True if a request of the account would be a trial. */
 export function isHalfOpenFor(health: Health, account: string | undefined): boolean {
   return health.halfOpen && (isOutFor(health, account) || health.othersTryToo)
 }
@@ -206,7 +206,7 @@ export function changeOf(before: Health, after: Health): Change {
   return after.coolingUntilMs > before.coolingUntilMs ? 'cooled' : 'none'
 }
 
-/** `failing`: it answers, but with an error of its own. `unasked`: this process could not ask it. */
+/** `failing`: it responds, but with an error of its own. `unasked`: this process could not call it. */
 export type Probed = 'alive' | 'failing' | 'dead' | 'unasked'
 
 /** Repeats of one request are the faults: a probe finds out whether the target fails without it, too. */
@@ -215,7 +215,7 @@ export function isDoubted(health: Health, sinceMs: number): boolean {
 }
 
 /**
- * A probe found it dead when its interval was over: another, longer interval. A backend that answers may serve although
+ * A probe found it dead when its interval was over: another, longer interval. A backend that responds may serve although
  * its probe fails, so at the longest interval a request decides. Attempts since the probe began outweigh it.
  */
 export function afterProbe(health: Health, probe: Started, found: Probed, nowMs: number, jitter: number): Health {

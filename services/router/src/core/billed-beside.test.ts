@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { billedBeside, callsOfResponse } from './billed-beside.ts'
 import { readUsage } from './chat-chunk.ts'
 
-describe('a vendor’s usage tells what it bills beside the tokens', () => {
+describe('a vendor’s usage reports what it bills beside the tokens', () => {
   test.each<[string, object, object]>([
     ['nothing', { prompt_tokens: 1 }, {}],
     [

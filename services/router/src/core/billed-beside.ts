@@ -1,5 +1,5 @@
 /**
- * What vendors bill beside a prompt's and an answer's tokens, or tell of it: sound, calls of their tools, and their own price of the
+ * What vendors bill beside a prompt's and a response's tokens, or tell of it: sound, calls of their tools, and their own price of the
  * request. The names are published: OpenAI's and Google's `audio_tokens`, Anthropic's and OpenRouter's `server_tool_use`, xAI's
  * `server_side_tool_usage_details`, `num_sources_used` and `cost_in_usd_ticks` (docs.x.ai/developers/cost-tracking), Perplexity's
  * `num_search_queries`, OpenRouter's and Perplexity's `cost` (each read on 2026-11-28).
@@ -25,7 +25,7 @@ export function billedBeside(usage: JsonObject): Beside {
   const prompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details)
   const completion = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details)
   return {
-    // A zero tells that there is none.
+    // A zero means that there is none.
     ...(typeof prompt.audio_tokens === 'number' && { audioPromptTokens: count(prompt.audio_tokens) }),
     ...some('cachedAudioTokens', count(membersOf(prompt.cached_tokens_details).audio_tokens)),
     ...some('audioCompletionTokens', count(completion.audio_tokens)),

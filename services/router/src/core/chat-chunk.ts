@@ -1,6 +1,6 @@
 /**
  * What one chunk of a streamed chat completion holds: content or only a role, ends of choices, usage, an error. Backends
- * write usage alike into chunks, plain answers, embeddings and images.
+ * write usage alike into chunks, plain responses, embeddings and images.
  */
 
 import { BackendFault } from './backend-fault.ts'
@@ -11,7 +11,7 @@ import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 
 export type Chunk = Record<string, unknown>
 
-/** Parses an event's data; anything but a JSON object is not an answer. */
+/** Parses an event's data; anything but a JSON object is not a response. */
 export function parseChunk(data: string): Chunk {
   let value: unknown
   try {
@@ -51,7 +51,7 @@ export function isFinished(choice: Record<string, unknown>): boolean {
 }
 
 /**
- * How many choices a streamed request asks for. Nearly none names `n`, so the body is parsed only when it might.
+ * How many choices a streamed request wants. Nearly none names `n`, so the body is parsed only when it might.
  */
 export function choicesRequested(body: Buffer): number {
   if (!body.includes('"n"') && !body.includes('"n_cmpl"')) return 1
@@ -122,7 +122,7 @@ export function errorEvent(data: string): BackendFault {
   return errorFault(error, { error })
 }
 
-/** Some servers write the member into every answer, and leave it empty. */
+/** Some servers write the member into every response, and leave it empty. */
 function isError(error: unknown): boolean {
   return error != null && error !== '' && error !== false
 }
@@ -176,7 +176,7 @@ export function readUsage(value: unknown, rules: UsageRules = {}): TokenUsage | 
   }
 }
 
-/** Since GPT-5.6 OpenAI tells its writes to its cache, and charges them above other input (coder/mux#3705, 2026-07-09). */
+/** Since GPT-5.6 OpenAI reports its writes to its cache, and charges them above other input (coder/mux#3705, 2026-07-09). */
 function promptDetailsOf(usage: Record<string, unknown>): Record<string, unknown> {
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details
   return membersOf(details)
@@ -197,12 +197,12 @@ function reasoningTokensOf(usage: Record<string, unknown>): number {
   return (isObject(details) ? count(details.reasoning_tokens) : null) ?? 0
 }
 
-/** llama.cpp counts each choice by itself, and a whole answer tells the first one's count (its server's source, 2026-11). */
+/** llama.cpp counts each choice by itself, and a whole response reports the first one's count (its server's source, 2026-11). */
 export function countsOneChoice({ timings }: Record<string, unknown>): boolean {
   return isObject(timings) && typeof timings.predicted_n === 'number'
 }
 
-/** The OpenAI `usage` object for an answer whose backend gave none. */
+/** The OpenAI `usage` object for a response whose backend gave none. */
 export function writeUsage(usage: TokenUsage, kind: 'chat' | 'embeddings' | 'images'): Record<string, number> {
   const total = usage.promptTokens + usage.completionTokens
   switch (kind) {

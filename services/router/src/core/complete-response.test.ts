@@ -54,7 +54,7 @@ interface Case {
   kind: JobKind
   full: JsonObject
   schema: z.ZodType
-  /** A backend must write these: the router does not invent an answer. */
+  /** A backend must write these: the router does not invent a response. */
   content: string[]
   complete(record: JsonObject): JsonObject | null
 }
@@ -153,7 +153,7 @@ test.each([
   ['fractions', 1_744_857_525.254, 1_744_857_525],
   ['milliseconds', 1_744_857_525_254, 1_744_857_525],
   ['a text', '2026-11-23', NAME.created],
-])('a time told in %s is one in seconds', (_, created, expected) => {
+])('a time in %s is one in seconds', (_, created, expected) => {
   expect(completeResponse('chat', { ...COMPLETION, created }, NAME)).toEqual({ ...COMPLETION, created: expected })
   expect(completeResponse('images', { ...IMAGES, created }, NAME)).toEqual({ ...IMAGES, created: expected })
   expect(completeChunk({ ...CHUNK, created }, NAME)).toEqual({ ...CHUNK, created: expected })

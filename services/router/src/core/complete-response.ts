@@ -12,7 +12,7 @@ import { responseId, isResponseId } from './response-id.ts'
 import { COMMON_FINISH_REASONS, endingOf, type FinishReasons } from './finish-reasons.ts'
 import { newId } from './tool-calls.ts'
 
-/** What a backend may leave out of its answer, and the router knows. */
+/** What a backend may leave out of its response, and the router knows. */
 export interface ResponseNames {
   id: string
   /** Unix seconds. */
@@ -138,7 +138,7 @@ function messageGap(message: unknown, responseId: string, choice: number): JsonO
   return isEmpty(gaps) ? null : { message: { ...message, ...gaps } }
 }
 
-/** Strict clients know OpenAI's words alone. Some servers end an answer that calls tools by `stop`. */
+/** Strict clients know OpenAI's words alone. Some servers end a response that calls tools by `stop`. */
 function endGap(
   { finish_reason: reported }: JsonObject,
   reason: unknown,

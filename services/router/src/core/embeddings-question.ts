@@ -1,5 +1,5 @@
 /**
- * What an embeddings request asks for: how many vectors, and of what. Backends are always asked for floats, since not all
+ * An embeddings request: its number of vectors, and their inputs. The router always requests floats of backends, since not all
  * know base64 and a vector must be read to be judged. They get texts where a client sends the tokens of texts, since each
  * model has a tokenizer of its own.
  */
@@ -10,7 +10,7 @@ export interface EmbeddingsQuestion {
   inputs: number
   /** Null where the input is text already. */
   tokens: number[][] | null
-  /** The client's options without the form of the answer. */
+  /** The client's options without the form of the response. */
   body: Buffer
 }
 
@@ -35,7 +35,7 @@ function tokensOf(input: unknown): number[][] | null {
 }
 
 /**
- * Models whose vectors have more than one length, and longer ones unless they are asked for another.
+ * Models whose vectors have more than one length, and longer ones unless the request names another.
  *
  * OpenAI's text-embedding-3 (the types of `openai` 7.55, 2026), gemini-embedding-001 (ai.google.dev/gemini-api/docs/embeddings,
  * November 2026), Cohere's embed-v4 (docs.cohere.com/docs/cohere-embed, November 2026), under whatever address.

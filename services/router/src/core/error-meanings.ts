@@ -1,5 +1,5 @@
 /**
- * The words by which a backend tells what its error means. What holds for every backend of a dialect stands here; what one
+ * The words by which a backend reports what its error means. What holds for every backend of a dialect stands here; what one
  * vendor says stands in its profile, and `services/router/src/vendors/meanings.ts` puts both together.
  */
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readRetryAfterMs } from './error-response.ts'
 
-describe('the time that a backend asks for', () => {
+describe('the time that a backend requests', () => {
   const now = Date.parse('2026-11-21T00:00:00Z')
   test.each([
     [{ 'retry-after': '7' }, 7_000],

@@ -9,7 +9,7 @@
 /** A request's body, as far as this memory wants to know it. */
 export interface Body {
   readonly bytes: number
-  /** Made once, when it is asked for. */
+  /** Made once, at the first use. */
   digest(): string
 }
 
@@ -32,7 +32,7 @@ interface FailedTarget {
 export class FailedBodies {
   /** By digest, the one that failed last at the end. */
   readonly #bodies = new Map<string, FailedBody>()
-  /** How many of each length are remembered. */
+  /** The number of entries of each length that are remembered. */
   readonly #lengths = new Map<number, number>()
 
   noteFailure(body: Body, { key, backend }: FailedTarget, nowMs: number): void {
@@ -51,13 +51,13 @@ export class FailedBodies {
     if (known.failures.size === 0) this.#forget(body.digest())
   }
 
-  /** Whether the target is to be asked after others. */
+  /** True if the target comes after others. */
   spares(body: Body, target: string, nowMs: number): boolean {
     const failure = this.#find(body)?.failures.get(target)
     return failure !== undefined && failure.inARow >= SPARED_AFTER && nowMs - failure.atMs < REMEMBERED_MS
   }
 
-  /** Whether it has failed at another backend, too. */
+  /** True if it has failed at another backend, too. */
   failsElsewhere(body: Body, backend: string): boolean {
     const known = this.#find(body)
     return known !== undefined && [...known.failures.values()].some((failure) => failure.backend !== backend)

@@ -1,16 +1,16 @@
 /**
- * In which form a target is asked for images: base64 and PNG, which the contract promises, whatever the client wrote.
+ * The form in which the router requests images of a target: base64 and PNG, which the contract promises, whatever the client wrote.
  *
  * Two parameters say so, and no server takes both for sure. OpenAI's `dall-e` models know `response_format` alone (without
  * it they answer addresses), its GPT image models `output_format` alone (they always answer base64), and refuse the other
- * one. Of other names nobody can tell, so such targets are asked with both until they refuse one (`core/parameter-support.ts`).
+ * one. Of other names nobody can know, so such targets are asked with both until they refuse one (`core/parameter-support.ts`).
  */
 
 import { parseExactly } from '@gateway/contracts/json'
 import { OWN_OF_IMAGES, refuses, type ParameterSupport } from './parameter-support.ts'
 
 const FORM = { response_format: 'b64_json', output_format: 'png' } as const
-/** Options by which a client could change the form of the answer. The edge refuses all values but those that change none. */
+/** Options by which a client could change the form of the response. The edge refuses all values but those that change none. */
 const FORM_OPTIONS = new Set<string>([...OWN_OF_IMAGES, 'model', 'stream', 'stream_options', 'partial_images'])
 
 /** The request that a backend gets. */

@@ -39,12 +39,12 @@ export class OutputLimit {
     return this.#length > MOST_CHARACTERS || this.#besideBytes > MOST_BESIDE_BYTES
   }
 
-  /** Whether the text is so long that its tokens should be counted. */
+  /** True if the text is so long that its tokens should be counted. */
   get needsCount(): boolean {
     return this.#length > this.#nextLook
   }
 
-  /** Whether so many tokens are too many. If not, the next look comes when the text has grown by half. */
+  /** True if so many tokens are too many. If not, the next look comes when the text has grown by half. */
   isTooMany(tokens: number): boolean {
     this.#nextLook = this.#length * 1.5
     return tokens > SLACK.perToken * this.#capTokens + SLACK.tokens

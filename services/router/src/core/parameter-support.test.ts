@@ -86,7 +86,7 @@ describe('a chat', () => {
     expect(fitted(chat, ...refused)).toEqual({ chat: written, dropped })
   })
 
-  test('that asks for two choices of a target that knows one is refused by its field', () => {
+  test('that wants two choices of a target that knows one is refused by its field', () => {
     expect(() => fitted({ n: 2 }, 'n')).toThrow(/^n must be 1/)
     expect(fitted({ n: 2 }, 'seed').chat).toEqual({ n: 2 })
   })
@@ -111,7 +111,7 @@ describe('a chat', () => {
         for (const [name, value] of Object.entries(JSON.parse(body.toString()) as object)) {
           if (!refused.includes(name as Parameter) && !name.startsWith('max_')) expect(now[name]).toEqual(value)
         }
-        // Whatever is gone was a null, has another name, or is told.
+        // Every lost member was a null, has another name, or is reported.
         for (const name of Object.keys(requested)) {
           const isThere =
             name in now || (name.startsWith('max_') && ('max_tokens' in now || 'max_completion_tokens' in now))
@@ -126,7 +126,7 @@ describe('a chat', () => {
 const nullCaps = (requested: Record<string, unknown>) =>
   requested.max_completion_tokens == null && requested.max_tokens == null ? ['max_tokens', 'max_completion_tokens'] : []
 
-describe('a lesson', () => {
+describe('a learned rejection', () => {
   const learnedRejection = (parameter: Parameter, untilMs: number) => ({ parameter, untilMs })
 
   test('is forgotten when its time is over', () => {

@@ -4,7 +4,7 @@
  * Servers agree on no set of parameters. The router knows some rejections by vendor and model
  * (`vendors/`), and learns the others from
  * answers (`core/refused-parameters.ts`). It renames a cap of tokens and the role of the system's message. It leaves out
- * a parameter of its own, and one of the client's whose loss changes no meaning; the client is told of the latter.
+ * a parameter of its own, and one of the client's whose loss changes no meaning; the client is informed of the latter.
  * Everything else (`tools`, `response_format`, `n`, `stop`) stays, so the target's refusal goes to the client. Where a
  * target would ignore `n` without a word, the router refuses in its place.
  */
@@ -12,7 +12,7 @@
 import { parseExactly, objectsOf } from '@gateway/contracts/json'
 import { refused } from './backend-fault.ts'
 
-/** The client's, left out and told. */
+/** The client's, left out and reported. */
 const DROPPED = [
   'temperature',
   'top_p',
@@ -53,11 +53,11 @@ export interface Rejection {
 export type ParameterSupport = readonly Rejection[]
 
 export interface LearnedRejection extends Rejection {
-  /** A server that was upgraded meanwhile is asked anew. */
+  /** A server that was upgraded meanwhile is asked again. */
   untilMs: number
 }
 
-/** One of `known` makes room for a lesson that its counterpart is refused. */
+/** One of `known` makes room for a learned rejection that its counterpart is refused. */
 export function withLearned(
   known: ParameterSupport,
   learned: readonly LearnedRejection[],
@@ -68,7 +68,7 @@ export function withLearned(
   return [...known.filter(({ parameter }) => !refuses(alive, counterpart(parameter))), ...alive]
 }
 
-/** Whether requests of every effort are refused. */
+/** True if requests of every effort are refused. */
 export function refuses(form: ParameterSupport, parameter: Parameter | null): boolean {
   return form.some((refusal) => refusal.parameter === parameter && refusal.effort === undefined)
 }
@@ -136,7 +136,7 @@ function dropFrom(chat: Record<string, unknown>, applying: ParameterSupport): st
   return missed
 }
 
-/** Nobody misses one choice of an answer, or a free choice among tools. Where no tool may be called, none is told of. */
+/** Nobody misses one choice of a response, or a free choice among tools. Where no tool may be called, the target sees none. */
 function dropIgnored(chat: Record<string, unknown>, applying: ParameterSupport): string[] | null {
   const present = IGNORED.filter((name) => name in chat && hasRefused(applying, name))
   if (present.length === 0) return null
@@ -213,7 +213,7 @@ export function learnableRejections(sent: Sent): Rejection[] {
   })
 }
 
-/** Whether the request, written in its form, holds nothing that the target is known to refuse. */
+/** True if the request, written in its form, holds nothing that the target is known to refuse. */
 export function isAccepted(sent: Sent): boolean {
   const { carried, refused } = readSent(sent)
   return !carried.some((parameter) => refused.has(parameter))

@@ -1,8 +1,8 @@
 /**
- * Judges a backend's whole JSON answer before a byte of it goes out. A wrong answer is the backend's fault: an
+ * Judges a backend's whole JSON response before a byte of it goes out. A wrong response is the backend's fault: an
  * HTML page under a 200, a truncated body, a vector of the wrong length, an image that is no PNG.
  *
- * The backend's bytes stay as they are unless the contract asks for another form (base64 vectors, vectors in the
+ * The backend's bytes stay as they are unless the contract demands another form (base64 vectors, vectors in the
  * order of the inputs, images inline, a usage block where the backend left it out).
  */
 
@@ -22,7 +22,7 @@ export function parseResponseBody(bytes: Buffer, reasons?: FinishReasons): JsonO
   return value
 }
 
-/** The answer of a backend, of whatever API. Throws a `BackendFault` where it is no JSON object. */
+/** The response of a backend, of whatever API. Throws a `BackendFault` where it is no JSON object. */
 export function parseObject(bytes: Buffer, parse: (text: string) => unknown = JSON.parse): JsonObject {
   let value: unknown
   try {
@@ -55,8 +55,8 @@ export interface ExpectedVectors {
 }
 
 /**
- * Checks one vector of the asked length per input. Returns null when the answer may travel as it came, else its corrected
- * form: in the order of the inputs, in the encoding that the client asked for.
+ * Checks one vector of the asked length per input. Returns null when the response may travel as it came, else its corrected
+ * form: in the order of the inputs, in the encoding that the client requested.
  */
 export function checkEmbeddings(answer: JsonObject, expected: ExpectedVectors): JsonObject | null {
   const { data } = answer
@@ -125,7 +125,7 @@ export function checkPngBase64(base64: string): void {
   checkPng(Buffer.from(base64.slice(0, 12), 'base64'))
 }
 
-/** The answer with its images inline, where some came as addresses. */
+/** The response with its images inline, where some came as addresses. */
 export function withInlineImages(answer: JsonObject, images: readonly string[]): JsonObject {
   const data = (answer.data as JsonObject[]).map((entry, i) => {
     const { url: _, ...rest } = entry
@@ -134,7 +134,7 @@ export function withInlineImages(answer: JsonObject, images: readonly string[]):
   return { ...answer, data }
 }
 
-/** The bytes of an answer that lacks its usage, with one: written in front of the closing brace, not re-serialised. */
+/** The bytes of a response that lacks its usage, with one: written in front of the closing brace, not re-serialised. */
 export function withUsage(bytes: Buffer, answer: JsonObject, usage: TokenUsage, kind: JobKind): Buffer {
   const block = writeUsage(usage, kind)
   if ('usage' in answer) {

@@ -45,7 +45,7 @@ describe('a sum of more than its parts', () => {
 test.each([
   ['chat', 'prompt_tokens', 'prompt_tokens_details'],
   ['Responses', 'input_tokens', 'input_tokens_details'],
-])('what a server of %s wrote to its cache is told apart, as part of the prompt', (_, prompt, details) => {
+])('what a server of %s wrote to its cache is reported apart, as part of the prompt', (_, prompt, details) => {
   const read = (cached: number, written: number) =>
     readUsage({ [prompt]: 9, output_tokens: 1, [details]: { cached_tokens: cached, cache_write_tokens: written } })
   expect(read(2, 5)).toMatchObject({ promptTokens: 9, cachedTokens: 2, cacheWriteTokens: 5 })
@@ -53,7 +53,7 @@ test.each([
   expect(read(9, 0)).not.toHaveProperty('cacheWriteTokens')
 })
 
-test('a sum beside the prompt alone tells the completion, at any server', () => {
+test('a sum beside the prompt alone reports the completion, at any server', () => {
   expect(readUsage({ prompt_tokens: 9, total_tokens: 12 })).toMatchObject({
     completionTokens: 3,
     reasoningTokens: 0,

@@ -52,7 +52,7 @@ test('the text for a client holds no secret of a backend, for all settings and a
   )
 })
 
-test('words without a secret are told as they are', () => {
+test('words without a secret reach the client as they are', () => {
   const body = '{"error":{"message":"top_p must be at most 1","param":"top_p","code":null},"id":7}'
   const secrets = secretsOf({ url: 'https://llm.tulip.example/v1', apiKey: 'sk-0123456789', headers: {} })
   expect(redactBody(body, secrets, Buffer.from('{}'))).toBe(body)

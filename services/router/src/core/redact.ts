@@ -3,7 +3,7 @@
  * of the shape of a credential, an address or an organisation's name. Shortens them, too.
  *
  * The backend's own secrets never come through, however they are written in the JSON. Where one would be left, the
- * client is told nothing. Shapes are matched as well as can be. An address that the client wrote itself may stay.
+ * client is informed nothing. Shapes are matched as well as can be. An address that the client wrote itself may stay.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
@@ -11,7 +11,7 @@ import { isObject } from '@gateway/contracts/json'
 import { readErrorBody } from './error-response.ts'
 
 const MARK = '[redacted]'
-/** A shorter text is no secret: a version, a team's number, the key of a server that asks for none. */
+/** A shorter text is no secret: a version, a team's number, the key of a server that needs none. */
 const SHORTEST_SECRET = 8
 const LONGEST_TEXT = 2_000
 const LONGEST_BODY = 4_000
@@ -38,7 +38,7 @@ export function secretsOf(
   return [...distinct].sort((a, b) => b.length - a.length)
 }
 
-/** The body of an error with no secret in it; null where nothing can be told. */
+/** The body of an error with no secret in it; null where no text can be passed on. */
 export function redactBody(body: string, secrets: Secrets, requested: Buffer): string | null {
   const said = readErrorBody(body)
   if (said === null) return null
@@ -71,7 +71,7 @@ function holdsSecret(text: string, secrets: Secrets): boolean {
   return secrets.some((secret) => lower.includes(secret.toLowerCase()))
 }
 
-/** Whether the client wrote this itself. */
+/** True if the client wrote this itself. */
 type WordsOfClient = (words: string) => boolean
 
 function wordsOfClient(requested: Buffer): WordsOfClient {

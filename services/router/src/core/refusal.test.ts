@@ -25,7 +25,7 @@ describe('where the target says less, the words that clients can rely on', () =>
   })
 })
 
-test('an answer that does not fit beside its prompt keeps Anthropic’s words, by which Claude Code asks for a shorter one', () => {
+test('a response that does not fit beside its prompt keeps Anthropic’s words, by which Claude Code requests a shorter one', () => {
   const message = 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000'
   const body = bodyOf({ message, type: 'invalid_request_error' })
   expect(refusalOf('messages', body).message).toBe(message)

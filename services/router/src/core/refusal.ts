@@ -55,7 +55,7 @@ function isTooLong({ tooLong }: ErrorMeanings, ...words: (string | undefined)[])
  * (langchain-openai 1.7, litellm 1.110, openai 3.57). Claude Code shortens its conversation by it, and reads the numbers.
  */
 const PHRASE = 'prompt is too long'
-/** Anthropic's of a prompt that fits, with an answer that does not: Claude Code then asks for a shorter one. */
+/** Anthropic's of a prompt that fits, with a response that does not: Claude Code then requests a shorter one. */
 const RESPONSE_TOO_LONG = 'exceed context limit'
 
 function overflowIn(

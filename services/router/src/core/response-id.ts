@@ -1,5 +1,5 @@
 /**
- * The id of an answer begins as all ids of its client's dialect do: clients tell kinds of objects by it. The rest is the
+ * The id of a response begins as all ids of its client's dialect do: clients tell kinds of objects by it. The rest is the
  * backend's own id, by which its operator finds the request.
  */
 

@@ -10,7 +10,7 @@ import { hash32 } from './hash32.ts'
 export interface Share {
   /** This router's place among the live ones, from 0. */
   index: number
-  /** How many live. */
+  /** The number of live. */
   of: number
   /** Requests that routers still have which are leaving, by backend. */
   held: Readonly<Record<string, number>>

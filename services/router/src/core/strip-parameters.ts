@@ -25,7 +25,7 @@ export interface ParameterPolicy {
   /** By the path of the object; the request itself is at ''. */
   members: ReadonlyMap<string, MemberRule>
   priced: ReadonlyMap<string, PricedOption>
-  /** What the operator allows, by the path that the client is told. A price is nobody's to allow. */
+  /** What the operator allows, by the path that the client is informed. A price is nobody's to allow. */
   allowed: ReadonlySet<string>
 }
 
@@ -48,7 +48,7 @@ export function stripParameters(body: Buffer, policy: ParameterPolicy): { body: 
   return { body: Buffer.from(JSON.stringify(request)), dropped }
 }
 
-/** Whether a member of the request stays, whatever its value is. */
+/** True if a member of the request stays, whatever its value is. */
 function stays(name: string, policy: ParameterPolicy): boolean {
   return !policy.priced.has(name) && !policy.members.has(name) && isAllowed(name, '', policy)
 }
@@ -59,7 +59,7 @@ function isAllowed(name: string, path: string, { members, allowed }: ParameterPo
   return accepted === undefined && control?.has(fold(name)) !== true
 }
 
-/** Whether something is gone. A null says nothing, and nobody misses it. */
+/** True if something is gone. A null says nothing, and nobody misses it. */
 function strip(object: JsonObject, path: string, policy: ParameterPolicy, dropped: string[]): boolean {
   let isChanged = false
   for (const name of Object.keys(object)) {

@@ -19,7 +19,7 @@ describe('a request has the price of one model', () => {
       {},
       ['tools.openrouter:advisor'],
     ],
-  ])('without %s, and the client is told', (_, more, left, dropped) => {
+  ])('without %s, and the client is informed', (_, more, left, dropped) => {
     expect(written({ ...REQUEST, ...more })).toEqual({ request: { ...REQUEST, ...left }, dropped })
   })
 

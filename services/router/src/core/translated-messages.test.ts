@@ -31,7 +31,7 @@ test('turns of one role in a row are one turn', () => {
   ])
 })
 
-test('a system message that comes later is told in a turn of the user', () => {
+test('a system message that comes later is written in a turn of the user', () => {
   const turns = alternating([system('Rules'), user('Go'), system('Be quick'), model('Gone')])
   expect(turns).toEqual([system('Rules'), user('Go\n\n<system-reminder>\nBe quick\n</system-reminder>'), model('Gone')])
 })

@@ -11,7 +11,7 @@ import { type JsonObject, isObject } from '@gateway/contracts/json'
 
 /** What a vendor makes of the messages of a conversation. */
 export interface MessageRules {
-  /** Whether it takes messages in any order, or wants the turns of a chat template. */
+  /** True if it takes messages in any order, or wants the turns of a chat template. */
   order: 'any' | 'alternating'
   /**
    * Whether thoughts go back to it: the templates of open models read those before tool calls. Other vendors reject the

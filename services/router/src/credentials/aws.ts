@@ -1,7 +1,7 @@
 /**
  * AWS: every call is signed (Signature Version 4) with the credentials of the standard chain: the environment, profiles
  * and SSO, a role of the container, the pod or the machine. The chain keeps them and renews them; those that AWS refuses
- * before their end it is asked for anew.
+ * the router requests it again before its end.
  */
 
 import { fromNodeProviderChain } from '@aws-sdk/credential-providers'
@@ -46,7 +46,7 @@ export function openCredential({ region }: { region: string }): Credential {
   }
 }
 
-/** SHA-256, with a key as HMAC, in the shape that the signer asks for. */
+/** SHA-256, with a key as HMAC, in the shape that the signer needs. */
 class Sha256 {
   readonly #hash: Hash | Hmac
 

@@ -23,7 +23,7 @@ const RENEW_ONCE_IN_MS = 60_000
 
 /**
  * Whether one more renewal of a refused credential may begin now: a vendor that refuses every credential must not make the
- * router ask for a new one at each call.
+ * router request a new one at each call.
  */
 export function rationRenewals(): () => boolean {
   let lastAtMs = -Infinity
@@ -48,8 +48,8 @@ const REQUEST_MS = 30_000
 
 /**
  * Bearer tokens that expire: each is used until shortly before its end, and callers that need a new one wait for the
- * same request. A failure is told to those who wait; the next caller tries again. A token that the vendor refuses before
- * its end is asked for anew, once a minute at most.
+ * same request. A failure is reported to those who wait; the next caller tries again. A token that the vendor refuses before
+ * the router sends its request again, once a minute at most.
  */
 export function bearerTokens(request: () => Promise<Token>): Credential {
   let token: Token | null = null
@@ -74,7 +74,7 @@ export function bearerTokens(request: () => Promise<Token>): Credential {
     const nowMs = Date.now()
     if (token && token.expiresAtMs - nowMs > RENEW_AHEAD_MS) return token
     requesting ??= renew()
-    // The old one is good until its end: nobody waits, and no failure is told yet.
+    // The old one is good until its end: nobody waits, and no failure is reported yet.
     if (token && token.expiresAtMs > nowMs) {
       requesting.catch(() => {})
       return token

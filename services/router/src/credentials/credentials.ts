@@ -1,5 +1,5 @@
 /**
- * How each vendor is told who we are. With an `apiKey` the key travels in a header. Without one, three vendors have an
+ * The credential that each vendor takes. With an `apiKey` the key travels in a header. Without one, three vendors have an
  * identity of the machine, found by the vendor's own library. The profiles (`vendors/`) tell both. A
  * library is loaded only when a backend needs it.
  */

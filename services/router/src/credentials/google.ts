@@ -10,7 +10,7 @@ import { bearerTokens, type Credential } from './credential.ts'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 /** The backend's address names the real one. Without any, the library starts `gcloud` to find one, which takes seconds. */
 const PROJECT = 'unused'
-/** Where the answer does not say; Google's tokens live for an hour. */
+/** Where the response does not say; Google's tokens live for an hour. */
 const USUAL_LIFE_MS = 3_600_000
 
 export function openCredential(): Credential {

@@ -54,11 +54,11 @@ test.each([
   ['stop', true, 'tool_calls'],
   ['length', true, 'length'],
   ['stop', false, 'stop'],
-])('an end by %s, beside calls: %s, is told as %s', (reason, hasCalls, reported) => {
+])('an end by %s, beside calls: %s, is reported as %s', (reason, hasCalls, reported) => {
   expect([plain(reason, hasCalls), streamed(reason, hasCalls)]).toEqual([reported, reported])
 })
 
-test('every end is one of OpenAI’s words, and a stream tells what a plain answer does', () => {
+test('every end is one of OpenAI’s words, and a stream reports what a plain response does', () => {
   const words = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
   const others = fc.constantFrom(
     'model_length',
@@ -70,7 +70,7 @@ test('every end is one of OpenAI’s words, and a stream tells what a plain answ
     'eos',
     'pause',
   )
-  // By these an answer has failed.
+  // By these a response has failed.
   const reason = fc.oneof(fc.constantFrom(...words), others, fc.string({ minLength: 1 })).filter((word) => {
     return !['error', 'abort', 'insufficient_system_resource'].includes(word)
   })

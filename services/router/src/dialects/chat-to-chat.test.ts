@@ -104,7 +104,7 @@ describe('a stream has begun', () => {
 })
 
 describe('a stream is complete', () => {
-  test('when every choice that was asked for has finished', () => {
+  test('when every choice that was requested has finished', () => {
     const { reading } = read([delta({ content: 'a' }), delta({}, 'stop')], { choices: 2 })
     expect(reading.progress.complete).toBe(false)
     expect(read([delta({}, 'stop', 0), delta({}, 'stop', 1)], { choices: 2 }).reading.progress.complete).toBe(true)
@@ -123,7 +123,7 @@ describe('usage beside content', () => {
   const counted = { ...delta({ content: 'a' }), usage: { prompt_tokens: 8, completion_tokens: 1, total_tokens: 9 } }
   const usageIn = (event: string | null) => (JSON.parse(event!.slice('data: '.length)) as { usage?: unknown }).usage
 
-  test('is not passed on to a client that did not ask for it', () => {
+  test('is not passed on to a client that did not request it', () => {
     const { passed } = read([counted])
     expect(passed[0]).toContain('"content":"a"')
     expect(usageIn(passed[0]!)).toBeUndefined()
@@ -179,7 +179,7 @@ describe('the usage of a stream', () => {
     ).toBeNull()
   })
 
-  test('is read beside the finish reason, where Moonshot writes it, and goes to who asked for it', () => {
+  test('is read beside the finish reason, where Moonshot writes it, and goes to the client that requested it', () => {
     const usage = { prompt_tokens: 19, completion_tokens: 13, total_tokens: 32, cached_tokens: 12 }
     const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage }] }
     const { reading } = read([delta({ content: 'Hi' }), last, '[DONE]'], { includeUsage: true })
@@ -250,7 +250,7 @@ describe('an error inside a stream', () => {
     [{ error: { message: 'bad', type: 'invalid_request_error' } }, true],
     [{ error: { message: 'boom', code: '500' } }, false],
     [{ error: 'boom' }, false],
-  ])('%j is told from an answer', (event, ownFault) => {
+  ])('%j is reported from a response', (event, ownFault) => {
     const fault = faultOf(() => read([event]))
     expect(fault).toMatchObject({ kind: 'error_event', body: JSON.stringify(event) })
     expect(isRequestsOwnFault(fault)).toBe(ownFault)

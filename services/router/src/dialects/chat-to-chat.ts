@@ -1,6 +1,6 @@
 /**
  * OpenAI's own wire format (vLLM, SGLang, llama.cpp, Ollama, TGI, OpenAI): what travels on the bus is what the
- * backend speaks, so a request is the client's text with three members in front, and an answer its bytes.
+ * backend speaks, so a request is the client's text with three members in front, and a response its bytes.
  */
 
 import type { JobKind } from '@gateway/contracts/job'
@@ -114,7 +114,7 @@ function readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity): 
   return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
 }
 
-/** What is written anew keeps its numbers. Vectors are doubles by contract, and too many to keep the text of each. */
+/** What is written again keeps its numbers. Vectors are doubles by contract, and too many to keep the text of each. */
 function exactly(kind: JobKind, json: JsonObject, bytes: Buffer): JsonObject {
   return kind === 'chat' ? parseObject(bytes, parseExactly) : json
 }
@@ -131,7 +131,7 @@ class OpenAiStream implements ChatReading {
   #told: Record<string, unknown> | null = null
   /** Tokens of the choices that were counted each by itself. */
   #countedApart = 0
-  /** The event that tells nothing else. */
+  /** The event that holds nothing else. */
   #usageEvent: Buffer | null = null
   #calls: StreamedToolCalls
   /** The last chunk names those that lack a name: chunks of one stream have one `id`. */
@@ -239,7 +239,7 @@ class OpenAiStream implements ChatReading {
 
   cutChunk(): Chunk {
     this.progress.complete = this.progress.done = true
-    // The figures so far are of a part of the answer, in whatever event they came.
+    // The figures so far are of a part of the response, in whatever event they came.
     this.#usageEvent = null
     const open = this.#unfinished.size > 0 ? [...this.#unfinished] : [0]
     const choices = open.map((index) => ({ index, delta: {}, finish_reason: 'length' }))
@@ -282,7 +282,7 @@ class OpenAiStream implements ChatReading {
     if (!progress.begun) progress.begun = isFinished(choice) || isMore
   }
 
-  /** The backend's own, where it is that of the whole answer. */
+  /** The backend's own, where it is that of the whole response. */
   usageChunk(usage: TokenUsage): Buffer {
     const isReported = this.#told !== null && !usage.estimated
     if (isReported && this.#usageEvent !== null) return this.#usageEvent

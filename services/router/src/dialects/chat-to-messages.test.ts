@@ -49,7 +49,7 @@ function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamRe
 }
 
 describe('a request', () => {
-  test('tells what it leaves out', () => {
+  test('reports what it leaves out', () => {
     const body = Buffer.from(
       JSON.stringify({
         messages: [{ role: 'user', content: 'x' }],
@@ -179,7 +179,7 @@ describe('a request', () => {
   })
 })
 
-describe('a plain answer', () => {
+describe('a plain response', () => {
   const message = {
     id: 'msg_013Zva2CMHLNnXjNJJKqJ2EF',
     type: 'message',
@@ -281,11 +281,11 @@ const finish = (stop_reason: string, usage: object) => [
   { type: 'message_stop' },
 ]
 
-describe('an answer by our own tool', () => {
+describe('a response by our own tool', () => {
   const name = 'svc_answer_in_json'
   const usage = { input_tokens: 9, output_tokens: 12, output_tokens_details: { thinking_tokens: 5 } }
 
-  test('is the text of a plain answer, and its thoughts are counted', () => {
+  test('is the text of a plain response, and its thoughts are counted', () => {
     const { json, usage: counted } = responseTo({
       ...start.message,
       content: [{ type: 'tool_use', id: 't1', name, input: { city: 'Paris' } }],
@@ -323,7 +323,7 @@ describe('an answer by our own tool', () => {
 test.each([
   ['its words', { type: 'refusal', category: 'cyber', explanation: 'This could harm.' }, 'This could harm.'],
   ['no words', { type: 'refusal', category: null, explanation: null }, 'The model refused to answer'],
-])('a refusal with %s is told as one, plain and streamed', (_, stop_details, refusal) => {
+])('a refusal with %s is reported as one, plain and streamed', (_, stop_details, refusal) => {
   const { json } = responseTo({ ...start.message, content: [], stop_reason: 'refusal', stop_details, usage: {} })
   expect(json.choices[0]).toMatchObject({ message: { content: '', refusal }, finish_reason: 'content_filter' })
   const end = { type: 'message_delta', delta: { stop_reason: 'refusal', stop_details }, usage: { output_tokens: 1 } }
@@ -444,7 +444,7 @@ describe('a stream', () => {
 })
 
 describe('an error body', () => {
-  test('is told in OpenAI’s shape', () => {
+  test('is reported in OpenAI’s shape', () => {
     const body = JSON.stringify({
       type: 'error',
       error: { type: 'invalid_request_error', message: 'max_tokens: must be positive' },

@@ -1,8 +1,8 @@
 /**
  * Anthropic's Messages API. Requests are translated from OpenAI's chat completions, answers into them.
  *
- * Chat only. A parameter without a counterpart (`logprobs`, `seed`, penalties, `chat_template_kwargs`) is left out and told.
- * One whose loss would change the answer (more than one choice, audio) is refused.
+ * Chat only. A parameter without a counterpart (`logprobs`, `seed`, penalties, `chat_template_kwargs`) is left out and reported.
+ * One whose loss would change the response (more than one choice, audio) is refused.
  */
 
 import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
@@ -23,7 +23,7 @@ export const chatToMessages: ChatDialect = {
   readErrorBody: messagesToMessages.readErrorBody,
 }
 
-/** Null where the request asked for none, or the model has a parameter for it. */
+/** Null where the request wants none, or the model has a parameter for it. */
 function jsonBy(echo: unknown): JsonBy | null {
   return (echo as Echo | undefined)?.json ?? null
 }

@@ -128,7 +128,7 @@ describe('a request', () => {
     expect(written({ ...REQUESTED, tools: [look], tool_choice: choice }).sent['tool_choice']).toEqual(sent)
   })
 
-  test('an answer in JSON and the probabilities of its tokens are asked for in the words of the API', () => {
+  test('a response in JSON and the probabilities of its tokens are requested in the words of the API', () => {
     const json_schema = { name: 'a', schema: { type: 'object' }, strict: true }
     const { sent } = written({
       ...REQUESTED,

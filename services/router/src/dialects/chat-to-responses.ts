@@ -3,7 +3,7 @@
  * responses into them; nothing is stored at the backend.
  *
  * A parameter without a counterpart (`seed`, penalties, `logit_bias`) is left out and named to the client. One whose loss
- * would change the answer (`stop`, more than one choice, audio) is refused.
+ * would change the response (`stop`, more than one choice, audio) is refused.
  */
 
 import { generatedTextOf, withUsage } from '../core/plain-answer.ts'

@@ -18,11 +18,11 @@ export interface Dialect {
   /** Headers that carry the credential and whatever the API demands. */
   headers(apiKey: string | undefined): Record<string, string>
   request(question: Question): BackendRequest
-  /** A whole answer as the client's JSON. Throws `BackendFault` when it is none. */
+  /** A whole response as the client's JSON. Throws `BackendFault` when it is none. */
   readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity, echo?: unknown): PlainResponse
   /** chat: what was generated, for counting tokens where the backend did not. */
   textOf(response: JsonObject): string
-  /** The bytes of an answer that lacks its usage, with one. */
+  /** The bytes of a response that lacks its usage, with one. */
   withUsage(response: PlainResponse, usage: TokenUsage, kind: JobKind): Buffer
   readStream(options: StreamOptions): StreamReading
   /** A backend's error body in OpenAI's shape, whatever the client's dialect; null where it holds no object. */
@@ -37,7 +37,7 @@ export interface Question {
   stream: boolean
   /** Set where the client gave no cap and the lane has one. */
   maxTokens: number | undefined
-  /** embeddings: how many the target must be asked for. */
+  /** embeddings: the number that the router requests of the target. */
   dimensions?: number | undefined
   /** What the target refuses. */
   form: ParameterSupport
@@ -57,7 +57,7 @@ export interface BackendRequest {
   dropped: string[]
   /** The request as a chat completion, before it was fitted to the target, where the client asked in another dialect. */
   asChat?: Buffer
-  /** What the answer needs of the request. Only the dialect looks into it. */
+  /** What the response needs of the request. Only the dialect looks into it. */
   echo?: unknown
 }
 
@@ -65,33 +65,33 @@ export interface PlainResponse {
   bytes: Buffer
   json: JsonObject
   usage: TokenUsage | null
-  /** Calls of the vendor's tools that the answer holds, whether its usage tells them or not. */
+  /** Calls of the vendor's tools that the response holds, whether its usage reports them or not. */
   toolCalls?: ToolCalls
 }
 
 export interface StreamOptions {
   includeUsage: boolean
-  /** Choices that the request asks for: all must finish. */
+  /** Choices that the request wants: all must finish. */
   choices: number
   identity: Identity
   /** Of the request. */
   echo?: unknown
 }
 
-/** What the events of a stream have told of its answer so far. */
+/** The state of a response after the events so far. */
 export interface Progress {
-  /** Content has come, or the answer has ended properly without any. A bare role is no content. */
+  /** Content has come, or the response has ended properly without any. A bare role is no content. */
   begun: boolean
   /** Every choice has its finish reason, or the backend has said that it is done. */
   complete: boolean
   /** Nothing more is to come. */
   done: boolean
   usage: TokenUsage | null
-  /** Characters of the text that were there when the usage was told. Those behind them it does not count. */
+  /** Characters of the text that came before the usage. The usage does not count later ones. */
   usageAt: number
-  /** Where the backend tells it ahead of the whole usage. */
+  /** Set if the backend sends it before the complete usage. */
   prompt: TokenUsage | null
-  /** Calls of the vendor's tools so far, for an answer that breaks off before its usage. */
+  /** Calls of the vendor's tools so far, for a response that breaks off before its usage. */
   toolCalls?: ToolCalls
   /** What has been generated so far, for counting tokens where the backend did not. */
   readonly text: GeneratedText
@@ -106,7 +106,7 @@ export function noteUsage(progress: Progress, usage: TokenUsage | null): void {
   progress.usageAt = progress.text.length
 }
 
-/** Kinds of tools that one answer may call. */
+/** Kinds of tools that one response may call. */
 const MOST_TOOLS = 64
 
 export function noteCall(progress: Progress, name: string): void {
@@ -119,7 +119,7 @@ export function noteCall(progress: Progress, name: string): void {
 /**
  * The text that a stream generates, kept to count its tokens should the backend not do so.
  *
- * Slow readers keep streams open for long, so each stream keeps a bounded part: all of a usual answer, or the beginning of
+ * Slow readers keep streams open for long, so each stream keeps a bounded part: all of a usual response, or the beginning of
  * a longer one. The rest is taken to have as many tokens for its length.
  */
 export interface GeneratedText {
@@ -148,15 +148,15 @@ export function scaleToInteger({ kept, length }: GeneratedText, tokensKept: numb
 /** One stream being read, event by event. */
 export interface StreamReading {
   readonly progress: Readonly<Progress>
-  /** The bytes to pass on for this event, or null. Throws `BackendFault` when the event is no answer. */
+  /** The bytes to pass on for this event, or null. Throws `BackendFault` when the event is no response. */
   read(event: SseEvent): Buffer | null
   /**
-   * What follows the backend's last event: a usage chunk that the client asked for and the backend did not send; in other
+   * What follows the backend's last event: a usage chunk that the client requested and the backend did not send; in other
    * dialects than chat, the events that carry the usage, of which the terminal one is the last.
    */
   usageChunk(usage: TokenUsage): Buffer
   /**
-   * The backend does not end: what ends the answer in its place, as one that has reached its cap. `usageChunk` follows, and
+   * The backend does not end: what ends the response in its place, as one that has reached its cap. `usageChunk` follows, and
    * nothing else is read.
    */
   cut(): Buffer

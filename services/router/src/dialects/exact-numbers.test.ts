@@ -89,7 +89,7 @@ const REQUESTS: Record<ClientDialect, (object: string) => string> = {
 const PAIRS = clientDialects.flatMap((client) => targetDialects.map((target) => [client, target] as const))
 const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => dialectRoute(client, [target]).dialect
 const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
-/** The target refuses a parameter and ids of calls, so that whoever may write a request anew does. */
+/** The target refuses a parameter and ids of calls, so that whoever may write a request again does. */
 const REWRITING: Partial<Question> = { form: [{ parameter: 'temperature' }], profile: VENDOR_PROFILES.openai }
 
 function questionFor(client: ClientDialect, object: string): Question {

@@ -113,7 +113,7 @@ function write(dialect: Dialect, request: object) {
   return dialect.request({ kind: 'chat', body, model: 'qwen', stream: false, maxTokens: undefined, form: [] })
 }
 
-/** `lost`: the backend gets the same without the field, and nobody is told. */
+/** `lost`: the backend gets the same without the field, and no client is informed. */
 function fateOf(dialect: Dialect, request: object, without: object): string {
   try {
     const { body, dropped } = write(dialect, request)

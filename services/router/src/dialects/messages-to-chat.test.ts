@@ -173,7 +173,7 @@ describe('a request', () => {
     ])
   })
 
-  test('asks for JSON by the schema', () => {
+  test('has its JSON schema in the request', () => {
     const schema = {
       type: 'object',
       properties: { a: { type: 'integer' } },
@@ -264,7 +264,7 @@ describe('a request', () => {
       },
       ['fallback', 'mcp_tool_listing', 'mcp_tool_result', 'mcp_tool_use', 'messages.prefill'],
     ],
-  ])('tells that it leaves out %s', (_, request, reported) => {
+  ])('reports that it leaves out %s', (_, request, reported) => {
     expect(chatOf(request).dropped).toEqual(reported)
   })
 
@@ -377,7 +377,7 @@ describe('there and back', () => {
   })
 })
 
-describe('a whole answer', () => {
+describe('a whole response', () => {
   const completion = (message: object, finish: string, more: object = {}) => ({
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -416,7 +416,7 @@ describe('a whole answer', () => {
     expect(usage).toMatchObject({ promptTokens: 100, cachedTokens: 60, completionTokens: 20 })
   })
 
-  test('holds thoughts where the client asked for them, calls, and the arguments that are no object', () => {
+  test('holds thoughts where the client requested them, calls, and the arguments that are no object', () => {
     const call = (id: string, text: string) => ({ id, type: 'function', function: { name: 'look', arguments: text } })
     const message = {
       reasoning_content: 'Hm.',
@@ -534,7 +534,7 @@ describe('a stream', () => {
     return [
       chunk({ role: 'assistant', content: '' }),
       ...deltas.map((delta) => chunk(delta)),
-      // An answer without content has its end alone.
+      // A response without content has its end alone.
       ...(saysWhy || all.length === 0 ? [chunk({}, finish)] : []),
       { ...chunk({}), choices: [], usage },
     ]
@@ -565,7 +565,7 @@ describe('a stream', () => {
     return Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)].flat())
   }
 
-  /** The official SDK over a connection that answers these pieces. */
+  /** The official SDK over a connection that delivers these pieces. */
   function sdkOver(parts: Buffer[]) {
     const response = () =>
       Promise.resolve(
@@ -577,7 +577,7 @@ describe('a stream', () => {
     return client.messages.stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] })
   }
 
-  /** What the same pieces are in one answer, in the order in which the blocks began. */
+  /** What the same pieces are in one response, in the order in which the blocks began. */
   function blocksOf(all: Piece[]): object[] {
     const blocks: { type: string; [field: string]: unknown }[] = []
     const inputOf = new Map<number, string>()
@@ -600,7 +600,7 @@ describe('a stream', () => {
 
   const sizes = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 })
 
-  test('is read by the SDK as the message that it tells, however its bytes are cut', async () => {
+  test('is read by the SDK as the message that it reports, however its bytes are cut', async () => {
     await fc.assert(
       fc.asyncProperty(pieces, sizes, sizes, fc.boolean(), async (all, cutIn, cutOut, saysWhy) => {
         const message = await sdkOver(cut(translated(all, cutIn, { saysWhy }), cutOut)).finalMessage()
@@ -678,7 +678,7 @@ describe('a stream', () => {
     expect(end!.usage).toMatchObject({ input_tokens: 22, cache_read_input_tokens: 8, output_tokens: 9 })
   })
 
-  test('of a server that numbers no calls tells each call', () => {
+  test('of a server that numbers no calls reports each call', () => {
     const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{"a":1}' } })
     const events = messagesToChat.openStream(
       { showsThinking: false },
@@ -698,7 +698,7 @@ describe('a stream', () => {
     ).toContain('"stop_reason":"tool_use"')
   })
 
-  test('whose backend tells an error is that failure', () => {
+  test('whose backend reports an error is that failure', () => {
     const reading = dialect.readStream({
       includeUsage: true,
       choices: 1,
@@ -710,7 +710,7 @@ describe('a stream', () => {
   })
 })
 
-test('a plain answer and a stream of the same words are the same message', () => {
+test('a plain response and a stream of the same words are the same message', () => {
   const message = { role: 'assistant', content: 'Hello', reasoning: 'Hm.' }
   const completion = { id: 'c', model: 'm', choices: [{ message, finish_reason: 'length' }] }
   const plain = messageOf(completion, null, { showsThinking: true })

@@ -36,7 +36,7 @@ describe('a request', () => {
     )
   })
 
-  test('leaves out what the target is known to refuse, and tells it', () => {
+  test('leaves out what the target is known to refuse, and reports it', () => {
     const { body, dropped } = requestOf('{"max_tokens":9,"temperature":0.5,"messages":[]}', [
       { parameter: 'temperature' },
     ])
@@ -81,7 +81,7 @@ describe('a request', () => {
   })
 })
 
-describe('a whole answer', () => {
+describe('a whole response', () => {
   const full = {
     id: 'msg_1',
     type: 'message',
@@ -256,7 +256,7 @@ describe('a stream', () => {
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
     'event: error\ndata: upstream connect error\n\n',
     'data: {"type":"error","error":{"type":"api_error","message":"no"}}\n\n',
-  ])('that tells an error is that failure: %s', (text) => {
+  ])('that reports an error is that failure: %s', (text) => {
     expect(() => passed(text)).toThrow('the backend reported an error inside its answer')
   })
 })

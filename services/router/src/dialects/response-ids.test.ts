@@ -1,5 +1,5 @@
 /**
- * Clients tell kinds of objects by the beginning of an id: every answer has the one of its client's dialect, whatever the
+ * Clients tell kinds of objects by the beginning of an id: every response has the one of its client's dialect, whatever the
  * backend called it, and one id from its first event to its last.
  */
 
@@ -100,7 +100,7 @@ const id = fc.oneof(
 )
 
 describe.each(PAIRS)('for a client of %s at a backend of %s', (client, target) => {
-  test('a plain answer has an id of the dialect', () => {
+  test('a plain response has an id of the dialect', () => {
     fc.assert(
       fc.property(id, (given) => {
         const { dialect, identity, echo } = opened(client, target)
@@ -124,7 +124,7 @@ describe.each(PAIRS)('for a client of %s at a backend of %s', (client, target) =
   test('an id that is of the dialect already stays', () => {
     const given = `${PREFIXES[client]}17`
     const ids = idsOfStream(client, target, responseBy(target, given).events)
-    // Where one of both is a response, the gateway names the answer.
+    // Where one of both is a response, the gateway names the response.
     if ((client === 'responses') === (target === 'responses')) expect(ids[0]).toBe(given)
   })
 })

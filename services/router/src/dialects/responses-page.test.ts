@@ -65,7 +65,7 @@ test.each(Object.entries(FIELDS))('%s', (field, request) => {
   page.row(`\`${field}\``, ...fates)
 })
 
-/** `lost`: the backend gets the same without the field, and nobody is told. */
+/** `lost`: the backend gets the same without the field, and no client is informed. */
 function fateOf(request: object, dialect: Dialect): string {
   const write = (body: object) => {
     const bytes = Buffer.from(JSON.stringify({ input: 'x', ...body }))

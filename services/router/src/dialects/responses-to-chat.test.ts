@@ -79,7 +79,7 @@ describe('a request', () => {
     expect(messagesOf({ input: [{ type: 'message', role: 'user', content }] })).toEqual([{ role: 'user', content: '' }])
   })
 
-  test('tells what it leaves out', () => {
+  test('reports what it leaves out', () => {
     const { dropped } = write({
       input: 'x',
       tools: [{ type: 'web_search' }],
@@ -434,7 +434,7 @@ test('whatever the contract lets through is translated, or refused with the name
   expect(Math.min(fates.translated, fates.refused)).toBeGreaterThan(100)
 })
 
-/** An answer as a backend of chat streams it, in deltas. */
+/** A response as a backend of chat streams it, in deltas. */
 const piece = fc.oneof(
   text.map((content) => ({ content })),
   text.map((reasoning_content) => ({ reasoning_content })),
@@ -646,7 +646,7 @@ function judgeOrder(events: ResponseStreamEvent[]): void {
   expect([items.size, parts.size]).toEqual([0, 0])
 }
 
-/** Texts of one kind that follow each other are one in a plain answer, so a stream of that order is compared. */
+/** Texts of one kind that follow each other are one in a plain response, so a stream of that order is compared. */
 function inPlainOrder(generated: Generated): Generated {
   const rank = (part: object) => ['reasoning_content', 'content', 'refusal', 'call'].findIndex((name) => name in part)
   return { ...generated, pieces: generated.pieces.toSorted((a, b) => rank(a) - rank(b)) }
@@ -671,7 +671,7 @@ function completionOf(generated: Generated): Json {
   return { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'llama', choices, usage: USAGE }
 }
 
-describe('a plain answer', () => {
+describe('a plain response', () => {
   test('is the response that the stream of the same answer ends with', () => {
     fc.assert(
       fc.property(reply.map(inPlainOrder), (generated) => {

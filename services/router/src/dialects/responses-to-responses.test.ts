@@ -68,7 +68,7 @@ describe('a request', () => {
   })
 })
 
-describe('a plain answer', () => {
+describe('a plain response', () => {
   test('keeps its bytes', () => {
     const bytes = Buffer.from(JSON.stringify({ id: 'resp_1', status: 'completed', output: [], usage: USAGE }))
     const read = responsesToResponses.readBackendResponse('chat', bytes, IDENTITY)

@@ -107,14 +107,14 @@ const ENDS = new Set<unknown>(['response.completed', 'response.incomplete'])
 /** Other events before the first content are few; a server that repeats itself is not kept in memory. */
 const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 
-/** Such an event repeats the request's tools and tells nothing else, so only its frame is looked at. */
+/** Such an event repeats the request's tools and holds nothing else, so only its frame is looked at. */
 function isOpening(name: string | null, data: string): boolean {
   return OPENING.has(name) && data.startsWith(`{"type":"${name}",`) && data.endsWith('}')
 }
 
 /**
  * The usage in an event that ends a response, which repeats the request's tools and all that was said. Undefined where only a
- * parser of the whole can tell.
+ * parser of the whole can know.
  *
  * What follows the last `"usage":` is parsed. It closes as many braces as it may only if that member is the response's own: no server
  * writes another object behind the response.
@@ -160,7 +160,7 @@ class ResponsesStream implements StreamReading {
   #last: LastEvent | null = null
   #calls = new ItemCalls()
   #identity: Identity
-  /** As the opening events told it, and the number of the last event. */
+  /** The id in the opening events, and the number of the last event. */
   #id: string | undefined
   #sequence = 0
 
@@ -239,7 +239,7 @@ class ResponsesStream implements StreamReading {
     return this.#end({ type, data, raw: Buffer.from('') }, null) ?? Buffer.from('')
   }
 
-  /** Whether it brings content. */
+  /** True if it brings content. */
   #note({ type, delta, item, sequence_number: sequence }: JsonObject): boolean {
     if (typeof sequence === 'number') this.#sequence = sequence
     if (type === 'response.output_item.done' && isObject(item)) this.#noteCall(item)

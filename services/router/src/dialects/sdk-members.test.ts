@@ -1,5 +1,5 @@
 /**
- * Every member that the official SDKs' types know of a request is translated, told as left out, or refused. A new version of
+ * Every member that the official SDKs' types know of a request is translated, reported as left out, or refused. A new version of
  * an SDK brings its new members here by itself.
  */
 
@@ -37,7 +37,7 @@ const CALL = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
 const RESULT = { type: 'function_call_output', call_id: 'c', output: 'y' }
 const CUSTOM = { type: 'custom_tool_call', call_id: 'c', name: 'f', input: '{}' }
 
-/** The edge reads or refuses them; `metadata` comes back with the answer. */
+/** The edge reads or refuses them; `metadata` comes back with the response. */
 const OF_THE_EDGE = [
   'model',
   'input',
@@ -491,7 +491,7 @@ describe.each(CASES)('of a request in $client for a backend of $target', (of) =>
   })
 
   /** From the root through every member that reaches the backend. One that is left out or refused takes its inside with it. */
-  test('every kind of object in it is known here, left out and told, or refused', () => {
+  test('every kind of object in it is known here, left out and reported, or refused', () => {
     const unknown: string[] = []
     const seen = new Set([root])
     for (const owner of seen) {

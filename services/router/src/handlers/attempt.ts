@@ -1,8 +1,8 @@
 /**
  * One call to one target, from taking its place to giving it back.
  *
- * Resolves with the usage when the answer is relayed whole. Throws a {@link BackendFault} when the backend failed
- * (`run.shown` tells whether the client had seen something), anything else when the job was aborted.
+ * Resolves with the usage when the response is relayed whole. Throws a {@link BackendFault} when the backend failed
+ * (`run.shown` shows whether the client had seen something), anything else when the job was aborted.
  */
 
 import type { JobHeader } from '@gateway/contracts/job'
@@ -249,7 +249,7 @@ function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, w
 
 /**
  * A stream has ended in a silence that no next target could judge: it was the last one, its client left, or it had begun.
- * Silence alone may be a whole pool's load, so it is a fault only if another target has answered meanwhile.
+ * Silence alone may be a whole pool's load, so it is a fault only if another target has responded meanwhile.
  */
 function judgeSilence({ capable, router }: FailoverState, slot: Slot, silentSinceMs: number): void {
   const nowMs = performance.now()

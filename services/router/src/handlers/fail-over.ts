@@ -2,7 +2,7 @@
  * Carries a job from target to target until one serves it, the request proves to be wrong, or nobody is left.
  *
  * Every distinct target gets one attempt; then a few repeats, rationed by the pool's budget. Once the client has seen
- * something there is no other target, and a failure is told as one.
+ * something there is no other target, and a failure is reported as one.
  */
 
 import type { ResponseEnd, ResponseFailure } from '@gateway/contracts/job'
@@ -103,7 +103,7 @@ interface Refused {
   by: Target
 }
 
-/** Only one that could serve it at once: its client has its answer already. */
+/** Only one that could serve it at once: its client has its response already. */
 function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[], { header }: JobContext): Target[] {
   const kind = kindOf(refusing.config)
   const nowMs = performance.now()

@@ -3,7 +3,7 @@
  * why there is none.
  *
  * Targets without an attempt come first, then rationed repeats. A job waits for a place where all are taken, and chooses
- * anew whenever health or places change meanwhile. The router learns a target's form from its refusals, and forgets it
+ * again whenever health or places change meanwhile. The router learns a target's form from its refusals, and forgets it
  * again.
  */
 
@@ -75,7 +75,7 @@ export interface HalfOpenAttempt {
   form: ParameterSupport
   /** The time after which another target gets its turn, if one would take the request. */
   shareMs: number
-  /** Whether another target would take the request at this moment. */
+  /** True if another target would take the request at this moment. */
   othersLeft(): boolean
 }
 
@@ -166,7 +166,7 @@ function take(failoverState: FailoverState, targets: Target[], target: Target, u
   }
 }
 
-/** Whether another of the targets would take the request now, and can hold its prompt as well as this one. */
+/** True if another of the targets would take the request now, and can hold its prompt as well as this one. */
 function isAnyReady(targets: Target[], target: Target, run: JobContext): boolean {
   const nowMs = performance.now()
   return targets.some((other) => {
@@ -281,7 +281,7 @@ export function learnRejections(
   const { kind, stream, defaultMaxTokens } = run.header
   const { dialect, target: asked } = routeOf(target, run.header)
   const question = { kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form }
-  // Lessons are of the request as it was sent, which a translation has written in other words.
+  // Learned rejections are of the request as it was sent, which a translation has written in other words.
   const { asChat: sentBody = run.body } = dialect.request(question)
   const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
   const learned = readRejections(body, sent, fault.meanings).map((refusal): LearnedRejection => ({

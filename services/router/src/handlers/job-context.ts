@@ -51,22 +51,22 @@ export interface BoundJob extends JobContext {
   readonly inputs: number
 }
 
-/** One request to one target, until its answer is over. */
+/** One request to one target, until its response is over. */
 export interface Call {
   readonly target: Target
   readonly exchange: Exchange
   readonly span: Span
   /** The client's parameters that it leaves out. */
   readonly dropped: string[]
-  /** What the dialect needs of it to read its answer. */
+  /** What the dialect needs of it to read its response. */
   readonly echo: unknown
-  /** By `performance.now()`; null when its answer, or its first content, is there. */
+  /** By `performance.now()`; null when its response, or its first content, is there. */
   waitingSinceMs: number | null
-  /** The usage so far, where the answer tells it. */
+  /** The usage so far, if the response has it. */
   usage: (() => Promise<TokenUsage>) | null
 }
 
-/** An answer that the client pays for: it saw some of it, or a backend was at work on it when the client left. */
+/** A response that the client pays for: it saw some of it, or a backend was at work on it when the client left. */
 export interface DeliveredResponse {
   target: Target
   /** Tokens until now: the backend's own figures, or counted. */
@@ -119,7 +119,7 @@ export function reportedNames(names: readonly string[]): string[] {
 
 /**
  * The caller has gone: the router stops the backend. A backend is at work from the moment it has the request until it
- * refuses or fails. Its work costs the usage that its answer has told so far, or else the prompt.
+ * refuses or fails. Its work costs the usage that its response has shown so far, or else the prompt.
  */
 export function abandon(run: JobContext, reason: unknown): void {
   const { call } = run
@@ -132,12 +132,12 @@ export function workOf(run: JobContext, { target, usage }: Call): DeliveredRespo
   return { target, usage: usage ?? reporting(withSound(estimatedUsage(run, null, 0), run)) }
 }
 
-/** The answer that the client pays for if the job ends now. Null: it pays nothing. */
+/** The response that the client pays for if the job ends now. Null: it pays nothing. */
 export function owed(run: JobContext): DeliveredResponse | null {
   return run.shown ?? run.abandoned
 }
 
-/** Where the backend did not count all: its own figures as far as they go, the edge's of the prompt, ours of the answer. */
+/** Where the backend did not count all: its own figures as far as they go, the edge's of the prompt, ours of the response. */
 export function estimatedUsage(
   { header }: JobContext,
   reported: TokenUsage | null,
@@ -157,7 +157,7 @@ export function withSound(
   return { ...usage, audioPromptTokens, estimated: true }
 }
 
-/** Calls that the answer holds, where the usage does not tell them. */
+/** Calls that the response holds, where the usage does not tell them. */
 export function withCalls(usage: TokenUsage, { toolCalls }: { toolCalls?: ToolCalls | undefined }): TokenUsage {
   return toolCalls === undefined || usage.toolCalls !== undefined ? usage : { ...usage, toolCalls: { ...toolCalls } }
 }
@@ -171,7 +171,7 @@ export function failureOf(
   return { code, message, attempted: [...new Set(attempts.map(({ backend }) => backend))], attempts, ...more }
 }
 
-/** For an answer whose backend leaves these out. */
+/** For a response whose backend leaves these out. */
 export function identityOf({ header }: JobContext, { model, backend }: Target): Identity {
   const id = responseId(clientDialect(header), header.requestId)
   const { usage: usageRules } = backend.profile
@@ -179,7 +179,7 @@ export function identityOf({ header }: JobContext, { model, backend }: Target): 
   return { id, created: Math.floor(Date.now() / 1_000), model, usageRules, finishReasons }
 }
 
-/** The answer, or its first content, is there; or the call has failed. */
+/** The response, or its first content, is there; or the call has failed. */
 export function endWaiting(run: JobContext, call: Call): void {
   if (call.waitingSinceMs === null) return
   run.backendMs += performance.now() - call.waitingSinceMs

@@ -1,5 +1,5 @@
 /**
- * Takes a whole JSON answer, judges it, and sends it on: nothing of it goes out before all of it holds.
+ * Takes a whole JSON response, judges it, and sends it on: nothing of it goes out before all of it holds.
  */
 
 import { DEFAULT_DIMENSIONS } from '@gateway/contracts/config'
@@ -127,7 +127,7 @@ async function completionTokens(
   }
 }
 
-/** Some servers answer fewer pictures than were asked for. */
+/** Some servers return fewer pictures than were requested. */
 function tokensOfPictures(reservedTokens: number, body: Uint8Array, { data }: PlainResponse['json']): number {
   const { n: asked } = JSON.parse(Buffer.from(body).toString()) as { n?: number }
   const received = imageSources({ data }).length

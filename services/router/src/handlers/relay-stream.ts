@@ -1,9 +1,9 @@
 /**
- * Relays a streamed answer event by event. Until the first content nothing is sent, so a failure before it can still
+ * Relays a streamed response event by event. Until the first content nothing is sent, so a failure before it can still
  * go to another target; a stream that stops without an end is a failure, never a good one.
  *
  * The last finish reason is kept until the backend has ended, and goes out together with the job's end: who has seen it
- * has a whole answer with its usage, even if this process dies in the next moment.
+ * has a whole response with its usage, even if this process dies in the next moment.
  */
 
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
@@ -56,14 +56,14 @@ export async function relayStream(
   const heldMemory = memoryForLargeEvents(run, responseMemory)
   const limit = new OutputLimit(run.header.mostOutputTokens)
 
-  /** Whether the backend goes on behind its cap, or without any bound. */
+  /** True if the backend goes on behind its cap, or without any bound. */
   async function isEnough(): Promise<boolean> {
     const { text, begun, complete } = reading.progress
     if (!begun || complete) return false
     return limit.isPassed || limit.isTooMany(await tokensOf(text, text.length, tokens))
   }
 
-  /** Ends the answer in its backend's place. */
+  /** Ends the response in its backend's place. */
   function cut(): void {
     unsent.kept.push(reading.cut())
     exchange.abort(new Error('the answer is longer than its cap'))
@@ -101,7 +101,7 @@ export async function relayStream(
     }
   } catch (fault) {
     if (!(fault instanceof BackendFault)) throw fault
-    // After the last finish reason only the goodbye is missing: the answer is whole, unless the backend says that it is not.
+    // After the last finish reason only the goodbye is missing: the response is whole, unless the backend says that it is not.
     if (!reading.progress.complete || fault.kind === 'error_event') {
       if (run.shown) await relay()
       throw fault
@@ -182,7 +182,7 @@ function split(push: () => SseEvent[]): SseEvent[] {
   }
 }
 
-/** The backend's own figures, as far as they count the prompt and the text: some servers write them before the answer. */
+/** The backend's own figures, as far as they count the prompt and the text: some servers write them before the response. */
 async function usageOf({ progress }: StreamReading, run: JobContext, tokens: TokenCounter): Promise<TokenUsage> {
   const { usage, usageAt, prompt, text, toolCalls } = progress
   const counted = usage !== null && usage.completionTokens > 0 ? usageAt : 0

@@ -2,7 +2,7 @@
  * One job from the bus, from taking it to its last frame.
  *
  * A job has one last word, end or failure, also when its caller has left: then the router stops the backend at once, and
- * the last word tells the cost. The edge answers for the request from its acknowledgement of that word on. If the edge is
+ * the last word reports the cost. The edge is responsible for the request from its acknowledgement of that word on. If the edge is
  * lost before, this router reports the cost.
  */
 
@@ -172,7 +172,7 @@ export async function finishJobs(router: RouterContext, drainMs: number): Promis
   router.places.wakeAll()
   const farewell = Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
   await Promise.race([farewell, sleep(COUNTED_WITHIN_MS, undefined, { ref: false })])
-  // A failure that still waits for its count would come after the bus has been flushed: its length tells it.
+  // A failure that still waits for its count would come after the bus has been flushed: its length gives the count.
   await router.tokens.close()
   await farewell
 }

@@ -1,7 +1,7 @@
 /**
  * Counts tokens where a backend did not, and reads texts from the tokens that a client sends. The tokenizers' tables are
  * large and slow to load, so they live in a worker thread that starts at first need. After any failure there, a count
- * goes by length and is never an error; texts cannot be guessed, so their failure is told.
+ * goes by length and is never an error; texts cannot be guessed, so their failure is reported.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -25,7 +25,7 @@ export function openTokenCounter(): TokenCounter {
   let worker: Worker | null = null
   let isClosed = false
   let lastId = 0
-  /** By the question's id; null: there is no answer. */
+  /** By the question's id; null: there is no response. */
   const waiting = new Map<number, (reported: WorkerReply | null) => void>()
 
   function start(): Worker {

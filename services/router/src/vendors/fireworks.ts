@@ -12,7 +12,7 @@ const CHAT = namesIn(
 const CONTROL = namesIn('perf_metrics_in_response prompt_cache_isolation_key prompt_cache_max_len raw_output')
 
 export const fireworks = hostedVendor('fireworks', {
-  // It refuses both names of the cap in one request. A stream tells its usage without `stream_options` (the same types).
+  // It refuses both names of the cap in one request. A stream reports its usage without `stream_options` (the same types).
   rejectedParameters: () => rejections('max_completion_tokens', 'stream_options'),
   parameters: { chat: () => CHAT, control: CONTROL },
   // The tiers of its serverless models: assumed.

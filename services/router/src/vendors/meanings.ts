@@ -1,5 +1,5 @@
 /**
- * What a target's words mean, in its errors and at the end of its answers: its own vendor's first, then those of every
+ * What a target's words mean, in its errors and at the end of its responses: its own vendor's first, then those of every
  * backend, then those of the other vendors. Aggregators, proxies and servers without a profile pass on what another vendor
  * has said.
  */
@@ -14,7 +14,7 @@ export interface Meanings {
   finishReasons: FinishReasons
 }
 
-/** They are the same each time, and every answer asks for them. */
+/** They are the same each time, and every response needs them. */
 const known = new Map<VendorProfile, Meanings>()
 
 export function meaningsOf(profile: VendorProfile): Meanings {

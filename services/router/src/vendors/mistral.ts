@@ -13,7 +13,7 @@ const EMBEDDINGS = namesIn('encoding_format input metadata model output_dimensio
 
 export const mistral = hostedVendor('mistral', {
   // It rejects `max_completion_tokens` (editor-code-assistant/eca#231, 2025-12-12), and its types have no `stream_options`: a stream's
-  // last chunk tells the usage anyway (packages/mistral of vercel/ai, recorded 2026-08).
+  // last chunk reports the usage anyway (packages/mistral of vercel/ai, recorded 2026-08).
   rejectedParameters: () => rejections('max_completion_tokens', 'stream_options', 'developer'),
   parameters: {
     chat: () => CHAT,

@@ -18,7 +18,7 @@ const CONTROL = namesIn(
 )
 
 export const perplexity = hostedVendor('perplexity', {
-  // The same types know none of these, and every chunk tells the usage.
+  // The same types know none of these, and every chunk reports the usage.
   rejectedParameters: () => rejections('max_completion_tokens', 'developer', 'stream_options'),
   parameters: { chat: () => CHAT, control: CONTROL },
   // The size of a search's context and its kind have prices of their own (the same types).

@@ -23,7 +23,7 @@ export interface VendorProfile {
   authentication: Authentication
   /**
    * The parameters of a chat that the model rejects, or that the vendor ignores without a word. A row is worth having only
-   * where the first rejection would hit every client, or where nothing tells of it. The router learns the rest
+   * where the first rejection would hit every client, or where no source names it. The router learns the rest
    * (`core/refused-parameters.ts`), and a learned rejection also overrules a row.
    */
   rejectedParameters(model: string): ParameterSupport

@@ -24,7 +24,7 @@ export const vllm: VendorProfile = {
   rejectedParameters: rejectedByName,
   parameters: { chat: () => CHAT, embeddings: EMBEDDINGS_OF_VLLM, control: CONTROL },
   pricedOptions: {},
-  // ModelTC/LightLLM#1477 (2026-08-21), which answers as vLLM does.
+  // ModelTC/LightLLM#1477 (2026-08-21), which responds as vLLM does.
   countsTokens: true,
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: true },

@@ -20,7 +20,7 @@ function rejectedParameters(model: string): ParameterSupport {
 
 export const xai = hostedVendor('xai', {
   rejectedParameters,
-  // An answer that is fetched later (docs.x.ai/developers/advanced-api-usage/deferred-chat-completions, November 2026).
+  // A response that is fetched later (docs.x.ai/developers/advanced-api-usage/deferred-chat-completions, November 2026).
   parameters: { chat: () => CHAT, control: namesIn('deferred') },
   // Which of its tiers cost the same is assumed.
   pricedOptions: { search_parameters: {}, web_search_options: {}, service_tier: { free: ['auto', 'default'] } },

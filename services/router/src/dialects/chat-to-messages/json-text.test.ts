@@ -12,7 +12,7 @@ function read(by: JsonBy, pieces: string[]): { content: string; thoughts: string
   }
 }
 
-describe('an answer in JSON', () => {
+describe('a response in JSON', () => {
   test.each([
     ['alone', '{"a":[1,{"b":"}"}]}', ''],
     ['in a fence', '```json\n{"a":1}\n```', '```json\n'],

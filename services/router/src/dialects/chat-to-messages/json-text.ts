@@ -1,12 +1,12 @@
 /**
- * An answer in JSON, out of all that a model writes when it is asked for one. Words before and behind the JSON are thoughts:
+ * A response in JSON, out of all that a model writes when a request demands one. Words before and behind the JSON are thoughts:
  * glued to it, they would make it unreadable.
  *
- * A model that must call our tool answers by the call. One that is told to write an object may write prose or a fence around
- * it. Where no answer comes, the words are the content, in both cases.
+ * A model that must call our tool responds by the call. One that must write an object may write prose or a fence around
+ * it. Where no response comes, the words are the content, in both cases.
  */
 
-/** Which of the two the request asked for. */
+/** The request's choice of the two. */
 export type JsonBy = 'call' | 'text'
 
 export interface Split {
@@ -14,7 +14,7 @@ export interface Split {
   thoughts: string
 }
 
-/** Words beyond this are told as thoughts while they come. */
+/** Words beyond this are reported as thoughts while they come. */
 const MOST_HELD_CHARACTERS = 64 * 1024
 
 export class JsonText {
@@ -52,7 +52,7 @@ export class JsonText {
     return { isFirst, thoughts: this.#release() }
   }
 
-  /** The content that is left when the answer ends. */
+  /** The content that is left when the response ends. */
   end(): string {
     return this.#hasResponse ? '' : this.#release()
   }

@@ -36,7 +36,7 @@ function write(chat: Json, model = NEW): { request: Json; dropped: string[] } {
 
 const FORCED = { type: 'tool', name: 'svc_answer_in_json' }
 
-describe('an answer in JSON', () => {
+describe('a response in JSON', () => {
   test.each<[string, string, Json, Json, string[]]>([
     [
       'by a schema is a structured output',
@@ -217,7 +217,7 @@ describe('content', () => {
 })
 
 describe('what cannot be kept', () => {
-  test('and changes no meaning is told, whatever it is', () => {
+  test('and changes no meaning is reported, whatever it is', () => {
     const lost = { seed: 1, presence_penalty: 0.1, logit_bias: {}, store: true, verbosity: 'low', metadata: { a: 'b' } }
     expect(write({ ...lost, logprobs: null }).dropped).toEqual(Object.keys(lost).toSorted())
   })
@@ -300,7 +300,7 @@ describe('of a chat nothing is lost in silence', () => {
     ])
   })
 
-  test('a temperature above the scale is told', () => {
+  test('a temperature above the scale is reported', () => {
     const { request, dropped } = write({ temperature: 1.7 }, OLD)
     expect(request.temperature).toBeUndefined()
     expect(dropped).toEqual(['temperature'])

@@ -1,5 +1,5 @@
 /**
- * A chat completion request as a Messages request. The client is told of every parameter that is not in it, and reads a
+ * A chat completion request as a Messages request. The client is informed of every parameter that is not in it, and reads a
  * refusal where the loss would change the meaning.
  */
 
@@ -21,7 +21,7 @@ const TRANSLATED = new Set([
   ...['messages', 'max_tokens', 'max_completion_tokens', 'n', 'temperature', 'top_p', 'top_k', 'stop', 'tools'],
   ...['tool_choice', 'parallel_tool_calls', 'user', 'response_format', 'reasoning_effort', 'cache_control'],
 ])
-/** An answer without them is no answer to the question. */
+/** A response without them is no answer to the question. */
 const ESSENTIAL = new Map(
   Object.entries<string>({
     functions: 'is not known to this model: use tools',
@@ -30,7 +30,7 @@ const ESSENTIAL = new Map(
   }),
 )
 
-/** What reading the answer needs of the request. */
+/** What reading the response needs of the request. */
 export interface Echo {
   json: JsonBy | null
 }

@@ -47,7 +47,7 @@ function chatMessageOf(blocks: JsonObject[], by: JsonBy | null): JsonObject {
   }
 }
 
-/** In their order, as a stream tells them. */
+/** In their order, as a stream reports them. */
 function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
   const json = by === null && !blocks.some(isResponse) ? null : new JsonText(by ?? 'call')
   let [content, thoughts] = ['', '']
@@ -67,7 +67,7 @@ function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
   return { content: content + (json?.end() ?? ''), thoughts }
 }
 
-/** The call of our own tool, whose arguments are the answer's text. */
+/** The call of our own tool, whose arguments are the response's text. */
 export function isResponse({ type, name }: JsonObject): boolean {
   return type === 'tool_use' && name === RESPONSE_TOOL
 }

@@ -17,7 +17,7 @@ import { argumentsOf, finishReasonOf, isResponse, refusalOf, writeUsage } from '
 
 export class MessagesStream implements ChatReading {
   #watch = new MessageWatch()
-  /** A client of chat sees nothing of a tool that the backend runs itself: `begun` is told here. */
+  /** A client of chat sees nothing of a tool that the backend runs itself: `begun` is set here. */
   readonly progress = this.#watch.progress
   /** Replaced by what the backend says of it. */
   #identity: Identity
@@ -28,7 +28,7 @@ export class MessagesStream implements ChatReading {
   /** Arguments that came with the start of a call, by the index of its block: pieces behind it replace them. */
   #waiting = new Map<unknown, string>()
 
-  /** Set where the client asked for an answer in JSON that the model has no parameter for. */
+  /** Set where the client requested a response in JSON that the model has no parameter for. */
   #json: JsonText | null
 
   constructor(identity: Identity, json: JsonBy | null) {

@@ -1,6 +1,6 @@
 /**
  * `reasoning_effort` as the API's thinking. Models from 4.6 on decide themselves how much to think, by an effort; older ones
- * get a budget of tokens, which is a part of the answer's cap.
+ * get a budget of tokens, which is a part of the response's cap.
  *
  * The rules are of platform.claude.com/docs/en/build-with-claude/thinking and adaptive-thinking, and of the types of
  * `@anthropic-ai/sdk` 1.12 (all read in November 2026).
@@ -42,7 +42,7 @@ export interface Circumstances {
   maxTokens: number
   /** The model must call a tool. */
   isForced: boolean
-  /** An answer with tool calls is being continued, and no client of ours kept the thoughts before them. */
+  /** A response with tool calls is being continued, and no client of ours kept the thoughts before them. */
   isInToolLoop: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
  * Tools, the choice among them, and answers in JSON: by the API's structured outputs where the model has them, else by a
- * tool of our own that the model must call and whose arguments are the answer. JSON of any shape is asked for in words.
+ * tool of our own that the model must call and whose arguments are the response. The router describes JSON of any shape in words.
  */
 
 import { isObject, membersOf, objectsOf } from '@gateway/contracts/json'
@@ -8,7 +8,7 @@ import { cached, type Json } from './content.ts'
 import type { JsonBy } from './json-text.ts'
 import { refused } from '../../core/backend-fault.ts'
 
-/** A call of it is the answer's text. */
+/** A call of it is the response's text. */
 export const RESPONSE_TOOL = 'svc_answer_in_json'
 
 export interface ToolMembers {

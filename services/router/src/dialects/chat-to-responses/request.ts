@@ -1,5 +1,5 @@
 /**
- * A chat completion request as a Responses request. The client is told of every parameter that is not in it, and reads a
+ * A chat completion request as a Responses request. The client is informed of every parameter that is not in it, and reads a
  * refusal where the loss would change the meaning.
  */
 

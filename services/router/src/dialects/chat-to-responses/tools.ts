@@ -1,5 +1,5 @@
 /**
- * Tools of chat, the choice among them and the form of the answer, in the words of the Responses API. That API takes a
+ * Tools of chat, the choice among them and the form of the response, in the words of the Responses API. That API takes a
  * function as strict unless it hears otherwise, and chat does the opposite, so `strict` is always written.
  */
 

@@ -2,7 +2,7 @@
  * The turns of the Messages API as messages of a chat completion: texts, images, documents, tool calls and their results.
  *
  * Chat has no place for the thoughts of another vendor, marks of the cache, and the calls and results of tools that the
- * vendor runs itself. They are left out and told. A block that chat cannot express at all is refused.
+ * vendor runs itself. They are left out and reported. A block that chat cannot express at all is refused.
  */
 
 import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'

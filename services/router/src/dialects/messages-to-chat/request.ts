@@ -1,5 +1,5 @@
 /**
- * A Messages request as a chat completion request. The client is told of every parameter that is not in it, and reads a
+ * A Messages request as a chat completion request. The client is informed of every parameter that is not in it, and reads a
  * refusal where the loss would change the meaning.
  */
 
@@ -10,9 +10,9 @@ import { effortOfBudget } from '../chat-to-messages/thinking.ts'
 import { messagesOf, systemOf } from './content.ts'
 import { toolMembers } from './tools.ts'
 
-/** What reading the answer needs of the request. */
+/** What reading the response needs of the request. */
 export interface Echo {
-  /** The client asked for thoughts, so it expects their blocks. */
+  /** The client requested thoughts, so it expects their blocks. */
   showsThinking: boolean
 }
 
@@ -54,7 +54,7 @@ export function writeChat(requested: JsonObject): WrittenChat {
 /** Of an identifier that every vendor takes. OpenRouter takes no more than 128 letters, Claude Code sends 150 (ujisati/claude-code-provider-proxy#11, 2025-07-21). */
 const USER = /^[\w-]{1,64}$/
 
-/** A digest still tells one user from another. */
+/** A digest still distinguishes one user from another. */
 function userOf(id: unknown): string | undefined {
   if (typeof id !== 'string') return undefined
   return USER.test(id) ? id : createHash('sha256').update(id).digest('hex')

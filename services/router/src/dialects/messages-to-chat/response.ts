@@ -65,13 +65,13 @@ const STOP_REASONS: Record<Ending, string> = {
   content_filter: 'refusal',
 }
 
-/** Some servers end an answer that calls tools by `stop`. One that was cut off may not be acted on. */
+/** Some servers end a response that calls tools by `stop`. One that was cut off may not be acted on. */
 function callsReason({ finish_reason: finish }: JsonObject): string {
   const ending = endingOf(finish)
   return STOP_REASONS[ending === 'stop' ? 'tool_calls' : ending]
 }
 
-/** vLLM's `stop_reason` and SGLang's `matched_stop` name the text; a number is a token that ends any answer. */
+/** vLLM's `stop_reason` and SGLang's `matched_stop` name the text; a number is a token that ends any response. */
 function matchedStop({ stop_reason: ofVllm, matched_stop: ofSglang }: JsonObject): string | null {
   if (typeof ofVllm === 'string') return ofVllm
   return typeof ofSglang === 'string' ? ofSglang : null

@@ -66,7 +66,7 @@ export class MessagesEvents {
   #begin({ id, model }: JsonObject): void {
     this.#id = wordOf(id)
     const message = writeMessage({ id, model }, [], { stop_reason: null, stop_sequence: null })
-    // The backend counts at the end only, and `message_delta` tells its figures. A guess would look as one of them.
+    // The backend counts at the end only, and `message_delta` reports its figures. A guess would look as one of them.
     const usage = writeMessagesUsage(NO_TOKENS)
     this.#event('message_start', { message: { ...message, usage } })
   }

@@ -1,6 +1,6 @@
 /**
  * The Messages API's tools and the choice among them, as chat has them. Chat knows tools with a schema only. Those that the
- * vendor runs or has trained its models on are left out and told, unless the model must call one of them.
+ * vendor runs or has trained its models on are left out and reported, unless the model must call one of them.
  */
 
 import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'

@@ -1,5 +1,5 @@
 /**
- * Errors of the Messages API: the bodies of refusals, and the failures that a stream or a 200 tells.
+ * Errors of the Messages API: the bodies of refusals, and the failures that a stream or a 200 reports.
  */
 
 import { BackendFault } from '../../core/backend-fault.ts'

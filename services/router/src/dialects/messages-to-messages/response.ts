@@ -1,5 +1,5 @@
 /**
- * A whole answer of the Messages API, and token usage as the API writes it: tokens read from and written to the cache stand
+ * A whole response of the Messages API, and token usage as the API writes it: tokens read from and written to the cache stand
  * beside `input_tokens`.
  */
 

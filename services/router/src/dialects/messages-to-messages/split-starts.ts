@@ -63,7 +63,7 @@ export class StartSplitter {
   }
 }
 
-/** Whether a start holds no content that belongs into pieces. */
+/** True if a start holds no content that belongs into pieces. */
 function isBare({ type, text, thinking, signature, input }: JsonObject): boolean {
   if (type === 'text') return !isWord(text)
   if (type === 'thinking') return !isWord(thinking) && !isWord(signature)

@@ -16,7 +16,7 @@ describe('the counts of a stream add up', () => {
     ['all of them again', { ...START, output_tokens: 5 }],
     // envoyproxy/ai-gateway#1631, 2025-12-06; sgl-project/sglang#20830, 2026-03-18.
     ['zeros for what the start has told', { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 5 }],
-  ])('where the end tells %s', (_, delta) => {
+  ])('where the end reports %s', (_, delta) => {
     expect(usageOf(START, delta)).toMatchObject({ promptTokens: 35, cachedTokens: 10, completionTokens: 5 })
   })
 
@@ -29,7 +29,7 @@ describe('the counts of a stream add up', () => {
     expect(usage).toMatchObject({ promptTokens: 75, cacheWriteTokens: 40, cacheWriteHourTokens: 40 })
   })
 
-  test('where the start tells zeros and the end the prompt', () => {
+  test('where the start reports zeros and the end the prompt', () => {
     const nothing = { input_tokens: 0, output_tokens: 0 }
     expect(usageOf(nothing, { input_tokens: 25, output_tokens: 5 })).toMatchObject({ promptTokens: 25 })
   })
@@ -39,7 +39,7 @@ describe('the counts of a stream add up', () => {
     expect(usageOf(START, ...ends)).toMatchObject({ promptTokens: 910, completionTokens: 9 })
   })
 
-  test('of an answer without a word: the start told a figure ahead', () => {
+  test('of a response without a word: the start reported a figure ahead', () => {
     expect(usageOf(START, { output_tokens: 0 })).toMatchObject({ promptTokens: 35, completionTokens: 0 })
   })
 })

@@ -12,7 +12,7 @@ export class MessageWatch {
   /** The fields of `usage` as they came so far: `message_delta` counts on from `message_start`. */
   #counted: JsonObject = {}
 
-  /** Whether the event brings content to a client of the Messages API. Throws `BackendFault` when it tells a failure. */
+  /** True if the event brings content to a client of the Messages API. Throws `BackendFault` when it reports a failure. */
   note(event: JsonObject): boolean {
     switch (event.type) {
       case 'message_start':
@@ -26,7 +26,7 @@ export class MessageWatch {
       case 'message_delta':
         this.#count(event.usage)
         this.progress.prompt = readMessagesUsage({ ...this.#counted, output_tokens: 0 })
-        // The start tells a figure of the output, too, before there is any.
+        // The start reports a figure of the output, too, before there is any.
         if (reportsOutput(event.usage)) noteUsage(this.progress, readMessagesUsage(this.#counted))
         this.progress.complete ||= isObject(event.delta) && event.delta.stop_reason != null
         return this.progress.complete

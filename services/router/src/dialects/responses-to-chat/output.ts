@@ -1,8 +1,8 @@
 /**
  * The output of a response while it is generated: its items in order, and an event for each thing that happens to them.
- * A plain answer is the same output, and nobody hears of its events.
+ * A plain response is the same output, and nobody hears of its events.
  *
- * Thoughts and messages follow one another. Calls stay open until the answer ends, because chat may mix their pieces.
+ * Thoughts and messages follow one another. Calls stay open until the response ends, because chat may mix their pieces.
  */
 
 import type { JsonObject } from '@gateway/contracts/json'
@@ -18,7 +18,7 @@ export interface Listener {
   notifyPiece(type: string, place: JsonObject, piece: string): void
 }
 
-/** Of a plain answer, which has no events. */
+/** Of a plain response, which has no events. */
 export const NO_LISTENER: Listener = { emit() {}, notifyPiece() {} }
 
 type PartKind = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text'
@@ -114,7 +114,7 @@ export class Output {
 
   #addArguments(call: Call, args: string): void {
     call.args += args
-    // The input of a custom tool is a text within the arguments; it is told when it is whole.
+    // The input of a custom tool is a text within the arguments; it is reported when it is whole.
     if (!ownTool(this.#own, call.called).isCustom) {
       this.#listener.notifyPiece('response.function_call_arguments.delta', call.place, args)
     }

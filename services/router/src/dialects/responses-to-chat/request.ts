@@ -1,5 +1,5 @@
 /**
- * A Responses request as a chat completion request. The client is told of every parameter that is not in it.
+ * A Responses request as a chat completion request. The client is informed of every parameter that is not in it.
  */
 
 import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
@@ -8,9 +8,9 @@ import { FunctionNames, toolsOf } from './function-names.ts'
 import { writeMessages } from './input.ts'
 import { type OwnTools, writeTools } from './tools.ts'
 
-/** What an answer needs of its request. */
+/** What a response needs of its request. */
 export interface Echo {
-  /** The settings that every answer repeats. */
+  /** The settings that every response repeats. */
   settings: JsonObject
   own: OwnTools
   /** The client reads the model's thoughts as a summary of them. */
@@ -23,7 +23,7 @@ export interface WrittenRequest {
   echo: Echo
 }
 
-/** They are in the request, are the gateway's own, or say nothing that is not in the answer. */
+/** They are in the request, are the gateway's own, or say nothing that is not in the response. */
 const TRANSLATED = new Set([
   ...['input', 'instructions', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'tools', 'tool_choice'],
   ...['parallel_tool_calls', 'text', 'reasoning', 'include', 'metadata', 'store', 'truncation', 'user', 'background'],

@@ -25,7 +25,7 @@ export function readCompletion(
   return { ...responseOf(made, end, output.items), ...echo.settings, usage: usage && writeUsage(usage) }
 }
 
-/** The model by which the backend answers, as in chat. */
+/** The model by which the backend responds, as in chat. */
 export function modelOf({ model }: JsonObject): { model?: string } {
   return typeof model === 'string' && model !== '' ? { model } : {}
 }
@@ -58,7 +58,7 @@ export interface End {
   incomplete: string | null
 }
 
-/** A refusal that says so is an answer. */
+/** A refusal that says so is a response. */
 export function endOf(finishReason: unknown, refused: boolean): End {
   const ending = endingOf(finishReason)
   if (ending === 'length') return { status: 'incomplete', incomplete: 'max_output_tokens' }

@@ -1,6 +1,6 @@
 /**
  * Tools of the Responses API as chat's functions, and the way back. A custom tool becomes a function with one text. Tools of
- * a namespace become functions whose names begin with it. Tools that a vendor runs are left out and told.
+ * a namespace become functions whose names begin with it. Tools that a vendor runs are left out and reported.
  */
 
 import { type JsonObject, isObject, objectsOf, wordOf } from '@gateway/contracts/json'
