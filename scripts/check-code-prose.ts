@@ -15,10 +15,16 @@ const SOURCES = '{services,packages,dev,tests,scripts,training}/**/*.{ts,tsx,mts
 const NAMES_OF_OTHERS = new Set<string>([
   // The subjects `keys.answer-secrets` and `keys.note-standing`.
   ...['keysAnswerSecrets', 'keysNoteStanding'],
+  // Further rows and parts of golden messages: two versions share them.
+  ...['answers', 'keptAnswers', 'news'],
   // The reply of `keys.reseal`.
   'sealedAnew',
   // A usage event, and its column in the ledger.
   ...['modelAsked', 'model_asked'],
+  // A job's header.
+  'asksHostedTools',
+  // A command of `ioredis` (`packages/redis/src/connection.ts`).
+  'asking',
 ])
 /** Folders that are still written as before. */
 const STILL_TO_MEND: readonly string[] = [
@@ -30,16 +36,11 @@ const STILL_TO_MEND: readonly string[] = [
   'services/standalone',
   'packages/admission',
   'packages/auto',
-  'packages/bus',
-  'packages/contracts',
-  'packages/in-flight',
   'packages/probe',
-  'packages/redis',
 
   'packages/rpc',
 
   'packages/stand-ins',
-  'packages/telemetry',
   'dev/bench/refusals',
   'dev/bench/telemetry.ts',
   'dev/chaos/faults/hostile-client.ts',

@@ -1,8 +1,8 @@
 /**
- * The bus above a wire: what every adapter shares.
+ * The bus above a wire, which every adapter shares.
  *
- * Closing tells peers first (streams end as stopped or lost on the other side), then lets durable events out for a
- * bounded time, then leaves the wire.
+ * Closing first informs peers: streams end as stopped or lost on the other side. Then it lets durable events out for
+ * a bounded time, and leaves the wire.
  */
 
 import { createLiveness, isRecovering } from './core/liveness.ts'

@@ -1,4 +1,4 @@
-/** What the bus counts about itself, for a service to export. All but `streamsOpen` and most of `durable…` only grow. */
+/** The bus's own counters, for a service to export. All but `streamsOpen` and most of `durable…` only grow. */
 
 export class BusCounters {
   messagesSent = 0
@@ -27,10 +27,10 @@ export class BusCounters {
   /** The size of the stream that this process consumes, before its latest sweep; 0 in a process that consumes none. */
   durableStoredBytes = 0
   /** The size at which that stream refuses new events; 0 without a bound. */
-  durableRoomBytes = 0
+  durableFreeBytes = 0
 }
 
-/** What the bus measures for a service to collect; called often. */
+/** The bus calls it with its measurements, often; a service collects them. */
 export interface BusMeasures {
   /** From publishing a durable event to its acknowledgement. */
   acknowledged(waitedMs: number): void

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { atTurnsEnd, endTurn, LivedTimeout } from './event-loop.ts'
 
-test('what is added in one turn is done at its end, in order, and so is what that adds', async () => {
+test('work of one turn is done at its end, in order, and so is the work that it adds', async () => {
   const done: string[] = []
   atTurnsEnd(() => {
     done.push('first')

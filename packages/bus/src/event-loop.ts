@@ -17,7 +17,7 @@ export function atTurnsEnd(work: () => void): void {
 
 let isEnding = false
 
-/** Does now what waits for the end of the turn, unless that is being done. */
+/** Does now the work that waits for the end of the turn, unless that is being done. */
 export function endTurn(): void {
   if (isEnding) return
   isEnding = true
@@ -35,10 +35,10 @@ export function endTurn(): void {
 const TICKS = 5
 
 /**
- * A timeout over time that this process lived through: a machine that stood still, or had no time for this process, says
- * nothing of the peer that is waited for.
+ * A timeout over time that this process lived through. A machine that stood still, or had no time for this process,
+ * proves nothing about the peer.
  *
- * It counts ticks. Sockets are read before each tick is counted, so an answer that is there counts.
+ * It counts ticks. Sockets are read before each tick is counted, so a reply that is there counts.
  */
 export class LivedTimeout {
   readonly #tickMs: number

@@ -1,8 +1,8 @@
 /**
  * The one subscription through which everything comes back to this process: `inbox.<processId>.>`.
  *
- * An address is the prefix, a letter for the part of the bus that handles it, and a token of that part. A pulled durable
- * event alone arrives under its own subject; it is told by its reply address and has no token.
+ * An address is the prefix, a letter for the part of the bus that handles it, and a token of that part. A pulled
+ * durable event alone arrives under its own subject; its reply address identifies it, and it has no token.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -26,8 +26,8 @@ export interface Inbox {
 }
 
 /**
- * A process's name on the bus: new at every start, safe in subjects, and at its front who it is (`edge.<random>`), so
- * that a broker's permissions can tell one service's inboxes from another's.
+ * A process's name on the bus, new at every start and safe in subjects. It begins with the service (`edge.<random>`),
+ * so that a broker's permissions can separate the inboxes of services.
  */
 export function createProcessId(name?: string): string {
   const random = randomBytes(10).toString('hex')

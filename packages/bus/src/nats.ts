@@ -1,7 +1,7 @@
 /**
  * The bus between processes, on NATS core and JetStream. Runs on nats-server 2.9 and later.
  *
- * Connects for as long as it takes, also the first time; `onStatus` tells how it goes. Credentials stand in the URL
+ * Connects for as long as it takes, also the first time; `onStatus` reports each step. Credentials stand in the URL
  * (`nats://user:password@host:4222`); several servers are separated by commas.
  */
 
@@ -16,7 +16,7 @@ import type { Tuning } from './tuning.ts'
 
 export interface NatsBusOptions {
   url: string
-  /** How the connection is called in the server's monitoring, and what its inbox begins with: `inbox.<name>.…`. */
+  /** The connection's name in the server's monitoring, and the beginning of its inbox: `inbox.<name>.…`. */
   name: string
   /** Created when missing. */
   streams?: readonly NatsStream[]

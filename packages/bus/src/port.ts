@@ -11,15 +11,15 @@ export interface Bus extends AsyncDisposable {
   readonly processId: string
 
   /**
-   * Asks one member of the group that serves `subject`. Throws {@link NoResponderError}, {@link RemoteError} or
-   * {@link BusTimeoutError}.
+   * Sends a request to one member of the group that serves `subject`. Throws {@link NoResponderError}, {@link
+   * RemoteError} or {@link BusTimeoutError}.
    */
   request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>
 
-  /** Answers requests as a member of `group`. A handler that throws answers the asker with {@link RemoteError}. */
+  /** Serves requests as a member of `group`. When a handler throws, the requester gets a {@link RemoteError}. */
   serve(subject: string, group: string, handler: (payload: Uint8Array) => Promise<Uint8Array>): Promise<AsyncDisposable>
 
-  /** Tells every listener that is there now. */
+  /** Publishes to every listener that is there now. */
   broadcast(subject: string, payload: Uint8Array): void
   listen(subject: string, handler: (payload: Uint8Array) => void): Promise<AsyncDisposable>
 
@@ -57,16 +57,19 @@ export interface DurableEvents {
 export interface RequestOptions {
   /** For all tries together. */
   timeoutMs: number
-  /** The bus asks again for so long while nobody serves the subject: a service that restarts is away for a moment. */
+  /**
+   * The bus repeats the request for so long while nobody serves the subject: a service that restarts is away for a
+   * moment.
+   */
   absentForMs?: number
   /**
-   * The bus asks again for so long while answers fail, so only for questions that may be answered twice: when a store
-   * comes back, some processes find it a little later than others.
+   * The bus repeats the request for so long while replies fail, so only requests that may be served twice set it.
+   * When a store comes back, some processes find it a little later than others.
    */
   failingForMs?: number
   /**
-   * Each time that so long has passed without an answer, the bus asks again, so only for questions that may be answered
-   * twice: the group's queue may have picked a process that is frozen, or whose host is gone.
+   * Each time that so long has passed without a reply, the bus repeats the request, so only requests that may be
+   * served twice set it. The group's queue may have picked a process that is frozen, or whose host is gone.
    */
   silentForMs?: number
 }
@@ -97,7 +100,7 @@ export interface JobEvents {
   onData(bytes: Uint8Array): void
   /**
    * The bus acknowledges the end to the worker only when this promise is settled. Until then the worker keeps the end,
-   * and answers for the job if this process dies.
+   * and is responsible for the job if this process dies.
    */
   onEnd(end: Uint8Array): void | Promise<void>
   /** The worker's own failure frame. The bus acknowledges it as it does an end. */
@@ -109,7 +112,7 @@ export interface JobEvents {
 }
 
 export interface JobHandle {
-  /** Tells how many data bytes the reader has taken since the last call; opens the window for more. */
+  /** Counts the data bytes that the reader has taken since the last call; opens the window for more. */
   consumed(bytes: number): void
   /**
    * The reader has left: the worker's `signal` aborts with `stopped`, and the caller waits for the worker's last frame.
@@ -129,16 +132,16 @@ export interface IncomingJob {
   /** The dispatching process. */
   readonly callerId: string
   /**
-   * Tells the caller that work has begun. First of all, and soon. `atOnce`: before any other work, so that the caller knows
-   * of it even if the work blocks this process.
+   * Informs the caller that work has begun. First of all, and soon. `atOnce`: before any other work, so that the
+   * caller knows of it even if the work blocks this process.
    */
   accept(atOnce?: boolean): void
   /** Gives the job back unserved, instead of `accept`. */
   reject(detail: string): void
   head(head: Uint8Array): void
   /**
-   * Resolves when the window has room for more; the promise rejects once `signal` has aborted. The bytes are the job’s from then on:
-   * the worker must not write there again.
+   * Resolves when the window is open for more; the promise rejects once `signal` has aborted. The bytes are the job’s
+   * from then on: the worker must not write there again.
    */
   data(bytes: Uint8Array): Promise<void>
   /** The last frame; kept and repeated until the caller has acknowledged it or is lost. */
@@ -149,7 +152,7 @@ export interface IncomingJob {
    * still takes an `end` or a `failure`. The signal does not abort after either of the two.
    */
   readonly signal: AbortSignal
-  /** Why `signal` has aborted, or null. Making a signal costs more than asking here. */
+  /** The reason for which `signal` has aborted, or null. A signal costs more than this look. */
   readonly aborted: JobAborted | null
   /** Calls the listener when `signal` aborts. A job has one such listener. */
   onAbort(listener: (aborted: JobAborted) => void): void
@@ -158,8 +161,8 @@ export interface IncomingJob {
 }
 
 /**
- * `acknowledged`: the caller has taken the last frame in, and answers for the job from here on. `stopped`: the caller
- * lives, and has forgotten the stream. `caller_lost`: the caller is gone, perhaps without the last frame.
+ * `acknowledged`: the caller has taken the last frame in, and is responsible for the job from here on. `stopped`: the
+ * caller lives, and has forgotten the stream. `caller_lost`: the caller is gone, perhaps without the last frame.
  */
 export type JobOver = 'acknowledged' | AbortCause
 
@@ -202,7 +205,7 @@ export class NotStoredError extends Error {
   override name = 'NotStoredError'
 }
 
-/** News of its bus for a service, to log. */
+/** Events of a service's bus, for its log. */
 export type BusStatus =
   /** The first connection is being tried; `error` is why the last try failed. */
   | { type: 'connecting'; error: unknown }

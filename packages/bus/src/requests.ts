@@ -3,9 +3,9 @@
  *
  * A request made while disconnected waits for the connection. One that was under way during an outage times out.
  *
- * This is the only place that asks again. It does so within the request's time, in four cases: nobody serves the subject
- * shortly after a shared outage, because the responder may still be reconnecting; nobody serves it, the answer failed, or
- * none comes, and the asker has patience for that. The first answer counts.
+ * This is the only place that repeats a request. It does so within the request's time. Shortly after a shared outage
+ * nobody may serve the subject, because the responder is still reconnecting. The requester may also allow repeats
+ * while nobody serves it, while replies fail, or while none comes. The first reply counts.
  */
 
 import { InFlightMap } from '@gateway/in-flight/collections'
@@ -19,8 +19,8 @@ const FAILED = 1
 const RETRY_AFTER_MS = 50
 
 export interface Requests {
-  /** Puts a raw request; the reply is whatever came back. */
-  ask(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>
+  /** Sends a raw request; returns the reply as it came. */
+  send(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>
   request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>
   serve(subject: string, group: string, handler: (payload: Uint8Array) => Promise<Uint8Array>): Promise<AsyncDisposable>
   /** Ends every open request. */
@@ -107,7 +107,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
   }
 
   return {
-    ask: put,
+    send: put,
 
     async request(subject, payload, options) {
       const reply = await put(subject, payload, options)
@@ -117,7 +117,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
 
     serve(subject, group, handler) {
       return wire.subscribe(subject, group, (payload, _subject, replyTo) => {
-        void answer(payload, handler, wire.maxPayloadBytes).then(
+        void respond(payload, handler, wire.maxPayloadBytes).then(
           (reply) => {
             if (replyTo !== undefined) wire.publish(replyTo, reply)
           },
@@ -132,7 +132,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
   }
 }
 
-async function answer(
+async function respond(
   payload: Uint8Array,
   handler: (payload: Uint8Array) => Promise<Uint8Array>,
   maxBytes: number,

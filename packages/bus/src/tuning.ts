@@ -21,7 +21,7 @@ export interface Tuning extends TimeoutPolicy, LivenessTiming {
    * in one read of its socket (64 KiB), and a large one several times.
    */
   messageBytes: number
-  /** Unconsumed answer bytes under way per stream. */
+  /** Unconsumed response bytes under way per stream. */
   streamWindowBytes: number
   ackEveryBytes: number
   /** Bytes on their way to one process; all its peers together must stay below the broker's `max_pending` of 64 MB. */
@@ -29,7 +29,7 @@ export interface Tuning extends TimeoutPolicy, LivenessTiming {
   markEveryBytes: number
   /** The last acknowledgement of a stream: until it comes the worker merely keeps the last frame. */
   leisureMs: number
-  /** Parts of one body asked for at a time, and bodies pulled at a time. */
+  /** Parts of one body requested at a time, and bodies pulled at a time. */
   bodyPartsInFlight: number
   bodiesAtOnce: number
   bodyRetryMs: number

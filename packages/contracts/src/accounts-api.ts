@@ -15,7 +15,7 @@ const subject = z.string().min(1)
 export const setPlanRequest = z.object({ subject, plan: z.string() })
 export const setOverageRequest = z.object({ subject, overage: z.boolean() })
 export const topUpRequest = z.object({
-  /** Asking again with the same id adds nothing more. */
+  /** A repeated request with the same id adds nothing more. */
   id: z.uuid(),
   subject,
   /** In the unit of the account's plan: allowance tokens or US dollars. Counts in the current month. */
@@ -47,7 +47,7 @@ const accountView = z.object({
 })
 export type AccountView = z.infer<typeof accountView>
 
-/** `ambiguous`: several issuers share this subject; `matches` tells them apart. */
+/** `ambiguous`: several issuers share this subject; `matches` distinguishes them. */
 const notOne = [
   z.object({ kind: z.literal('unknown') }),
   z.object({ kind: z.literal('ambiguous'), matches: z.array(z.string()) }),
@@ -66,7 +66,10 @@ export const revokeKeyByIdReply = z.discriminatedUnion('kind', [
 ])
 export type RevokeKeyByIdReply = z.infer<typeof revokeKeyByIdReply>
 
-/** Seals some keys anew under the current master key. Ask again until `isComplete`; being cut off loses nothing. */
+/**
+ * Re-encrypts some keys under the current master key. The caller repeats the request until `isComplete`; being cut
+ * off loses nothing.
+ */
 export const resealRequest = z.object({})
 export const resealReply = z.object({
   sealedAnew: z.int(),

@@ -64,7 +64,7 @@ test('an enum is open, or closed for a reason', () => {
   expect(Object.keys(CLOSED).filter((end) => !closed.some(({ path }) => reasonOf(path) === end))).toEqual([])
 })
 
-/** The message as a newer version writes it, and what this version must find in it. */
+/** The message as a newer version writes it, and the members that this version must find in it. */
 function newer(schema: z.core.$ZodType, value: unknown, word: string): { written: unknown; read: unknown } {
   const { def } = schema._zod as unknown as { def: Record<string, unknown> & { type: string } }
   if (isOpen(schema)) return { written: word, read: word }

@@ -1,5 +1,6 @@
 /**
- * Answers of the inference endpoints. Backends may add members of their own; these are the ones that clients can rely on.
+ * Responses of the inference endpoints. Backends may add members of their own; these are the ones that clients can
+ * rely on.
  */
 
 import * as z from 'zod'
@@ -9,7 +10,7 @@ const promptUsage = { prompt_tokens: z.int(), total_tokens: z.int() }
 const chatUsage = z.looseObject({
   ...promptUsage,
   completion_tokens: z.int(),
-  /** Where the backend tells how many of the prompt's tokens it had cached, and how many it has cached now. */
+  /** Set where the backend reports how many of the prompt's tokens it had cached, and how many it has cached now. */
   prompt_tokens_details: z
     .looseObject({ cached_tokens: z.int().nullish(), cache_write_tokens: z.int().nullish() })
     .nullish(),
@@ -18,7 +19,7 @@ const chatUsage = z.looseObject({
 export const chatCompletion = z.looseObject({
   id: z.string(),
   object: z.literal('chat.completion'),
-  /** The backend that served the request; it can differ from the model that was asked for. */
+  /** The backend that served the request; it can differ from the model of the request. */
   model: z.string(),
   choices: z.array(
     z.looseObject({
@@ -48,7 +49,7 @@ export const chatChunk = z.looseObject({
       finish_reason: z.string().nullable(),
     }),
   ),
-  /** Where `stream_options.include_usage` asked for it. */
+  /** Set when the request has `stream_options.include_usage`. */
   usage: chatUsage.nullish(),
 })
 

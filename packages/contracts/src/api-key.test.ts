@@ -36,7 +36,7 @@ describe('a key', () => {
     )
   })
 
-  test('with any one character changed is refused without asking anyone', () => {
+  test('with any one character changed is refused without a look-up', () => {
     const change = fc.tuple(anyParts, fc.nat(57), fc.string({ minLength: 1, maxLength: 1, unit: 'binary' }))
     fc.assert(
       fc.property(change, ([parts, index, character]) => {
@@ -95,7 +95,7 @@ test('a masked key is its first twelve characters: key id, no account tag, no se
 })
 
 describe('random parts', () => {
-  test('have the length asked for and use the whole alphabet evenly', () => {
+  test('have the requested length and use the whole alphabet evenly', () => {
     const text = randomBase62(62_000, (count) => randomBytes(count))
     expect(text).toHaveLength(62_000)
     const counts = ALPHABET.map((character) => text.split(character).length - 1)

@@ -2,7 +2,7 @@
  * The format of an API key: `svc_` + key id (8) + account tag (8) + secret (32) + CRC-32 (6), all base62.
  *
  * The account tag is the hash tag of the account's state in Redis, so admission needs no look-up first. The checksum
- * refuses typos and scanners' garbage without asking anyone. Neither proves anything: only the SHA-256 of the whole
+ * refuses typos and scanners' garbage without a look-up. Neither proves anything: only the SHA-256 of the whole
  * key, known to the keys service, authenticates.
  */
 

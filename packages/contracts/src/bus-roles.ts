@@ -1,6 +1,6 @@
 /**
- * Who says and who hears what on the bus, and in which schema. From this table follow what a service may ask and must
- * answer (`packages/rpc`), the broker's permissions and the table of subjects in
+ * The senders and receivers of each message on the bus, and its schema. From this table follow the requests that a
+ * service may send and must serve (`packages/rpc`), the broker's permissions and the table of subjects in
  * ARCHITECTURE.md. A message without a row has no subject.
  */
 
@@ -70,8 +70,8 @@ export type BusRole = (typeof busRoles)[number]
 export interface Procedure {
   /**
    * - `job`: taken by one of `to`; frames go both ways
-   * - `question`: answered by one of `to`
-   * - `news`: heard by every one of `to`
+   * - `question`: one of `to` replies
+   * - `news`: published to every one of `to`
    * - `event`: stored, and consumed by `to`
    */
   kind: 'job' | 'question' | 'news' | 'event'
@@ -84,7 +84,7 @@ export interface Procedure {
   about: string
 }
 
-const asks =
+const procedure =
   <From extends BusRole, To extends BusRole>(from: readonly From[], to: To) =>
   <const Subject extends string, Request extends z.ZodType, Reply extends z.ZodType>(
     subject: Subject,
@@ -94,18 +94,18 @@ const asks =
   ) =>
     ({ kind: 'question', from, to: [to], subject, messages: { request, reply }, isRepeatable: false, about }) as const
 
-/** A question that may be answered twice: a failed answer is asked for again. */
+/** A request that may be served twice: the bus repeats it after a failed reply. */
 const repeatable = <Question extends Procedure>(question: Question) => ({ ...question, isRepeatable: true })
 
 const reports =
   <From extends BusRole, To extends BusRole>(from: From, to: To) =>
-  <const Subject extends string, News extends z.ZodType>(subject: Subject, news: News, about: string) =>
+  <const Subject extends string, Message extends z.ZodType>(subject: Subject, news: Message, about: string) =>
     ({ kind: 'news', from: [from], to: [to], subject, messages: { news }, about }) as const
 
-const edgeToKeys = asks(['edge'], 'keys')
-const edgeToMetering = asks(['edge'], 'metering')
-const operatorToKeys = asks(['ctl'], 'keys')
-const operatorToMetering = asks(['ctl'], 'metering')
+const edgeToKeys = procedure(['edge'], 'keys')
+const edgeToMetering = procedure(['edge'], 'metering')
+const operatorToKeys = procedure(['ctl'], 'keys')
+const operatorToMetering = procedure(['ctl'], 'metering')
 const routersPublish = reports('router', 'router')
 
 export const procedures = {
@@ -132,8 +132,8 @@ export const procedures = {
     'the router that an operator asked asks the others',
   ),
   routersDescribed: routersPublish('routers.described', routerDescribed, 'each router answers that router'),
-  routersShow: asks(['ctl'], 'router')('routers.show', showRoutersRequest, showRoutersReply, 'how backends are'),
-  routersCountTokens: asks(['edge'], 'router')(
+  routersShow: procedure(['ctl'], 'router')('routers.show', showRoutersRequest, showRoutersReply, 'how backends are'),
+  routersCountTokens: procedure(['edge'], 'router')(
     'routers.count-tokens',
     countTokensQuestion,
     countTokensReply,
@@ -177,7 +177,7 @@ export const procedures = {
   ),
   keysInvalidated: reports('keys', 'edge')('keys.invalidated', keysInvalidated, 'a key is dead'),
   keysUsed: reports('metering', 'keys')('keys.used', keysUsed, 'when keys were last used'),
-  keysNoteStanding: asks(['metering'], 'keys')(
+  keysNoteStanding: procedure(['metering'], 'keys')(
     'keys.note-standing',
     recordQuotaStatusRequest,
     recordQuotaStatusReply,
@@ -186,7 +186,7 @@ export const procedures = {
 
   meteringQuota: repeatable(edgeToMetering('metering.quota', quotaRequest, quotaReply, 'the quota record')),
   meteringAccountUsage: repeatable(
-    asks(['edge', 'ctl'], 'metering')(
+    procedure(['edge', 'ctl'], 'metering')(
       'metering.account-usage',
       accountUsageRequest,
       accountUsageReply,
@@ -206,7 +206,7 @@ export const procedures = {
     'whether the admission store agrees with the ledger',
   ),
   meteringWarm: repeatable(
-    asks(['edge', 'keys'], 'metering')(
+    procedure(['edge', 'keys'], 'metering')(
       'metering.warm',
       warmRequest,
       warmReply,

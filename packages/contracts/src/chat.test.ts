@@ -3,7 +3,7 @@ import { chatRequest, embeddingsRequest, imagesRequest } from './chat.ts'
 
 const hi = [{ role: 'user', content: 'Hi' }]
 
-/** The paths of what is wrong, as an error message names them. */
+/** Returns the paths of the faults, as an error message names them. */
 function faultsOf(
   schema: typeof chatRequest | typeof embeddingsRequest | typeof imagesRequest,
   body: unknown,
@@ -13,7 +13,7 @@ function faultsOf(
 }
 
 describe('a chat request', () => {
-  test('that names no model asks for svc-chat-md', () => {
+  test('that names no model means svc-chat-md', () => {
     expect(chatRequest.parse({ messages: hi }).model).toBe('svc-chat-md')
   })
 
@@ -55,7 +55,7 @@ describe('a chat request', () => {
     expect(faultsOf(chatRequest, body)).toEqual([])
   })
 
-  test('passes on untouched what the gateway does not read', () => {
+  test('passes on untouched the members that the gateway does not read', () => {
     const body = {
       model: 'svc-core',
       messages: [{ role: 'user', content: 'Hi', name: 'a', x: [1] }],
@@ -133,7 +133,7 @@ describe('an embeddings request', () => {
 })
 
 describe('an image request', () => {
-  test('asks for svc-image at 1024x1024 when it says neither', () => {
+  test('means svc-image at 1024x1024 when it says neither', () => {
     expect(imagesRequest.parse({ prompt: 'A fox' })).toEqual({ model: 'svc-image', prompt: 'A fox', size: '1024x1024' })
   })
 
@@ -156,8 +156,8 @@ describe('an image request', () => {
   })
 
   test('may name the form that it gets anyway', () => {
-    const asked = { response_format: 'b64_json', output_format: 'png', stream: false, partial_images: 0, n: 10 }
-    expect(faultsOf(imagesRequest, { prompt: 'A fox', ...asked })).toEqual([])
+    const options = { response_format: 'b64_json', output_format: 'png', stream: false, partial_images: 0, n: 10 }
+    expect(faultsOf(imagesRequest, { prompt: 'A fox', ...options })).toEqual([])
     const nothing = { response_format: null, output_format: null, stream: null, partial_images: null }
     expect(faultsOf(imagesRequest, { prompt: 'A fox', ...nothing })).toEqual([])
   })

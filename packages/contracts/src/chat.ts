@@ -130,7 +130,7 @@ export const imagesRequest = z.looseObject({
     .default(DEFAULT_IMAGE_SIZE)
     .transform((size) => size ?? DEFAULT_IMAGE_SIZE),
   n: z.int().min(1).max(10).nullish(),
-  // The answer is always a JSON object with PNGs in base64. The gateway refuses a wish that it cannot grant.
+  // The response is always a JSON object with PNGs in base64. The gateway refuses an option that it does not support.
   response_format: z
     .literal('b64_json', 'must be b64_json or left out: the gateway keeps no pictures, so it has no address to answer')
     .nullish(),

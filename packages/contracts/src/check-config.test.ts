@@ -84,7 +84,7 @@ describe('ids are unique', () => {
   })
 })
 
-describe('what is referred to exists and can do what is asked', () => {
+describe('each reference names something that exists and is able to do its job', () => {
   test.each<[string, ConfigFileInput, string[]]>([
     [
       "a pool's backend",
@@ -264,7 +264,7 @@ describe('where a file leaves sections out', () => {
     )
   }
 
-  test('backends without pools are one problem, told once and not for each default pool', () => {
+  test('backends without pools are one problem, reported once and not for each default pool', () => {
     expect(problemsOfFile({ backends: small.backends })).toEqual([
       expect.stringMatching(/^backends: are named without pools/),
     ])
@@ -307,7 +307,7 @@ describe('a file that extends the defaults', () => {
     const defaults = completeConfig(configFile.parse({}), prices).sections.models
     expect(models.map(({ id }) => id)).toEqual([...defaults.map(({ id }) => id), 'm'])
     expect(models.find(({ id }) => id === 'svc-core')).toMatchObject({ multiplier: 2 })
-    // A legacy model costs what its replacement costs.
+    // A legacy model has the price of its replacement.
     expect(models.find(({ id }) => id === 'svc-ultra')).toMatchObject({ multiplier: 2 })
   })
 
@@ -402,7 +402,7 @@ describe('the length of vectors', () => {
   })
 })
 
-describe('the schema refuses what could not be counted exactly', () => {
+describe('the schema refuses numbers that could not be counted exactly', () => {
   test.each([1, 1.5, 13.3, 0.001, 999.999, 2.675])('a multiplier of %s is accepted', (multiplier) => {
     expect(configFile.safeParse({ models: [{ ...lane, multiplier }] }).success).toBe(true)
   })

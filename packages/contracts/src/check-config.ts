@@ -1,5 +1,5 @@
 /**
- * Checks across the sections of a configuration, which the schema cannot see. Answers every problem at once, each with
+ * Checks across the sections of a configuration, which the schema cannot see. Returns every problem at once, each with
  * the path to the field that an operator has to change.
  */
 
@@ -144,9 +144,9 @@ function dimensionProblems({ type, dimensions, minDimensions }: ServedModelConfi
   if (dimensions === undefined && minDimensions === undefined) return []
   const field = dimensions === undefined ? 'minDimensions' : 'dimensions'
   if (type !== 'embeddings') return [{ path: [...path, field], message: 'belongs to embeddings models only' }]
-  const whole = dimensions ?? DEFAULT_DIMENSIONS
-  if (minDimensions === undefined || minDimensions <= whole) return []
-  return [{ path: [...path, 'minDimensions'], message: `must not be more than dimensions (${whole})` }]
+  const longest = dimensions ?? DEFAULT_DIMENSIONS
+  if (minDimensions === undefined || minDimensions <= longest) return []
+  return [{ path: [...path, 'minDimensions'], message: `must not be more than dimensions (${longest})` }]
 }
 
 function autoProblems(model: AutoModelConfig, path: ConfigPath, config: ConfigSections): ConfigProblem[] {

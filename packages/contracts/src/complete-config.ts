@@ -13,7 +13,7 @@ export interface CompletedConfig {
   unservedModels: string[]
 }
 
-/** Prices of vendors' lists, for what the file leaves out. */
+/** Prices of vendors' lists, for the models that the file leaves without one. */
 export interface ListPrices {
   /** Of a direct model; undefined: no list knows it. */
   ratesOf(model: ServedModelConfig): VendorRates | undefined
@@ -32,7 +32,7 @@ export function completeConfig(file: ConfigFile, prices: ListPrices): CompletedC
   }
 }
 
-/** What the file names, and the defaults for the rest. */
+/** The entries of the file, and the defaults for the rest. */
 function replaced(file: ConfigFile, defaults: ConfigSections): ConfigSections {
   const pools = file.pools ?? defaults.pools
   return {
@@ -44,8 +44,8 @@ function replaced(file: ConfigFile, defaults: ConfigSections): ConfigSections {
 }
 
 /**
- * The defaults, with what the file names in their place or after them. Real backends drive out the simulated ones and
- * their pools: nobody wants a lane that only seems to answer.
+ * The defaults, with the file's entries in their place or after them. Real backends drive out the simulated ones and
+ * their pools: nobody wants a lane that only seems to work.
  */
 function extended(file: ConfigFile, defaults: ConfigSections): ConfigSections {
   const isReal = file.backends !== undefined

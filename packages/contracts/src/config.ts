@@ -145,7 +145,7 @@ export const vendorRates = z.strictObject({
   ...ratesPerToken,
   /** The rates of the whole request when its prompt has more tokens than `aboveTokens`. */
   longPrompt: z.strictObject({ aboveTokens: z.int().min(1), ...ratesPerToken }).optional(),
-  /** Which list or contract the rates are from, and of which day; told in every ledger row. */
+  /** Which list or contract the rates are from, and of which day; every ledger row has it. */
   source: z.string().min(1).max(200).optional(),
   asOf: isoDate.optional(),
 })
@@ -158,7 +158,9 @@ const modelCommon = {
   guest: z.boolean().default(false),
   order: z.int().optional(),
   maxOutputTokens: z.int().min(1).optional(),
-  /** For models that think first: a smaller cap may be used up before the answer, so it gets a warning header. */
+  /**
+   * For models that think first: a smaller cap may be used up before the visible output, so it gets a warning header.
+   */
   advisedMinOutputTokens: z.int().min(1).optional(),
   ownedBy: z.string().default('svc'),
   purpose: z.string().optional(),
@@ -167,7 +169,7 @@ const modelCommon = {
   sunsetAt: isoDate.optional(),
   /** The model of requests that name none. */
   default: z.boolean().default(false),
-  /** Other names that clients may ask for it by, for tools that insist on a vendor's. */
+  /** Other names that clients may use, for tools that insist on a vendor's. */
   aliases: z.array(modelId).default([]),
   /** The list of models names its aliases, too. */
   listed: z.boolean().default(false),
@@ -191,9 +193,9 @@ export const servedModelConfig = z.strictObject({
   toolUsdPerCall: z.partialRecord(z.enum(hostedTools), usdPerCall).optional(),
   /** The most calls of one request. */
   maxToolCalls: z.int().min(1).max(1_000).default(USUAL_MOST_TOOL_CALLS),
-  /** Embeddings: how long the vectors are, unless a client asks for shorter ones. */
+  /** Embeddings: the length of vectors, unless a client requests shorter ones. */
   dimensions: z.int().min(1).max(MOST_DIMENSIONS).optional().meta({ default: DEFAULT_DIMENSIONS }),
-  /** Embeddings: the shortest vectors that a client may ask for. */
+  /** Embeddings: the shortest vectors that a client may request. */
   minDimensions: z.int().min(1).max(MOST_DIMENSIONS).optional(),
 })
 
@@ -201,7 +203,7 @@ const autoModelConfig = z.strictObject({
   ...modelCommon,
   type: z.literal('auto'),
   lanes: z.array(modelId).min(1),
-  /** Lanes beside the usual six, learnt from what they are for. */
+  /** Lanes beside the usual six, learnt from descriptions of their purpose. */
   own: z
     .array(
       z.strictObject({
@@ -212,7 +214,7 @@ const autoModelConfig = z.strictObject({
     )
     .max(20)
     .optional(),
-  /** This lane answers everything; what Auto would choose is only counted. */
+  /** This lane serves every request; Auto's own choice is only counted. */
   shadow: modelId.optional(),
 })
 
@@ -233,14 +235,14 @@ export const planConfig = z.strictObject({
   guest: z.boolean().default(false),
   default: z.boolean().default(false),
   paid: z.boolean().default(false),
-  /** What Auto takes where several lanes will do; without it, the likeliest. */
+  /** Auto's preference where several lanes will do; without it, the likeliest. */
   autoTakes: z.enum(['cheapest', 'best']).optional(),
   payAsYouGo: z.boolean().default(false),
 })
 
 /**
- * How clients of chat read the errors that the contract makes flat: flat or nested by what a client says of itself (`auto`),
- * or the same for everybody.
+ * The form of errors for clients of chat, where the contract makes them flat. `auto` chooses flat or nested by the
+ * client's own headers.
  */
 export const errorShapes = ['auto', 'flat', 'openai'] as const
 export type ErrorShape = (typeof errorShapes)[number]

@@ -7,7 +7,7 @@ import * as z from 'zod'
 
 export const CONSOLE_CLIENT_ID = 'gateway-console'
 export const CONSOLE_SCOPE = 'openid profile keys'
-/** Without `openid` the identity provider does not tell who signed in. */
+/** Without `openid` the identity provider does not say who signed in. */
 export const consoleScope = z
   .string()
   .refine((scope) => scope.split(' ').includes('openid'), `must hold openid, as "${CONSOLE_SCOPE}" does`)

@@ -96,7 +96,7 @@ describe("the contract's catalog", () => {
     expect(unservedModels).toEqual([])
   })
 
-  test('the guest tier is what guests may use', () => {
+  test('the guest tier has the models that guests may use', () => {
     expect(config.models.filter(({ guest }) => guest).map(({ id }) => id)).toEqual([
       ...['svc-best', 'svc-instant', 'svc-fast', 'svc-embed', 'svc-embed-fast', 'svc-chat-sm', 'svc-chat-md'],
     ])
@@ -116,7 +116,7 @@ test('everything fits together', () => {
   expect(checkConfig(config)).toEqual([])
 })
 
-test('every lane has a longest answer, which leaves at least half of its smallest context window to the prompt', () => {
+test('every lane has a cap on its output, which leaves at least half of its smallest context window to the prompt', () => {
   const faulty = config.models.filter((served) => {
     if (served.type === 'auto' || served.type === 'embeddings') return false
     const pool = config.pools.find(({ id }) => id === served.pool)

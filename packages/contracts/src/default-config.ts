@@ -27,7 +27,7 @@ export function createDefaultConfig({
       backends: SIMULATED_BACKENDS.map((id) => ({
         id,
         url: simulatedBackendUrl,
-        // One simulated server plays both; this tells it which one is spoken to.
+        // One simulated server plays both; this says which one a client calls.
         headers: { 'x-simulated-backend': id },
         capabilities: ['chat', 'tools', 'vision', 'embeddings', 'images'],
       })),
@@ -71,7 +71,7 @@ const SIMULATED_MODELS: Record<string, SimulatedModel> = {
 }
 
 /**
- * Vendors' models under their own ids, as examples of list rates. The simulated backends answer them. A config file
+ * Vendors' models under their own ids, as examples of list rates. The simulated backends serve them. A config file
  * names those that it has a vendor for.
  */
 const SIMULATED_VENDORS = [

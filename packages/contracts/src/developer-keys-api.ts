@@ -36,7 +36,7 @@ export const rotateKeyReply = z.discriminatedUnion('kind', [
 export type RotateKeyRequest = z.infer<typeof rotateKeyRequest>
 export type RotateKeyReply = z.infer<typeof rotateKeyReply>
 
-/** Revoking one's own dead key answers `revoked` again. `invalid`: not a key of this owner. */
+/** Revoking one's own dead key returns `revoked` again. `invalid`: not a key of this owner. */
 export const revokeKeyRequest = z.object({ owner: keyOwner, keyHash, ticket })
 export const revokeKeyReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('revoked'), keyId: z.string() }),
@@ -88,7 +88,10 @@ export const findAccountReply = z.discriminatedUnion('kind', [
 export type FindAccountRequest = z.infer<typeof findAccountRequest>
 export type FindAccountReply = z.infer<typeof findAccountReply>
 
-/** Told to every edge: the key is dead. Rotating lets its open answers finish; any other reason cuts them. */
+/**
+ * Keys publishes it to every edge: the key is dead. Rotation lets its open responses finish; any other reason cuts
+ * them.
+ */
 export const keysInvalidated = z.object({
   account: z.string(),
   keyHash,

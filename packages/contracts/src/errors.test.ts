@@ -223,7 +223,7 @@ describe("the other dialects have their own shape, with the contract's statuses,
   })
 })
 
-describe('what a target refuses is told in its own code, type and parameter, with ours beside it', () => {
+describe('a refusal by a target keeps its own code, type and parameter, with ours beside it', () => {
   const refusal = { code: 'context_length_exceeded', type: 'invalid_request_error', param: 'messages' }
   const error = new GatewayError('VALIDATION_ERROR', 'prompt is too long', { refusal })
   const more = { ...refusal, message: 'prompt is too long', gateway_code: 'VALIDATION_ERROR' }
@@ -254,7 +254,7 @@ test('the private reason stays with the error, for the log', () => {
   expect([error.name, error.cause]).toEqual(['GatewayError', cause])
 })
 
-test('what is refused because there is too much of it says when to come back; other 503 leave that to the client', () => {
+test('a refusal for too much load says when to come back; other 503 leave that to the client', () => {
   const links = { docsUrl: 'http://docs', topupUrl: 'http://topup' }
   const refusal = new GatewayError('SERVICE_UNAVAILABLE', 'Too much', { retryAfterMs: 1_200 })
   expect(renderError(refusal, links)).toMatchObject({

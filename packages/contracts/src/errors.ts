@@ -2,7 +2,7 @@
  * Every error that a client can receive: its stable code, HTTP status and body shape, spelled once.
  *
  * A `GatewayError` carries a public sentence and keeps the private reason in `cause`, which is logged and never sent.
- * `renderError` is the only place that turns one into an HTTP answer.
+ * `renderError` is the only place that turns one into an HTTP response.
  */
 
 import * as z from 'zod'
@@ -67,7 +67,7 @@ export const errorDetails = z.object({
   resetDate: z.string().optional(),
   /** quota_exceeded */
   overageEnabled: z.boolean().optional(),
-  /** UPSTREAMS_EXHAUSTED: the lane that was asked for. */
+  /** UPSTREAMS_EXHAUSTED: the lane of the request. */
   tier: z.string().optional(),
   /** UPSTREAMS_EXHAUSTED: backend ids in the order of the attempts. */
   attempted: z.array(z.string()).optional(),
@@ -156,10 +156,13 @@ export interface ErrorReader {
   requestId?: string
 }
 
-/** What an error says, without the stack of one that was thrown. */
+/** Returns an error's message, without the stack of one that was thrown. */
 export type PublicError = Pick<GatewayError, 'code' | 'message' | 'details'>
 
-/** The HTTP answer to an error, in the shape that its reader knows. `links` are the addresses that error bodies carry. */
+/**
+ * The HTTP response for an error, in the shape that its reader knows. `links` are the addresses that error bodies
+ * carry.
+ */
 export function renderError(error: PublicError, links: ErrorLinks, reader: ErrorReader = {}): RenderedError {
   const { code, details } = error
   return {

@@ -65,7 +65,7 @@ test('requests without a model, and legacy ids, that find nothing are named', ()
   ])
 })
 
-test('what the file does not name is not its fault', () => {
+test('a default that the file does not name is not its fault', () => {
   const { backends, pools, models, plans } = configFile.parse(COMPLETE) as ConfigSections
   const unused = { backends: [...backends, { ...backends[0]!, id: 'gpu-b' }], pools, models, plans }
   expect(findOversights(unused, new Set(['models']))).toEqual([])

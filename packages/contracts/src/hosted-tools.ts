@@ -1,6 +1,6 @@
 /**
- * Tools that a vendor runs, searches and files for, and bills beside the tokens. A request asks for them by entries of `tools`
- * whose type is the vendor's.
+ * Tools that a vendor runs, searches and files for, and bills beside the tokens. A request orders them by entries of
+ * `tools` whose type is the vendor's.
  *
  * Invariant: an entry is the client's own only if its type is on the list of its API. A type that nobody here knows is a
  * hosted tool without a name, and no model may be configured to run it.
@@ -20,10 +20,10 @@ export const hostedTools = [
 ] as const
 export type HostedTool = (typeof hostedTools)[number]
 
-/** The most calls of one request where the config names no other number. Each one may fill the context window anew. */
+/** The most calls of one request where the config names no other number. Each one may fill the context window again. */
 export const USUAL_MOST_TOOL_CALLS = 10
 
-/** An entry of `tools` that asks the vendor to run something. `name` is undefined where no model may be configured to run it. */
+/** An entry of `tools` that the vendor runs. `name` is undefined where no model may be configured to run it. */
 export interface HostedEntry {
   type: string
   name: HostedTool | undefined
@@ -85,9 +85,9 @@ function versioned(dialect: ClientDialect, type: string): HostedTool | undefined
 }
 
 /**
- * Members by which chat requests and Messages requests order a hosted tool, or settings that order one: OpenAI's and Perplexity's
- * search, xAI's, Alibaba's, OpenRouter's plugins and presets, Anthropic's MCP connector and containers. No target's limit bounds
- * the calls that they lead to, so none of them leaves.
+ * Members by which chat requests and Messages requests order a hosted tool, or settings that order one. They are the
+ * search of OpenAI, Perplexity, xAI and Alibaba, OpenRouter's plugins and presets, and Anthropic's MCP connector and
+ * containers. No target's limit bounds the calls that they lead to, so none of them leaves.
  */
 export const HOSTED_MEMBERS: Record<ClientDialect, readonly string[]> = {
   chat: [
@@ -98,7 +98,7 @@ export const HOSTED_MEMBERS: Record<ClientDialect, readonly string[]> = {
   messages: ['mcp_servers', 'container'],
 }
 
-/** Whether the request may ask a vendor to run anything. */
+/** Returns true when the request may have a vendor run a tool. */
 export function asksHostedTools(dialect: ClientDialect, request: JsonObject): boolean {
   if (HOSTED_MEMBERS[dialect].some((name) => request[name] != null)) return true
   if (isTemplate(dialect, request)) return true
@@ -117,15 +117,15 @@ function addedTools(dialect: ClientDialect, { input }: JsonObject): JsonObject[]
   return input.flatMap((item) => (isObject(item) && Array.isArray(item.tools) ? objectsOf(item.tools) : []))
 }
 
-/** What a request may have a vendor run: the most calls of each tool, and of all together. */
+/** The tools that a request may have a vendor run: the most calls of each, and of all together. */
 export interface HostedCalls {
   calls: Partial<Record<HostedTool, number>>
   total: number
 }
 
 /**
- * The calls that the request asks for, within those that the model may run. Vendors bound them in two ways: the Responses API by
- * `max_tool_calls` over all tools, the Messages API by `max_uses` of each entry.
+ * The calls that the request allows, within those that the model may run. Vendors bound them in two ways: the
+ * Responses API by `max_tool_calls` over all tools, the Messages API by `max_uses` of each entry.
  */
 export function hostedCallsOf(
   dialect: ClientDialect,
@@ -144,6 +144,8 @@ export function hostedCallsOf(
   return { calls, total: dialect === 'messages' ? sum : Math.min(sum, ofAll) }
 }
 
-function within(asked: unknown, most: number): number {
-  return typeof asked === 'number' && Number.isInteger(asked) && asked >= 0 ? Math.min(asked, most) : most
+function within(requested: unknown, most: number): number {
+  return typeof requested === 'number' && Number.isInteger(requested) && requested >= 0
+    ? Math.min(requested, most)
+    : most
 }

@@ -1,5 +1,5 @@
 /**
- * The messages between edges about answers to requests with an `Idempotency-Key`, and the form of kept answers.
+ * The messages between edges about responses to requests with an `Idempotency-Key`, and the form of kept responses.
  */
 
 import * as z from 'zod'
@@ -8,26 +8,26 @@ import { openEnum } from './open-enum.ts'
 import { usageEvent } from './usage-event.ts'
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
-/** On every answer that was not made for the request that it answers. */
+/** Every response that was made for another request has this header. */
 export const REPLAYED_HEADER = 'idempotent-replayed'
 
 /** 1 to 255 visible ASCII characters. */
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/)
 
-/** Edges ask keys for the secrets that seal kept answers. Current first, then those of former master keys. */
+/** Edges request from keys the secrets that encrypt kept responses. Current first, then those of former master keys. */
 export const responseSecretsRequest = z.object({})
 export const responseSecretsReply = z.object({
   secrets: z.array(z.object({ masterKeyId: z.string(), secret: z.base64url() })).min(1),
 })
 export type ResponseSecretsReply = z.infer<typeof responseSecretsReply>
 
-/** The header of the job that asks an edge for an answer that it runs, from its beginning. */
+/** The header of the job that requests from an edge a response that it runs, from its beginning. */
 export const followRequest = z.object({ account: z.string(), requestId: z.uuid() })
 export type FollowRequest = z.infer<typeof followRequest>
 
 const headers = z.record(z.string(), z.string())
 
-/** The frames that come back, besides the answer's own bytes. */
+/** The frames that come back, besides the response's own bytes. */
 export const followedHead = z.object({ contentType: z.string(), headers })
 export type FollowedHead = z.infer<typeof followedHead>
 export const followedEnd = z.object({ headers })
@@ -40,6 +40,6 @@ export const followedFailure = z.object({
 })
 export type FollowedFailure = z.infer<typeof followedFailure>
 
-/** Sealed together with the answer's bytes. An edge that replays an unsettled answer reports the usage again. */
+/** Encrypted together with the response's bytes. An edge that replays an unsettled response reports the usage again. */
 export const keptHead = z.object({ contentType: z.string(), headers, usage: usageEvent })
 export type KeptHead = z.infer<typeof keptHead>

@@ -1,9 +1,9 @@
 /**
- * The job that an edge dispatches to a router and what the router's frames carry back.
+ * The job that an edge dispatches to a router, and the messages in the router's frames.
  *
- * A job's body is the client's JSON object, in the client's dialect, without `model`, `stream` and `stream_options`: the
- * router writes those in front, so a backend of the same dialect costs no second parse. Answers travel as the backend's own
- * bytes, or translated into the client's dialect.
+ * A job's body is the client's JSON object, in the client's dialect, without `model`, `stream` and `stream_options`.
+ * The router writes those in front, so a backend of the same dialect costs no second parse. Responses travel as the
+ * backend's own bytes, or translated into the client's dialect.
  */
 
 import * as z from 'zod'
@@ -15,7 +15,7 @@ import { attemptRecord, bill } from './usage-event.ts'
 const jobKinds = ['chat', 'embeddings', 'images'] as const
 export type JobKind = (typeof jobKinds)[number]
 
-/** What a target must be able to do to serve the request. */
+/** An ability that a target needs to serve the request. */
 export const capability = z.enum(['chat', 'tools', 'vision', 'embeddings', 'images'])
 export type Capability = z.infer<typeof capability>
 
@@ -27,25 +27,30 @@ export const jobHeader = z.object({
   /** 1 for the first dispatch; a re-dispatch counts up. */
   attempt: z.int().min(1),
   kind: z.enum(jobKinds),
-  /** chat: the dialect in which the client asks and is answered; `chat` where an edge of the former version does not say. */
+  /**
+   * chat: the dialect of the client's request and response; `chat` where an edge of the former version does not say.
+   */
   dialect: z.enum(clientDialects).optional(),
   /** Anthropic's headers of the same names, as the client sent them, for backends that speak `messages`. */
   anthropicVersion: z.string().optional(),
   anthropicBeta: z.string().optional(),
   /** Time left for the whole request when the job was sent. A duration, because clocks differ. */
   remainingMs: z.int().min(0),
-  /** Time left until the answer's head: its client waits no longer for the headers. After the head, `remainingMs` holds. */
+  /**
+   * Time left until the response's head: its client waits no longer for the headers. After the head, `remainingMs`
+   * holds.
+   */
   headWithinMs: z.int().min(0).optional(),
   configRevision: z.string(),
   needs: z.array(capability),
   stream: z.boolean(),
-  /** The client asked for `stream_options.include_usage`: pass the usage chunk on. */
+  /** The client set `stream_options.include_usage`: the router passes the usage chunk on. */
   includeUsage: z.boolean(),
-  /** embeddings: what the client asked for; backends are always asked for floats. */
+  /** embeddings: the client's choice; the router always requests floats from backends. */
   encodingFormat: z.enum(['float', 'base64']).optional(),
   /** embeddings: how long the vectors must be; 768 where an edge of the former version does not say. */
   dimensions: z.int().min(1).optional(),
-  /** embeddings: those are fewer than the model usually has, so a target must be asked for them. */
+  /** embeddings: those are fewer than the model usually has, so the router requests them from the target. */
   isShortened: z.boolean().optional(),
   /** Set where the client gave no cap and the lane has one: the router writes it into the body. */
   defaultMaxTokens: z.int().optional(),
@@ -57,7 +62,7 @@ export const jobHeader = z.object({
   promptTokensEstimate: z.int().min(0),
   /** images: the tokens that admission reserved for the pictures. They cost as many when their backend does not count them. */
   reservedOutputTokens: z.int().min(0).optional(),
-  /** Whether the request may ask a vendor to run a tool. An edge of the former version does not say. */
+  /** True when the request may have a vendor run a tool. An edge of the former version does not say. */
   asksHostedTools: z.boolean().optional(),
   /** Those that the price covers: the most calls of each tool, and of all together. The router leaves all others out. */
   hostedTools: hostedCalls.optional(),
@@ -72,14 +77,14 @@ export type JobHeader = z.infer<typeof jobHeader>
 /** A job before its dispatch. */
 export type PlannedJob = Omit<JobHeader, 'attempt' | 'remainingMs' | 'edgeSettles'>
 
-/** Sent when the answer is certain: validated JSON, or the first content of a stream. */
+/** Sent when the response is certain: validated JSON, or the first content of a stream. */
 export const responseHead = z.object({
   contentType: z.string(),
   /** The pool: the value of `x-svc-upstream`. */
   upstream: z.string(),
   backend: z.string(),
   backendModel: z.string(),
-  /** How long backends had been waited for until now, failed attempts included. */
+  /** The time that the router waited for backends until now, failed attempts included. */
   backendMs: z.number().min(0).optional(),
   /** The client's parameters that the backend does not take, left out: the value of `x-svc-dropped-params`. */
   droppedParams: z.array(z.string()).optional(),
@@ -103,8 +108,9 @@ export const targetRefusal = z.object({
 export type TargetRefusal = z.infer<typeof targetRefusal>
 
 /**
- * A request that failed for good, or that its client has left. `usage` is the usage that the request costs all the same:
- * that of the content shown; for a client that has left, also the work of the last attempt's backend.
+ * A request that failed for good, or that its client has left. `usage` is the usage that the request costs all the
+ * same: that of the delivered content. For a client that has left, it includes the work of the last attempt's
+ * backend.
  */
 export const responseFailure = z.object({
   code: openEnum(['UPSTREAMS_EXHAUSTED', 'BACKEND_REFUSED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
@@ -120,8 +126,8 @@ export const responseFailure = z.object({
   /** UPSTREAMS_EXHAUSTED: the client's own time for the headers was over, which is no fault of a backend. */
   clientTimedOut: z.boolean().optional(),
   /**
-   * SERVICE_UNAVAILABLE: refused because all are late; when to try again. UPSTREAMS_EXHAUSTED: when the first of the targets
-   * is back that ask for a pause.
+   * SERVICE_UNAVAILABLE: refused because all are late; when to try again. UPSTREAMS_EXHAUSTED: when the first of the
+   * targets is back that demand a pause.
    */
   retryAfterMs: z.number().optional(),
 })

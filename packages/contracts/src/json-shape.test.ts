@@ -28,7 +28,7 @@ describe('the shape of a body', () => {
     expect(problemOf(`["${part.repeat(9)}",${'['.repeat(MOST_LEVELS)}`)).toContain('nested deeper')
   })
 
-  test('is told of every JSON value as a parser would count it', () => {
+  test('is counted for every JSON value as a parser would count it', () => {
     const levelsOf = (value: unknown): number =>
       typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsOf)) : 0
     fc.assert(
@@ -43,7 +43,7 @@ describe('the shape of a body', () => {
     for (const text of ['', '"', '"\\', ']]]]', '{"a', '\u0000']) expect(problemOf(text)).toBeNull()
   })
 
-  test('is told within the time of a blink, whatever 25 MB hold', () => {
+  test('is counted within the time of a blink, for any 25 MB', () => {
     const texts = ['a', '\\"', '[],', '{"a":', '"",', '"a":1,'].map((part) => `["${part.repeat(25e6 / part.length)}`)
     for (const text of [...texts, ...texts.map((each) => each.replace('"', ''))]) {
       const bytes = Buffer.from(text)

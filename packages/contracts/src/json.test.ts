@@ -15,14 +15,14 @@ const numberText = fc.oneof(
       digits,
       fc.constantFrom('', 'e7', 'E-30', 'e+400'),
     )
-    .map(([sign, whole, fraction, exponent]) => `${sign}${whole}.${fraction}${exponent}`),
+    .map(([sign, integer, fraction, exponent]) => `${sign}${integer}.${fraction}${exponent}`),
   fc.constantFrom('-0', '1e400', '1.0', '0.000001', '0.0000001', '123456789012345', '9007199254740993'),
 )
 const stringText = fc
   .string({ unit: fc.constantFrom('1', '.', 'e', '0', '"', '\\', '-') })
   .map((text) => JSON.stringify(text))
 
-test('every number is written in the text in which it came, whatever strings stand beside it', () => {
+test('every number is written in the text in which it came, beside any strings', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(numberText, stringText)), (parts) => {
       const text = `[${parts.join(',')}]`

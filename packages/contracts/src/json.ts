@@ -30,8 +30,8 @@ export function objectsOf(value: unknown): JsonObject[] {
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
 /**
- * A number in the text in which it came, where `JSON.stringify` would write another one: it has more digits than a double
- * holds, or it is written as `1.0` or `1e400`. Code that calculates asks {@link plainNumber} for its value.
+ * A number in the text in which it came, where `JSON.stringify` would write another one. It has more digits than a
+ * double holds, or it is written as `1.0` or `1e400`. Code that calculates gets its value from {@link plainNumber}.
  */
 export class ExactNumber {
   readonly text: string
@@ -55,8 +55,8 @@ export function plainNumber(value: unknown): unknown {
 }
 
 /**
- * Reads JSON that is written anew later: `JSON.stringify` writes every number in the text in which it came. A tool's arguments
- * hold ids of 64 bits, a schema the bounds of an int64, and some readers tell `1.0` from `1`.
+ * Reads JSON that is written again later: `JSON.stringify` writes every number in the text in which it came. A tool's
+ * arguments hold ids of 64 bits, a schema the bounds of an int64, and some readers distinguish `1.0` from `1`.
  */
 export function parseExactly(text: string): unknown {
   return mayHoldExactNumbers(text) ? JSON.parse(text, exactNumber) : JSON.parse(text)
@@ -69,7 +69,10 @@ function exactNumber(_name: string, value: unknown, context?: { source?: string 
   return JSON.stringify(value) === source ? value : new ExactNumber(source)
 }
 
-/** Whether some number may need an {@link ExactNumber}. A parser that looks at each value takes several times as long. */
+/**
+ * Returns true when some number may need an {@link ExactNumber}. A parser that looks at each value takes several
+ * times as long.
+ */
 export function mayHoldExactNumbers(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -123,11 +126,11 @@ function isWrittenAsRead(text: string, start: number, end: number): boolean {
 }
 
 /**
- * Whether a JSON text is of a shape that readers can be asked to take, told before anyone parses it.
+ * Checks a JSON text's shape before a reader parses it.
  *
- * A parser's time depends on shape more than on size: 25 MB of text take it 0.1 s, 25 MB of empty lists 6 s, in which an
- * edge serves nobody. And readers elsewhere give up at a depth (Python's at 1,000) with a failure of their own, by which
- * one client's request would make every backend look broken.
+ * A parser's time depends on shape more than on size: 25 MB of text take it 0.1 s, 25 MB of empty lists 6 s. An edge
+ * serves nobody meanwhile. And readers elsewhere give up at a depth (Python's at 1,000) with a failure of their own.
+ * By it, one client's request would make every backend look broken.
  */
 export interface JsonShape {
   /** A sentence for the client; null for a text that may be parsed, which may still be no JSON. */

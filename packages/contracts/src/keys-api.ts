@@ -5,7 +5,7 @@
 import * as z from 'zod'
 import { planVersion } from './usage.ts'
 
-/** Admission answered MISS: write what keys owns of this account and key into the admission store, then say so. */
+/** Admission returned MISS: keys writes its state of this account and key into the admission store, then replies. */
 export const fillRequest = z.object({ account: z.string(), keyHash: z.string() })
 export const fillReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('filled'), plan: z.string() }),
@@ -14,7 +14,10 @@ export const fillReply = z.discriminatedUnion('kind', [
 export type FillRequest = z.infer<typeof fillRequest>
 export type FillReply = z.infer<typeof fillReply>
 
-/** The admission store is away: what does keys itself know of this key? Nothing is written, nobody may remember the answer. */
+/**
+ * While the admission store is away, edges request the state of a key from keys itself. Nothing is written, and no
+ * edge may keep the reply.
+ */
 export const lookUpRequest = z.object({ account: z.string(), keyHash: z.string() })
 export const lookUpReply = z.discriminatedUnion('kind', [
   z.object({
@@ -41,7 +44,7 @@ export const mintGuestRequest = z.object({
 export const mintGuestReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string(), rateLimitPerDay: z.int() }),
   z.object({ kind: z.literal('limited'), retryAfterMs: z.int() }),
-  /** More ask for new keys than can be made. */
+  /** More callers request new keys than keys can create. */
   z.object({ kind: z.literal('busy'), retryAfterMs: z.int() }),
 ])
 export type MintGuestRequest = z.infer<typeof mintGuestRequest>

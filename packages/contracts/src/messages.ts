@@ -1,6 +1,7 @@
 /**
- * Requests to `POST /v1/messages` and its answers, as Anthropic's Messages API has them (the types of `@anthropic-ai/sdk`
- * 1.12, 2026). The schema checks only the fields that the gateway reads; all others reach the backend untouched.
+ * Requests to `POST /v1/messages` and its responses, as Anthropic's Messages API has them (the types of
+ * `@anthropic-ai/sdk` 1.12, 2026). The schema checks only the fields that the gateway reads; all others reach the
+ * backend untouched.
  */
 
 import * as z from 'zod'
@@ -21,7 +22,7 @@ const messageParam = z.looseObject({ role: z.enum(['user', 'assistant', 'system'
 /** Zero only fills the vendor's prompt cache. The upper bound keeps a charge a safe integer; no model comes near it. */
 const tokenCap = z.int().min(0).max(10_000_000)
 
-/** `POST /v1/messages/count_tokens` takes what decides about the prompt. */
+/** `POST /v1/messages/count_tokens` takes the members that decide about the prompt. */
 export const countTokensRequest = z.looseObject({
   model: z.string().min(1),
   messages: boundedList(messageParam, MOST_MESSAGES).min(1),

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { usageGroupings } from './usage-api.ts'
 import { planUnit, planVersion } from './usage.ts'
 
-/** Admission answered COLD: write the window's total into the admission store, then say so. */
+/** Admission returned COLD: metering writes the window's total into the admission store, then replies. */
 export const warmRequest = z.object({
   account: z.string(),
   /** The unit of the account's plan from now on; said when a change of plan changes it. */
@@ -18,7 +18,7 @@ export const warmReply = z.object({ kind: z.literal('warmed') })
 export type WarmRequest = z.infer<typeof warmRequest>
 export type WarmReply = z.infer<typeof warmReply>
 
-/** `unit` and `limit` come from the edge, which holds the plan; the ledger knows only what was used. */
+/** `unit` and `limit` come from the edge, which holds the plan; the ledger knows only the usage. */
 export const quotaRequest = z.object({ account: z.string(), unit: planUnit })
 export const quotaReply = z.object({
   /** In the plan's smallest unit: milli-tokens or nano-dollars. */
@@ -53,7 +53,7 @@ export type UsageFigures = z.infer<typeof usageFigures>
 const usageGroup = usageFigures.extend({ name: z.string() })
 export type UsageGroup = z.infer<typeof usageGroup>
 
-/** Days in order, models by what they cost, most first. */
+/** Days in order, models by their cost, most first. */
 export const accountUsageReply = z.object({ groups: z.array(usageGroup) })
 
 /** The operator's question: all accounts together, and those that used most. */
@@ -64,7 +64,7 @@ export const usageByAccountRequest = z.object({
 })
 export type UsageByAccountRequest = z.infer<typeof usageByAccountRequest>
 
-/** Sums over all accounts may be beyond what a number holds exactly; they are rounded then. */
+/** Sums over all accounts may be too large for an exact number; they are rounded then. */
 const sum = z.number()
 const overallFigures = z.object({
   requests: sum,

@@ -7,14 +7,14 @@ const plan = (slug: string) => plans.find((candidate) => candidate.slug === slug
 const own = models.map((model) => model.id).filter((id) => id.startsWith('svc-'))
 const included = (slug: string) => models.filter((model) => planIncludes(plan(slug), model)).map((model) => model.id)
 
-describe('what a plan includes', () => {
+describe('the models of a plan', () => {
   test('a guest may use the guest tier and nothing else', () => {
     expect(included('guest-device').sort()).toEqual(
       ['svc-best', 'svc-chat-md', 'svc-chat-sm', 'svc-embed', 'svc-embed-fast', 'svc-fast', 'svc-instant'].sort(),
     )
   })
 
-  test('a free plan includes what is open to all plans', () => {
+  test('a free plan includes the models that are open to all plans', () => {
     const paidOnly = ['svc-pro', 'svc-research', 'svc-max', 'svc-code', 'svc-vision', 'svc-chat-lg', 'svc-reason']
     expect(included('free')).toEqual(own.filter((id) => !paidOnly.includes(id)))
   })

@@ -1,6 +1,6 @@
 /**
- * Questions to the configured models and plans: which model a client names, which one serves a request that names none,
- * whether its announced end has come, and which ones a plan includes.
+ * Reads the configured models and plans: the model that a client names, or the default, its announced end, and the
+ * models of a plan.
  */
 
 import { DEFAULT_CHAT_MODEL, DEFAULT_IMAGE_MODEL } from './chat.ts'
@@ -26,7 +26,7 @@ export function defaultModelId(models: readonly ModelConfig[], kind: KindWithDef
   return models.find((model) => model.default && servedKind(model) === kind)?.id ?? CONTRACTS[kind]
 }
 
-/** Auto is asked as chat is. */
+/** Auto has the endpoint of chat. */
 export function servedKind({ type }: Pick<ModelConfig, 'type'>): 'chat' | 'embeddings' | 'images' {
   return type === 'auto' ? 'chat' : type
 }
@@ -55,7 +55,7 @@ export function planIncludes(plan: PlanConfig, model: ModelConfig): boolean {
   return model.availability === 'all' || plan.paid
 }
 
-/** The slugs of the plans that include a model, for the sentence that tells a caller where to go. */
+/** The slugs of the plans that include a model, for the sentence that shows a caller where to go. */
 export function plansThatInclude(plans: PlanConfig[], model: ModelConfig): string[] {
   return plans.filter((plan) => planIncludes(plan, model)).map((plan) => plan.slug)
 }

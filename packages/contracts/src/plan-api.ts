@@ -2,7 +2,7 @@
  * `GET /v1/plan`: the caller's plan: its limits, and every model with its price if the plan includes it. A decision of
  * this project; the contract names no such endpoint.
  *
- * Asked with an API key, or with a sign-in token through its account's active key.
+ * Callers send an API key, or a sign-in token through its account's active key.
  */
 
 import * as z from 'zod'

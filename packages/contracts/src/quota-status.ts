@@ -1,6 +1,6 @@
 /**
- * Metering tells keys the totals of accounts. Keys publishes an event for operators when an account passes 80 % and 100
- * % of its allowance.
+ * Metering reports the totals of accounts to keys. Keys publishes an event for operators when an account passes 80 %
+ * and 100 % of its allowance.
  */
 
 import * as z from 'zod'

@@ -47,9 +47,9 @@ export const quoteResponse = z.object({
   /** Of every amount below. */
   unit: planUnit,
   price: quotedPrice,
-  /** For an answer of the usual length. */
+  /** For a response of the usual length. */
   estimated_charge: z.number(),
-  /** For an answer as long as its cap allows. */
+  /** For a response as long as its cap allows. */
   worst_case_charge: z.number(),
   /** By the ledger. */
   remaining: z.number(),

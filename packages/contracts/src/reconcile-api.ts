@@ -1,6 +1,6 @@
 /**
- * The operator's question whether the admission store agrees with those who own the facts: keys with its tables, metering
- * with the ledger. Asked page by page: keys names the accounts, metering is asked about the same.
+ * The operator compares the admission store with the owners of the state: keys with its tables, metering with the
+ * ledger. It goes page by page: keys names the accounts, and metering checks the same ones.
  */
 
 import * as z from 'zod'
@@ -10,7 +10,7 @@ import { planUnit, planVersion } from './usage.ts'
 /**
  * - `account`: plan, overage or top-ups
  * - `key`: whether a key is alive
- * - `total`: what is settled in the month
+ * - `total`: the settled total of the month
  * - `pending`: a sum that is not that of its requests, or an ended request that the ledger has already
  * - `lease`: a running request whose lease is over or gone
  * - `unit`: the month's total is in another unit than the account's plan
@@ -45,7 +45,7 @@ export type ReconcileKeysReply = z.infer<typeof reconcileKeysReply>
 
 export const reconcileTotalsRequest = z.object({
   accounts: z.array(z.string()),
-  /** As keys has just told them; an account that is not among them is not asked for its unit. */
+  /** As keys has just reported them; the unit of any other account is not checked. */
   plans: z.array(accountPlan).default([]),
   repair: z.boolean(),
 })

@@ -88,7 +88,7 @@ export const responsesRequest = z.looseObject({
   instructions: z.string().nullish(),
   max_output_tokens: tokenCap,
   stream: z.boolean().nullish(),
-  /** Whatever it says, nothing is stored: the answer says `store: false`. */
+  /** It changes nothing, since nothing is stored: the response says `store: false`. */
   store: z.boolean().nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
@@ -132,7 +132,7 @@ export const responseObject = z.looseObject({
   object: z.literal('response'),
   created_at: z.number(),
   status: z.enum(['completed', 'incomplete']),
-  /** The backend that served the request; it can differ from the model that was asked for. */
+  /** The backend that served the request; it can differ from the model of the request. */
   model: z.string(),
   /** Thoughts, messages and calls, in the order in which they were generated. */
   output: z.array(z.looseObject({ type: z.string() })),

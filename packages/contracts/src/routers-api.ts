@@ -1,6 +1,6 @@
 /**
- * Routers' descriptions of themselves and their backends for an operator. One router takes the question, asks all that
- * live, and answers.
+ * Routers' descriptions of themselves and their backends for an operator. One router takes the request, queries all
+ * live routers, and replies.
  */
 
 import * as z from 'zod'
@@ -42,15 +42,15 @@ const routerView = z.object({
 })
 export type RouterView = z.infer<typeof routerView>
 
-/** Asks every router for its description. */
+/** Requests every router's description. */
 export const describeRouter = z.object({ question: z.uuid() })
-/** Told to every router; the one that asked `question` listens. */
+/** Published to every router; the one that sent `question` listens. */
 export const routerDescribed = z.object({ question: z.uuid(), view: routerView })
 
 export const showRoutersRequest = z.object({})
 export const showRoutersReply = z.object({
   routers: z.array(routerView),
-  /** The number of live routers; those that are not in `routers` did not answer in time. */
+  /** The number of live routers; those that are not in `routers` did not reply in time. */
   alive: z.int(),
 })
 export type ShowRoutersReply = z.infer<typeof showRoutersReply>

@@ -10,7 +10,7 @@ export const subjects = Object.fromEntries(
 ) as unknown as Subjects
 
 export type OperatorSubject = Subjects[RequestedBy<'ctl'>]
-/** The questions that an operator may ask of a running gateway. */
+/** The requests that an operator may send to a running gateway. */
 export const operatorSubjects = Object.values(procedures)
   .filter(({ from }) => from.some((role) => role === 'ctl'))
   .map(({ subject }) => subject as OperatorSubject)

@@ -5,7 +5,7 @@ import { completeUsageQuestion, longestUsageSpanDays, usageQuery, type UsageQuer
 const NOW_MS = Date.parse('2026-11-20T23:30:00Z')
 const question = (query: object) => completeUsageQuestion(usageQuery.parse(query), NOW_MS)
 
-test('nothing asked for is the current month so far, by day', () => {
+test('an empty query means the current month so far, by day', () => {
   expect(question({})).toEqual({ from: '2026-11-01', to: '2026-11-20', group_by: 'day' })
 })
 
@@ -28,7 +28,7 @@ test('a leap year is not too long', () => {
   expect(question({ from: '2028-01-01', to: '2028-12-31' })).toMatchObject({ to: '2028-12-31' })
 })
 
-test('whatever is asked is answered with days in order and not too many, or refused', () => {
+test('every request gets days in order and not too many, or a refusal', () => {
   const day = fc.date({ min: new Date('0000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
   const date = fc.option(
     day.map((at) => at.toISOString().slice(0, 10)),
@@ -37,8 +37,8 @@ test('whatever is asked is answered with days in order and not too many, or refu
   fc.assert(
     fc.property(date, date, (from, to) => {
       try {
-        const whole = question({ from, to })
-        const days = (Date.parse(whole.to) - Date.parse(whole.from)) / 86_400_000 + 1
+        const complete = question({ from, to })
+        const days = (Date.parse(complete.to) - Date.parse(complete.from)) / 86_400_000 + 1
         expect(days).toBeGreaterThanOrEqual(1)
         expect(days).toBeLessThanOrEqual(longestUsageSpanDays)
       } catch (error) {

@@ -2,7 +2,7 @@
  * `GET /v1/usage`: an account's usage over time, for its owner. A decision of this project; the contract names no such
  * endpoint.
  *
- * Asked with an API key or a sign-in token, answered from the ledger's daily rollups, so its totals are those of the
+ * Callers send an API key or a sign-in token. Metering reads the ledger's daily rollups, so its totals are those of the
  * bill. Days are calendar days in UTC, both ends included. An account that changed between plans of tokens and of US
  * dollars has both units, so a row has two charges.
  */
@@ -61,7 +61,7 @@ const usageFigures = {
 const usageTotals = z.object(usageFigures)
 export type UsageTotals = z.infer<typeof usageTotals>
 
-/** Exactly one of `day` (`2026-11-21`) and `model` (the id that was asked for) names the row. */
+/** Exactly one of `day` (`2026-11-21`) and `model` (the id in the request) names the row. */
 const usageRow = z.object({ day: z.iso.date().optional(), model: z.string().optional(), ...usageFigures })
 export type UsageRow = z.infer<typeof usageRow>
 

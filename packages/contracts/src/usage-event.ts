@@ -43,8 +43,8 @@ export const bill = z.object({
   /** Calendar month in UTC by admission's clock: `2026-11`. */
   window: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/),
   /**
-   * Requests of an account with the same claim asked the same under one `Idempotency-Key`; the ledger charges one of them. It
-   * shows neither.
+   * Requests of an account with the same claim are the same request under one `Idempotency-Key`; the ledger charges
+   * one of them. It shows neither.
    */
   claim: z.string().optional(),
   modelAsked: z.string(),
@@ -56,7 +56,10 @@ export const bill = z.object({
   traceparent: traceparent.optional(),
 })
 export type Bill = z.infer<typeof bill>
-/** As the edge writes it: every new field is optional on the wire, and the compiler asks the edge for it all the same. */
+/**
+ * As the edge writes it: every new field is optional on the wire, and the compiler demands it of the edge all the
+ * same.
+ */
 export type CompleteBill = { [Field in keyof Required<Bill>]: Bill[Field] }
 
 export const usageEvent = z.object({
@@ -66,7 +69,7 @@ export const usageEvent = z.object({
   backendModel: z.string(),
   usage: tokenUsage,
   outcome: openEnum(usageOutcomes),
-  /** Whether the end of the answer was ready to reach the client. */
+  /** True when the end of the response was ready to reach the client. */
   delivered: z.boolean(),
   streamed: z.boolean(),
   attempts: z.array(attemptRecord),

@@ -6,7 +6,7 @@ import * as z from 'zod'
 
 const count = z.int().min(0)
 
-/** Of a prompt or an answer. More is a backend's mistake: no request has so many. */
+/** The most tokens of a prompt or a response. More is a backend's mistake: no request has so many. */
 export const MOST_TOKENS = 1e9
 
 /** Tokens of the attempt that the client saw. `cachedTokens` and `cacheWriteTokens` are parts of `promptTokens`. */
@@ -14,11 +14,14 @@ export const tokenUsage = z.object({
   promptTokens: count,
   completionTokens: count,
   cachedTokens: count.default(0),
-  /** Where the backend tells the tokens that it wrote to its cache apart. */
+  /** Set where the backend reports separately the tokens that it wrote to its cache. */
   cacheWriteTokens: count.optional(),
   /** Part of `cacheWriteTokens`: those that stay in the cache for an hour. */
   cacheWriteHourTokens: count.optional(),
-  /** Parts of `promptTokens`, `cachedTokens` and `completionTokens`: sound, where the backend tells its tokens apart. */
+  /**
+   * Parts of `promptTokens`, `cachedTokens` and `completionTokens`: sound, where the backend counts its tokens
+   * separately.
+   */
   audioPromptTokens: count.optional(),
   cachedAudioTokens: count.optional(),
   audioCompletionTokens: count.optional(),
@@ -26,7 +29,7 @@ export const tokenUsage = z.object({
   reasoningTokens: count.default(0),
   /** Calls of tools that the vendor ran, by the tool's name. */
   toolCalls: z.record(z.string(), count).optional(),
-  /** What the vendor says that the request costs the operator, in nano-dollars. */
+  /** The operator's cost of the request as the vendor reports it, in nano-dollars. */
   vendorCostNanoUsd: count.optional(),
   /** True where the backend reported no usage and the router counted with a tokenizer. */
   estimated: z.boolean().default(false),

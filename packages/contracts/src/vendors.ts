@@ -4,13 +4,13 @@
  */
 
 /**
- * The wire formats of conversations: OpenAI's chat completions, OpenAI's Responses API, Anthropic's Messages API. A client
- * asks in one and is answered in it.
+ * The wire formats of conversations: OpenAI's chat completions, OpenAI's Responses API, Anthropic's Messages API. A
+ * client sends its request in one, and gets its response in it.
  */
 export const clientDialects = ['chat', 'responses', 'messages'] as const
 export type ClientDialect = (typeof clientDialects)[number]
 
-/** The wire formats of conversations that the router asks in. A backend speaks one or more. */
+/** The wire formats of conversations in which the router calls backends. A backend speaks one or more. */
 export const targetDialects = ['chat', 'responses', 'messages'] as const
 export type TargetDialect = (typeof targetDialects)[number]
 
@@ -18,12 +18,12 @@ export type TargetDialect = (typeof targetDialects)[number]
 export const dialectNames = ['openai', 'anthropic'] as const
 export type DialectName = (typeof dialectNames)[number]
 
-/** What a backend speaks of which the config names no more than this. */
+/** The dialects of a backend of which the config names no more than this. */
 export const SPOKEN: Record<DialectName, TargetDialect[]> = { openai: ['chat'], anthropic: ['messages'] }
 
 export interface Timeouts {
   connectMs: number
-  /** From the request to the first content of a stream, or to the first byte of a plain answer. */
+  /** From the request to the first content of a stream, or to the first byte of a plain response. */
   firstByteMs: number
   /** Between two pieces after that. */
   idleMs: number
@@ -53,7 +53,7 @@ const ON_ONE_COMPUTER = { connectMs: 2_000, firstByteMs: 300_000, idleMs: 60_000
 /** On GPUs only the queue is long. */
 const ON_GPUS = { connectMs: 2_000, firstByteMs: 120_000, idleMs: 60_000 }
 
-/** The vendors that `vendor` in the config names: whatever a backend leaves out there follows from the row. */
+/** The vendors that `vendor` in the config names. A setting that a backend leaves out follows from the row. */
 export const VENDORS = {
   openai: { ...hosted(at('openai.com'), 'https://api.openai.com/v1'), dialects: ['chat', 'responses'] },
   azure: { ...hosted(at('azure.com')), dialects: ['chat', 'responses'] },
@@ -111,7 +111,7 @@ export function vendorByHost(url: string): VendorName | null {
   return HOSTS.find(([, hosts]) => hosts.test(hostname))?.[0] ?? null
 }
 
-/** Whether the config knows the vendor by name. */
+/** Returns true when the config knows the vendor by name. */
 export function isVendor(name: string | null): name is Vendor {
   return name !== null && Object.hasOwn(VENDORS, name)
 }

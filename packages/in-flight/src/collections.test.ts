@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
 import { InFlightList, InFlightMap } from './collections.ts'
 
-describe('a map of what is under way', () => {
+describe('a map of requests under way', () => {
   const change = fc.record({ key: fc.integer({ min: 0, max: 12 }), value: fc.option(fc.object()) })
 
-  test('holds what a Map holds, in its order', () => {
+  test('holds the entries of a Map, in its order', () => {
     fc.assert(
       fc.property(fc.array(change), (changes) => {
         const map = new InFlightMap<number, object>()
@@ -29,7 +29,7 @@ describe('a map of what is under way', () => {
     )
   })
 
-  test('leaves out what was deleted while it was read', () => {
+  test('leaves out an entry that was deleted while it was read', () => {
     const map = new InFlightMap<number, object>()
     for (const key of [1, 2, 3]) map.set(key, {})
     const seen: number[] = []
@@ -41,8 +41,8 @@ describe('a map of what is under way', () => {
   })
 })
 
-describe('a list of what is under way', () => {
-  test('holds whoever has not left, oldest first, each as often as it joined', () => {
+describe('a list of requests under way', () => {
+  test('holds each entry that has not left, oldest first, and as often as it joined', () => {
     const list = new InFlightList<{ name: string }>()
     const [a, b] = [{ name: 'a' }, { name: 'b' }]
     const first = list.join(a)
@@ -67,7 +67,7 @@ describe('a list of what is under way', () => {
   })
 })
 
-describe('what has left is collected by a small collection', () => {
+describe('a small collection frees the entries that have left', () => {
   test.each([
     ['from a map', () => mapped(new InFlightMap<number, object>())],
     ['from a list', listed],

@@ -15,7 +15,7 @@ test.each([
 const node = (id: string, port: number, flags: string, epoch: number) =>
   `${id} 10.0.0.1:${port}@1${port} ${flags} - 0 0 ${epoch} connected`
 
-/** Before the election and after it, as a voter tells that has heard of its end or not. */
+/** The map before and after the election, as a voter reports it that knows of its end or not. */
 const [BEFORE, AFTER] = [
   readClusterMap(
     [[0, 16383, ['10.0.0.1', 7001, 'old'], ['10.0.0.1', 7002, 'new']]],
@@ -58,7 +58,7 @@ test('each slot is decided by itself: one node may have heard of one election, a
   expect([owners[0], owners[9], owners[10], owners[19], owners[20]]).toEqual(['h:1', 'h:1', 'h:2', 'h:2', undefined])
 })
 
-test('a node that does not know its own address is the one that was asked', () => {
+test('a node that does not know its own address is the one that sent the map', () => {
   const map = readClusterMap([[0, 1, [null, 7001, 'me']]], node('me', 7001, 'myself,master', 1), 'redis-0.example:7001')
   expect(newestOwners([map])[0]).toBe('redis-0.example:7001')
 })

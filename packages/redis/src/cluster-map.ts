@@ -1,9 +1,9 @@
 /**
- * Which node of a Redis Cluster holds a key: its slot, who holds which slot as the nodes tell, and what a node says instead of
- * running a script.
+ * Finds the node of a Redis Cluster that holds a key, by the key's slot and the owners that the nodes report. Reads
+ * the redirections that nodes send.
  *
- * Of several answers the newest counts, slot by slot: a node takes a slot over under a greater epoch of its own. A node on
- * the small side of a cut network tells an old owner, and so does one that has voted for the next owner and has not heard of
+ * Of several maps the newest counts, slot by slot: a node takes a slot over under a greater epoch of its own. A node
+ * on the small side of a cut network reports an old owner. So does a voter for the next owner that does not know of
  * its success yet.
  */
 
@@ -27,7 +27,7 @@ function crc16(bytes: Uint8Array): number {
   return crc
 }
 
-/** The primary of some slots, as one node tells. */
+/** The primary of some slots, as one node reports it. */
 interface Owner {
   /** `host:port` */
   address: string
@@ -45,13 +45,13 @@ type SlotsReply = [
   ...replicas: unknown[],
 ][]
 
-/** `asked`: the `host:port` of the node that answered `CLUSTER SLOTS` and `CLUSTER NODES`. */
-export function readClusterMap(slots: unknown, nodes: unknown, asked: string): ClusterMap {
+/** `sender`: the `host:port` of the node that replied to `CLUSTER SLOTS` and `CLUSTER NODES`. */
+export function readClusterMap(slots: unknown, nodes: unknown, sender: string): ClusterMap {
   const epochs = epochsById(String(nodes))
   const map: ClusterMap = Array.from({ length: SLOTS })
   for (const [first, last, [host, port, id]] of slots as SlotsReply) {
-    // A node that does not know its own address is the one that was asked.
-    const address = `${host || asked.slice(0, asked.lastIndexOf(':'))}:${port}`
+    // A node that does not know its own address is the sender.
+    const address = `${host || sender.slice(0, sender.lastIndexOf(':'))}:${port}`
     map.fill({ address, epoch: epochs.get(id) ?? 0 }, first, last + 1)
   }
   return map
@@ -74,7 +74,7 @@ export function newestOwners(maps: readonly ClusterMap[]): (string | undefined)[
   return newest.map((owner) => owner?.address)
 }
 
-/** A node's answer instead of running a script: the slot has moved, is on its way, or is nobody's. */
+/** A node's reply instead of running a script: the slot has moved, is on its way, or has no owner. */
 type Redirection =
   /** For good. */
   | { kind: 'moved'; node: string }

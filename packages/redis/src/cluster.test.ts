@@ -58,7 +58,7 @@ async function errorOf(call: Promise<unknown>): Promise<unknown> {
   )
 }
 
-/** Whether the call is still without an outcome now. */
+/** Returns true while the call has no outcome. */
 async function isWaiting(call: Promise<unknown>): Promise<boolean> {
   const isOver = call.then(
     () => false,
@@ -67,7 +67,7 @@ async function isWaiting(call: Promise<unknown>): Promise<boolean> {
   return Promise.race([isOver, setImmediate(true)])
 }
 
-test('each key is asked for where it lies, in the life of that node', async () => {
+test('each call goes to the node of its key, in the incarnation of that node', async () => {
   const keys = [0, 1, 2].map(keyOn)
   const epochs = await Promise.all(keys.map((key) => connection.epoch(key)))
   expect(new Set(epochs)).toHaveLength(3)
@@ -99,7 +99,7 @@ test('a node that dies takes only its own keys along, in time, and comes back as
   await countsAgain(keys[1]!)
 })
 
-test('a slot that moves is followed, except by what belongs to the life before', async () => {
+test('calls follow a slot that moves, unless they belong to the incarnation before', async () => {
   const [key, other] = [keyOn(2), keyOn(0)]
   const before = await connection.epoch(key)
   await count(key)
@@ -113,7 +113,7 @@ test('a slot that moves is followed, except by what belongs to the life before',
 })
 
 describe('while a slot is on its way to another node', () => {
-  test('what has gone ahead is asked for there, also where that node has forgotten the scripts', async () => {
+  test('a key that has gone ahead is called there, also where that node has forgotten the scripts', async () => {
     const [key, other] = [keyOn(2), keyOn(1)]
     await count(key)
     const move = await cluster.beginMove(keySlot(key), { from: 2, to: 1 })
@@ -124,7 +124,7 @@ describe('while a slot is on its way to another node', () => {
     const there = await connection.epoch(other)
     expect(await count(key)).toEqual([there, 2])
     expect(await count(key)).toEqual([there, 3])
-    // What has not gone ahead is still where it was.
+    // A key that has not gone ahead is still at its former node.
     expect(await count(keyOn(2))).toEqual([expect.not.stringMatching(there), 1])
     await move.finish()
     expect(await count(key)).toEqual([there, 4])
@@ -136,12 +136,12 @@ describe('while a slot is on its way to another node', () => {
     await connection.run(COUNT_BOTH, keys, [])
     const move = await cluster.beginMove(keySlot(tag), { from: 0, to: 2 })
     await move.moveKeys(/a$/)
-    await using patient = await connect({ timeoutMs: LONG_TIMEOUT_MS })
-    const waiting = patient.run(COUNT_BOTH, keys, [])
+    await using unhurried = await connect({ timeoutMs: LONG_TIMEOUT_MS })
+    const waiting = unhurried.run(COUNT_BOTH, keys, [])
     await delay(100)
     await move.moveKeys()
     await move.finish()
-    expect(await waiting).toEqual([await patient.epoch(keyOn(2)), 2, 2])
+    expect(await waiting).toEqual([await unhurried.epoch(keyOn(2)), 2, 2])
   })
 
   test('and does not arrive, calls for it are refused in time, and only it is a part of the store that is in trouble', async () => {
@@ -151,8 +151,8 @@ describe('while a slot is on its way to another node', () => {
     const part = connection.partOf(tag)
     const move = await cluster.beginMove(keySlot(tag), { from: 0, to: 2 })
     await move.moveKeys(/a$/)
-    await using patient = await connect({ timeoutMs: LONG_TIMEOUT_MS })
-    const waiting = patient.run(COUNT_BOTH, keys, [])
+    await using unhurried = await connect({ timeoutMs: LONG_TIMEOUT_MS })
+    const waiting = unhurried.run(COUNT_BOTH, keys, [])
     expect(await errorOf(connection.run(COUNT_BOTH, keys, []))).toBeInstanceOf(NotesUnavailableError)
     expect(await isWaiting(waiting)).toBe(true)
     const beside = keyOn(0)
@@ -167,17 +167,17 @@ describe('while a slot is on its way to another node', () => {
   })
 })
 
-test('while one node is silent, the others answer at once, and slots that they hand to each other are found', async () => {
+test('while one node is silent, the others reply at once, and slots that they hand to each other are found', async () => {
   const [key, silent] = [keyOn(2), keyOn(1)]
   await count(key)
-  await using patient = await connect({ timeoutMs: LONG_TIMEOUT_MS })
-  await patient.run(COUNT, [key], [])
+  await using unhurried = await connect({ timeoutMs: LONG_TIMEOUT_MS })
+  await unhurried.run(COUNT, [key], [])
   await cluster.nodes[1]!.kill('SIGSTOP')
   try {
-    const waiting = errorOf(patient.run(COUNT, [silent], []))
+    const waiting = errorOf(unhurried.run(COUNT, [silent], []))
     const lost = errorOf(count(silent))
     await cluster.moveSlot(keySlot(key), { from: 2, to: 0 })
-    expect(await patient.run(COUNT, [key], [])).toBeDefined()
+    expect(await unhurried.run(COUNT, [key], [])).toBeDefined()
     expect(await count(key)).toBeDefined()
     expect(await lost).toMatchObject({ cause: { message: expect.stringMatching(/^Redis did not answer within/) } })
     expect(await lost).toBeInstanceOf(NotesUnavailableError)
@@ -190,12 +190,12 @@ test('while one node is silent, the others answer at once, and slots that they h
   await countsAgain(silent)
 })
 
-test('a primary that became a replica and a primary again is another life, also for a process that asked nothing meanwhile', async () => {
+test('a primary that became a replica and a primary again is another life, also for a process that sent nothing meanwhile', async () => {
   const key = keyOn(2)
   await using idle = await connect()
   const before = await idle.epoch(key)
   await cluster.handOver(2, 'replica')
-  // The epoch is told without a question to Redis, so each of them has read the map without a cause.
+  // The epoch is known without a call to Redis, so each process has read the map without a cause.
   for (const each of [idle, connection]) await expect.poll(() => each.epoch(key)).not.toBe(before)
   const between = await connection.epoch(key)
   await cluster.handOver(2, 'primary')
@@ -212,7 +212,7 @@ test('a node that is primary, replica and primary again within seconds begins a 
   const lives = [await connection.epoch(key)]
   for (const side of ['replica', 'primary', 'replica', 'primary'] as const) {
     await cluster.handOver(2, side)
-    // The former node names its successor, which is kept for a while, whatever the map says of it.
+    // The former node names its successor, which is kept for a while even if the map lacks it.
     await expect.poll(() => count(key).then(([epoch]) => epoch)).not.toBe(lives.at(-1))
     lives.push(await connection.epoch(key))
   }

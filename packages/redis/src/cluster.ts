@@ -2,13 +2,13 @@
  * A Redis Cluster as one script connection: a connection to each primary, and the map that says whose a slot is.
  *
  * Each node has lives of its own, so an epoch is that of the node which holds the key. A slot that moves to another
- * node, by a failover or an operator's hand, is another life too, and its state is asked for again. A node that is away
- * takes its own keys along and no others. A slot on its way is followed: to the node that has its keys already, and where
- * they are on both sides until they are together, for as long as a call may take.
+ * node, by a failover or an operator's hand, is another life too, and its state is read again. A node that is away
+ * takes its own keys along and no others. Calls follow a slot on its way to the node that has their keys already.
+ * Where their keys are on both sides, a call waits for them, within its own time.
  *
- * The map is read after every failure, from all nodes that answer, and every few seconds. A node that holds no slot any
- * more is disconnected: should it hold some again, it is asked anew which life it is in. One that names another is asked
- * before its next script, since it may have been a replica between two readings of the map.
+ * The map is read after every failure, from all nodes that reply, and every few seconds. A node that holds no slot
+ * any more is disconnected: should it hold some again, its incarnation is read again. So is that of a node which
+ * names another, before its next script: it may have been a replica between two readings of the map.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -26,12 +26,12 @@ import type { Script } from './script.ts'
 
 /** Failures come in crowds. */
 const READ_MAP_AT_MOST_EVERY_MS = 250
-/** A process that asks nothing hears of no failure. */
+/** A process that sends nothing learns of no failure. */
 const READ_MAP_AT_LEAST_EVERY_MS = 5_000
 const RETRY_AFTER_MS = 10
 /** A slot that no node would serve is a part by itself for this long. */
 const IN_TROUBLE_MS = 1_000
-/** Where slots are on their way to it, a node is asked before it holds any. */
+/** A node gets calls before it holds a slot, while slots are on their way to it. */
 const REQUESTED_IS_KEPT_MS = 3_000
 
 export async function connectCluster(urls: string[], options: ConnectionOptions): Promise<ScriptConnection> {
@@ -42,16 +42,16 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
   async function readMap(): Promise<void> {
     const maps = await Promise.all(
       nodes.known().map(async ([address, node]) => {
-        const answers = Promise.all([node.command('CLUSTER', 'SLOTS'), node.command('CLUSTER', 'NODES')])
-        return answers.then(
+        const replies = Promise.all([node.command('CLUSTER', 'SLOTS'), node.command('CLUSTER', 'NODES')])
+        return replies.then(
           ([slots, reported]) => [readClusterMap(slots, reported, address)],
           () => [],
         )
       }),
     )
-    const answered = maps.flat()
-    if (answered.length > 0) {
-      owners = newestOwners(answered)
+    const known = maps.flat()
+    if (known.length > 0) {
+      owners = newestOwners(known)
       nodes.keepOnly(new Set(owners.filter((owner) => owner !== undefined)))
     } else {
       for (const url of urls) nodes.at(new URL(url).host)
@@ -86,7 +86,7 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
         doubtOwnerOf(slot)
         owners[slot] = way.node
       }
-      // Facts that were read in the life of another node are asked for anew.
+      // State that was read in the incarnation of another node is read again.
       const isAnotherIncarnation = way?.kind === 'moved' && call.expectedEpoch !== undefined
       if (!way || isAnotherIncarnation) throw error
       if (way.kind === 'nobody' || performance.now() > untilMs) {
@@ -159,8 +159,8 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
     },
     async timeMs(key) {
       if (key !== undefined) return ownerOf(keySlot(key)).timeMs()
-      const asked = nodes.known().map(async ([, node]) => node.timeMs())
-      return Promise.any(asked).catch((cause: unknown) => {
+      const times = nodes.known().map(async ([, node]) => node.timeMs())
+      return Promise.any(times).catch((cause: unknown) => {
         throw new options.Unavailable('no node of the Redis Cluster answers', { cause })
       })
     },

@@ -1,6 +1,6 @@
 /**
- * Connects to what an address names: a server, the primary that Sentinels name, or a Redis Cluster by its configuration
- * endpoint or by several of its nodes, separated by commas.
+ * Connects to the Redis of an address: a server, the primary that Sentinels name, or a Redis Cluster. A cluster has
+ * its configuration endpoint, or several of its nodes, separated by commas.
  */
 
 import { connectCluster } from './cluster.ts'

@@ -46,7 +46,7 @@ function allCalls(connection: ScriptConnection): Promise<unknown>[] {
 
 const respondsAgain = (connection: ScriptConnection) => expect.poll(() => errorOf(read(connection))).toBeUndefined()
 
-test('a script is told the epoch before its arguments, and runs in no other life than the expected one', async () => {
+test('a script gets the epoch before its arguments, and runs in no other incarnation than the expected one', async () => {
   await using connection = await open()
   const epoch = await connection.epoch()
   expect(await write(connection, 'né')).toEqual([epoch, 'OK'])
@@ -93,11 +93,11 @@ test('a call that was under way when Redis died fails, and says why', async () =
 
 test('a Redis that hangs fails every call after the time of the call, then at once, and is used again when it wakes', async () => {
   await using connection = await open()
-  await using patient = await open({ timeoutMs: LONG_TIMEOUT_MS })
+  await using unhurried = await open({ timeoutMs: LONG_TIMEOUT_MS })
   await server.kill('SIGSTOP')
   try {
     let isLongTimeoutOver = false
-    const waiting = errorOf(read(patient)).finally(() => (isLongTimeoutOver = true))
+    const waiting = errorOf(read(unhurried)).finally(() => (isLongTimeoutOver = true))
     for (const error of await Promise.all(allCalls(connection).map(errorOf))) {
       expect(error).toBeInstanceOf(NotesUnavailableError)
       expect(error).toMatchObject({ message: 'the notes store did not answer' })
@@ -117,7 +117,7 @@ test('a Redis that hangs fails every call after the time of the call, then at on
   await respondsAgain(connection)
 })
 
-test('a process that stood still for longer than it waits for Redis takes the answers that came meanwhile', async () => {
+test('a process that stood still for longer than it waits for Redis takes the replies that came meanwhile', async () => {
   await using connection = await open()
   const calls = Promise.all([read(connection), connection.timeMs()])
   standStill(1_500)
@@ -148,7 +148,7 @@ test('scripts that Redis has forgotten are sent again', async () => {
   operator.disconnect()
 })
 
-test('a replica is never asked', async () => {
+test('a replica never gets a call', async () => {
   await using replica = await startRedis({ own: true })
   await using connection = await open({ url: replica.url })
   await write(connection)

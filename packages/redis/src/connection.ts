@@ -2,22 +2,22 @@
  * A connection to Redis that runs scripts, knows which life of the server it speaks to, and never keeps a caller
  * waiting.
  *
- * The epoch is read anew on every connection before any script, and a script is only ever sent on the connection whose
- * epoch it carries: what a restart or a failover may have lost is therefore never taken for current.
- * A call that gets no answer in time rejects with the error that its caller's port promises; while there is no connection,
- * calls reject at once. Nothing is queued or sent again. Reconnects for ever.
+ * Each connection reads the epoch again before any script, and a script is only ever sent on the connection whose
+ * epoch it carries. So state that a restart or a failover may have lost is never taken for current. A call that gets
+ * no reply in time rejects with the error that its caller's port promises. While there is no connection, calls reject
+ * at once. Nothing is queued or sent again. Reconnects for ever.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
-import { createResponseDeadlines, LONGEST_TIMEOUTS } from './answer-deadlines.ts'
+import { createResponseDeadlines, LONGEST_TIMEOUTS } from './response-deadlines.ts'
 import type { Script } from './script.ts'
 import { isSentinelAddress, readSentinelAddress } from './sentinel-address.ts'
 import { watchFailover } from './watch-failover.ts'
 
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
-/** How long opening waits for Redis; later than this it becomes available on its own. */
+/** Opening waits for Redis for so long; later than this it becomes available on its own. */
 export const OPENING_MS = 2_000
 
 /** One connection, from ready to closed. */
@@ -30,7 +30,10 @@ export type Arguments = (string | number | Buffer)[]
 export interface ScriptConnection extends AsyncDisposable {
   /** The part of the store that holds the key: a name to compare. Keys of one part are away together. */
   partOf(key: string): string
-  /** The life of the server that answers now, for this key where there are several. Rejects while there is none. */
+  /**
+   * The incarnation of the server that replies now, for this key where there are several. Rejects while there is
+   * none.
+   */
   epoch(key?: string): Promise<string>
   /** Runs a script with the keys; the epoch goes before the arguments. With `expectedEpoch`, in that life only. */
   run(script: Script, keys: string[], args: Arguments, expectedEpoch?: string): Promise<unknown>
@@ -40,15 +43,15 @@ export interface ScriptConnection extends AsyncDisposable {
 
 export interface ConnectionOptions {
   url: string
-  /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */
+  /** A call without a reply rejects after this long, or after four times as long where it waits behind others. */
   timeoutMs: number
   /** The store's subject, for messages and for Redis' list of its clients. */
   store: string
-  /** What calls reject with that were not served: made here, so that no port has to translate. */
+  /** Creates the error of calls that were not served, so that no port has to translate. */
   Unavailable: new (message: string, options?: ErrorOptions) => Error
   /** Those that will be run: each connection makes them known first. */
   scripts: readonly Script[]
-  /** Strings in answers come as buffers. */
+  /** Strings in replies come as buffers. */
   binary?: boolean
 }
 
@@ -56,9 +59,9 @@ export interface OpeningConnection extends ScriptConnection {
   /** Resolves when it serves calls for the first time. */
   readonly opened: Promise<void>
   command(name: string, ...args: string[]): Promise<unknown>
-  /** `run` on a node that another one of the cluster said to ask, while the slot is on its way. */
+  /** `run` on a node to which another node of the cluster redirected the call (`ASK`), while the slot is on its way. */
   runRequested(script: Script, keys: string[], args: Arguments): Promise<unknown>
-  /** The server has lost keys, maybe all: before the next script it is asked whether its life goes on. */
+  /** The server has lost keys, maybe all: before the next script, its incarnation is read again. */
   doubt(): void
 }
 
@@ -79,10 +82,10 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   let lastError: unknown
   /** Connections since the last one that served calls. */
   let attempts = 0
-  let asking: Promise<void> | null = null
+  let checking: Promise<void> | null = null
   const firstSession = Promise.withResolvers<void>()
   const client = createClient(options, () => pauseMs(attempts++))
-  // The client's own `socketTimeout` would end it before it reads what came while this process stood still.
+  // The client's own `socketTimeout` would end it before it reads the replies that came while this process stood still.
   const deadlines = createResponseDeadlines(options.timeoutMs, (silentMs) =>
     giveUp(new Error(`Redis was silent for ${silentMs} ms`)),
   )
@@ -92,7 +95,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const giveUp = (error: unknown): void => {
     session = null
     lastError = error
-    // The client's `disconnect` would end it for ever while it asks a Sentinel.
+    // The client's `disconnect` would end it for ever while it queries a Sentinel.
     client.stream?.destroy()
   }
   const failover = isSentinelAddress(options.url)
@@ -103,9 +106,9 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     lastError = error
   })
   client.on('connect', () => {
-    deadlines.heard()
-    client.stream.on('data', deadlines.heard)
-    // The client asks whether Redis has loaded its data.
+    deadlines.received()
+    client.stream.on('data', deadlines.received)
+    // The client checks whether Redis has loaded its data.
     deadlines.sent()
   })
   client.on('close', () => {
@@ -134,18 +137,24 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const evaluate = (how: 'EVALSHA' | 'EVAL', script: string, keys: number, rest: Arguments): Promise<unknown> =>
     options.binary ? client.callBuffer(how, script, keys, ...rest) : client.call(how, script, keys, ...rest)
 
-  /** Holds for the next command only. Redis' answer says nothing that the script's own answer does not. */
+  /** Holds for the next command only. Redis' reply says nothing that the script's own reply does not. */
   const logRequesting = (): void => void client.asking().catch(() => {})
 
-  async function send(on: Session, script: Script, keys: string[], args: Arguments, asked: boolean): Promise<unknown> {
+  async function send(
+    on: Session,
+    script: Script,
+    keys: string[],
+    args: Arguments,
+    isRedirected: boolean,
+  ): Promise<unknown> {
     const rest = [...keys, on.epoch, ...args]
     try {
       gather()
-      if (asked) logRequesting()
+      if (isRedirected) logRequesting()
       return await deadlines.wait(evaluate('EVALSHA', script.sha1, keys.length, rest), (error) => {
         // Forgotten by an operator's SCRIPT FLUSH.
         if (!says(error, 'NOSCRIPT') || session !== on) return null
-        if (asked) logRequesting()
+        if (isRedirected) logRequesting()
         return evaluate('EVAL', script.source, keys.length, rest)
       })
     } catch (cause) {
@@ -158,9 +167,9 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
 
   const doubt = (): void => {
     const doubted = session
-    if (!doubted || asking) return
+    if (!doubted || checking) return
     deadlines.sent()
-    asking = readIncarnation(client)
+    checking = readIncarnation(client)
       .then(
         (life) => {
           if (session === doubted && life.epoch !== doubted.epoch) session = life
@@ -169,16 +178,16 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
           if (session === doubted) giveUp(error)
         },
       )
-      .finally(() => (asking = null))
+      .finally(() => (checking = null))
   }
 
   const undoubted = async (): Promise<Session> => {
-    if (asking) await asking
+    if (checking) await checking
     return current()
   }
 
   const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
-    const on = asking ? await undoubted() : current()
+    const on = checking ? await undoubted() : current()
     if (expectedEpoch !== undefined && expectedEpoch !== on.epoch) {
       throw unavailable('began another life since the facts were read')
     }

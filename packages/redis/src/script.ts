@@ -1,5 +1,5 @@
 /**
- * A Lua script of several files, read once at start: what scripts share is written once, and each is one EVALSHA.
+ * A Lua script of several files, read once at start: scripts share files, and each is one EVALSHA.
  *
  * One table names a script's arguments for both sides. In Lua, `keyHash` is the local `KEY_HASH`. Arguments of which a call
  * has several are records: they lie from `RECORDS` on, `RECORD` apart, each field at its offset (`ARGV[at + OF_CHARGE]`).

@@ -1,7 +1,7 @@
 /**
  * The address of a primary that Sentinels name, as other clients write it:
  * `redis-sentinel://user:password@sentinel-a:26379,sentinel-b:26379#mymaster`. User and password are those of Redis;
- * Sentinels that ask for their own get them by `?sentinel-user=…&sentinel-password=…` before the `#`.
+ * Sentinels that need their own get them by `?sentinel-user=…&sentinel-password=…` before the `#`.
  */
 
 const FORM =

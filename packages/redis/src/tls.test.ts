@@ -46,7 +46,7 @@ function open(url: string): Promise<ScriptConnection> {
   })
 }
 
-test('scripts run over TLS, with large arguments and answers', async () => {
+test('scripts run over TLS, with large arguments and replies', async () => {
   const own = createOwnAuthority()
   setDefaultCACertificates([...trusted, own.certificate])
   await using connection = await open(await openSecure(own))

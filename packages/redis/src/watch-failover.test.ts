@@ -8,10 +8,10 @@ import { connect, type ScriptConnection } from './connection.ts'
 
 const TIMEOUTS = { timeout: 60_000, interval: 50 }
 
-/** A Sentinel is asked for four times as long: the others name another primary meanwhile. */
+/** A Sentinel is queried for four times as long: the others name another primary meanwhile. */
 const TIMEOUT_MS = 1_500
 
-test('a failover that comes while a silent Sentinel is asked leaves the connection serving', async () => {
+test('a failover during the query of a silent Sentinel leaves the connection serving', async () => {
   await using redis = await startRedisSentinels()
   await using connection = await openOn(redis.url)
   const before = await connection.epoch()
@@ -53,7 +53,7 @@ test('a failover that came while no Sentinel was heard is heard of later', async
   expect(await roleOf(redis.primary)).toBe('master')
 })
 
-test('Sentinels that ask for a password of their own are heard', async () => {
+test('Sentinels with a password of their own are followed', async () => {
   await using redis = await startRedisSentinels({ password: 'p@ss' })
   await using connection = await openOn(redis.url.replace('#', '?sentinel-password=p%40ss#'))
   const before = await connection.epoch()
@@ -67,7 +67,7 @@ function openOn(url: string): Promise<ScriptConnection> {
   return connect({ url, timeoutMs: TIMEOUT_MS, store: 'notes', Unavailable: Error, scripts: [] })
 }
 
-/** Whether somebody listens at each Sentinel; they do not listen to each other there. */
+/** Returns true when each Sentinel has a listener; Sentinels do not listen to each other there. */
 async function areReceived(sentinels: readonly Server[]): Promise<boolean> {
   const lists = await requestAll(sentinels, 'CLIENT', 'LIST')
   return lists.every((list) => list.includes(' sub=1 '))

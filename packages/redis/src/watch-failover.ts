@@ -2,9 +2,9 @@
  * Hears from the Sentinels when another server is the primary. A former one that is cut off with this process would serve
  * on, and would admit the same requests a second time.
  *
- * The client's own `failoverDetector` ends the client for ever when it hears while a Sentinel is being asked. A Sentinel
- * that is away is tried again for ever, and says nothing: the connection to the primary has its own errors. A Sentinel
- * that is back is asked, because nobody repeats its announcements.
+ * The client's own `failoverDetector` ends the client for ever when an announcement comes during a query of a
+ * Sentinel. A Sentinel that is away is tried again for ever, and says nothing: the connection to the primary has its
+ * own errors. A Sentinel that is back is queried, because nobody repeats its announcements.
  */
 
 import { Redis } from 'ioredis'
@@ -50,8 +50,8 @@ function watchOne(
   client.subscribe(CHANNEL).catch(() => {})
   client.on('ready', () => {
     client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name).then(
-      (answer) => {
-        const primary = String(answer).replace(',', ' ')
+      (reply) => {
+        const primary = String(reply).replace(',', ' ')
         if (named !== '' && named !== primary) onFailover()
         named = primary
       },

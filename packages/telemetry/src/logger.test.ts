@@ -25,7 +25,7 @@ test('a child carries its request id on every line', () => {
   expect(entry).toMatchObject({ requestId: 'r-1', msg: 'admitted' })
 })
 
-test('what is below the level is not written', () => {
+test('an entry below the level is not written', () => {
   expect(capture((logger) => logger.debug('noise')).line).toBe('')
 })
 
@@ -51,12 +51,12 @@ describe('a credential never reaches the log', () => {
     expect(entry.url).toBe('postgres://gateway:[withheld]@db:5432/gateway')
   })
 
-  test('but its key id does, which is what an operator looks it up by', () => {
+  test('but its key id does, by which an operator looks it up', () => {
     expect(capture((logger) => logger.info(`refused ${KEY}`)).entry.msg).toBe('refused svc_k3yId001…')
   })
 })
 
-test('prompts and answers never reach the log, however deep', () => {
+test('prompts and responses never reach the log, however deep', () => {
   const body = {
     messages: [{ role: 'user', content: 'my diagnosis' }],
     prompt: 'my diagnosis',
@@ -106,7 +106,7 @@ test('an error that is its own cause does not hang the log', () => {
   expect(capture((logger) => logger.error({ err: error }, 'x')).entry.msg).toBe('x')
 })
 
-test('every line stays valid JSON, whatever is logged', () => {
+test('every line stays valid JSON for every logged value', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.dictionary(fc.string(), fc.jsonValue()), (message, fields) => {
       expect(() => capture((logger) => logger.info({ fields, message }, message))).not.toThrow()

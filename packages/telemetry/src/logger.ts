@@ -1,5 +1,5 @@
 /**
- * The log: one JSON object per line on stdout, which never holds a credential, a prompt or an answer.
+ * The log: one JSON object per line on stdout, which never holds a credential, a prompt or a response.
  *
  * It has two nets, because either alone has holes. It withholds fields by name at any depth, and searches every
  * finished line for shapes of keys, tokens and passwords in addresses. Errors are written as type, code, message, stack
@@ -133,7 +133,7 @@ function describeError(error: unknown, causesLeft: number = MAX_CAUSES): unknown
   return described
 }
 
-/** V8 quotes the text that is no JSON, which may be an answer's. */
+/** V8 quotes the text that is no JSON, which may be a response's. */
 function withoutQuotation(text: string): string {
   return text.replace(/Unexpected token .* is not valid JSON/s, 'The text is not valid JSON')
 }

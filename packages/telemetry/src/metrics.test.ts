@@ -7,7 +7,7 @@ function linesOf(text: string, name: string): string[] {
   return text.split('\n').filter((line) => line.startsWith(name) || line.startsWith(`# HELP ${name} `))
 }
 
-describe('what a process counts is written as Prometheus text', () => {
+describe('the counts of a process are written as Prometheus text', () => {
   test('a counter by its labels', () => {
     const metrics = createMetrics({ service: 'edge' })
     const requests = metrics.counter('gateway_requests_total', 'Requests answered', ['route', 'status'])
@@ -21,7 +21,7 @@ describe('what a process counts is written as Prometheus text', () => {
     ])
   })
 
-  test('a gauge that is set, moved, or read when somebody asks', () => {
+  test('a gauge that is set, moved, or read at each scrape', () => {
     const metrics = createMetrics({ service: 'router' })
     const running = metrics.gauge('gateway_jobs', 'Jobs under way').labels()
     let waiting = 1
@@ -66,7 +66,7 @@ describe('what a process counts is written as Prometheus text', () => {
     expect(metrics.text()).toContain('a_total{service="edge",model="a\\"b\\\\c\\nd"} 1\n')
   })
 
-  test('the process tells of its memory, CPU time and event loop', () => {
+  test('the process reports its memory, CPU time and event loop', () => {
     const text = createProcessMetrics({ service: 'edge' }).text()
     expect(Number(/^process_resident_memory_bytes\{.*\} (.+)$/m.exec(text)?.[1])).toBeGreaterThan(1e6)
     expect(Number(/^process_cpu_seconds_total\{.*\} (.+)$/m.exec(text)?.[1])).toBeGreaterThan(0)
@@ -94,7 +94,7 @@ test('mistakes of the programmer are refused at once', () => {
 })
 
 describe('several services in one process', () => {
-  test('count under the same names, told apart by their label, below one description', () => {
+  test('count under the same names, distinguished by their label, below one description', () => {
     const metrics = createMetrics({ service: 'standalone' })
     for (const service of ['edge', 'router']) metrics.of(service).counter('a_total', 'A', ['b']).labels('c').add()
     expect(linesOf(metrics.text(), 'a_total')).toEqual([
@@ -112,7 +112,7 @@ describe('several services in one process', () => {
   })
 })
 
-test('what is read when somebody asks may have a series for each of something', () => {
+test('an observed metric may have a series for each label', () => {
   const metrics = createMetrics({ service: 'router' })
   const targets = new Map([['spark', 2]])
   metrics.observedGauge('targets', 'T', () => Array.from(targets, ([pool, count]) => [[pool], count] as const), [

@@ -5,7 +5,7 @@
  * Memory stays bounded: an instrument has at most {@link MAX_SERIES} series. Further ones count together under `other`,
  * so that a label's value from outside can never fill the process.
  *
- * Every series carries the label `service`. Where several services share a process, each gets its own face of the page
+ * Every series carries the label `service`. Where several services share a process, each gets its own view of the page
  * ({@link Metrics.of}). Their names are the same as in processes of their own.
  */
 
@@ -31,7 +31,7 @@ export interface Metrics {
   /** Counts up; its name ends with `_total`. */
   counter(name: string, help: string, labelNames?: readonly string[]): Family<Counter>
   gauge(name: string, help: string, labelNames?: readonly string[]): Family<Gauge>
-  /** Read when somebody asks. */
+  /** Read at each scrape. */
   observedCounter(name: string, help: string, read: () => Reading, labelNames?: readonly string[]): void
   observedGauge(name: string, help: string, read: () => Reading, labelNames?: readonly string[]): void
   /** `bounds`: ascending upper bounds; `+Inf` is added. */

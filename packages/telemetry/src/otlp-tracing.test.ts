@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { createLogger } from './logger.ts'
 import { openTracing } from './open-tracing.ts'
 
-test('a collector that takes nothing is told of in the log, once, and once more when it does', async () => {
+test('the log reports a collector that takes nothing once, and once more when it takes spans again', async () => {
   let status = 404
   let exports = 0
   const collector = createServer((request, response) => {

@@ -49,14 +49,17 @@ const CLOSE_WITHIN_MS = 2_000
 /** OpenTelemetry's `ExportResultCode.SUCCESS`. */
 const ACCEPTED = 0
 
-/** `tell`: the collector does not take spans; null: it does again. Of many failures in a row, only the first is told. */
+/**
+ * `onTrouble` gets an error when the collector takes no spans, and null when it takes them again. Of many failures in
+ * a row, it gets only the first.
+ */
 export function openOtlpTracing(
   service: string,
   endpoint: string,
   settings: TracingSettings,
-  tell: (trouble: Error | null) => void,
+  onTrouble: (trouble: Error | null) => void,
 ): Tracing {
-  const exporter = reportTrouble(new OTLPTraceExporter({ url: `${endpoint}/v1/traces` }), tell)
+  const exporter = reportTrouble(new OTLPTraceExporter({ url: `${endpoint}/v1/traces` }), onTrouble)
   const processor = new BatchSpanProcessor({
     exporter,
     scheduledDelayMillis: EXPORT_EVERY_MS,
@@ -65,7 +68,7 @@ export function openOtlpTracing(
   })
   const resource = resourceOf(service)
   const entering = new TracerProvider({ resource, sampler: samplerOf(settings), spanProcessors: [processor] })
-  // Asked only for children of recorded spans.
+  // The sampler is called only for children of recorded spans.
   const following = new TracerProvider({ resource, sampler: new AlwaysOnSampler(), spanProcessors: [processor] })
   const enterer = entering.getTracer('model-gateway', description.version)
   const follower = following.getTracer('model-gateway', description.version)
@@ -85,14 +88,14 @@ export function openOtlpTracing(
   }
 }
 
-function reportTrouble(exporter: SpanExporter, tell: (trouble: Error | null) => void): SpanExporter {
+function reportTrouble(exporter: SpanExporter, onTrouble: (trouble: Error | null) => void): SpanExporter {
   let isInTrouble = false
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const code: number = result.code
         const trouble = code === ACCEPTED ? null : (result.error ?? new Error('the spans were not taken'))
-        if (isInTrouble !== (trouble !== null)) tell(trouble)
+        if (isInTrouble !== (trouble !== null)) onTrouble(trouble)
         isInTrouble = trouble !== null
         done(result)
       }),

@@ -1,6 +1,6 @@
 /**
- * The metrics that services have in common: those of any process, under the names of Prometheus' own client libraries, those
- * of its bus, and those that several services keep.
+ * The metrics that services have in common. Those of any process have the names of Prometheus' own client libraries;
+ * others are of its bus, or kept by several services.
  */
 
 import { readdirSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { createMetrics, memoize, SHORT_BOUNDS, type Metrics } from './metrics.ts
 
 const RESOLUTION_MS = 10
 
-/** A page that tells of the process as a whole, under this service's name. */
+/** A page of metrics of the whole process, under this service's name. */
 export function createProcessMetrics(of: { service: string }): Metrics {
   const metrics = createMetrics(of)
   metrics
@@ -33,7 +33,7 @@ export function createProcessMetrics(of: { service: string }): Metrics {
   return metrics
 }
 
-/** Where the system does not tell: none. */
+/** Returns nothing where the system does not report it. */
 function openFiles(): number | [] {
   try {
     return readdirSync('/proc/self/fd').length
@@ -126,7 +126,7 @@ function observeCounters(metrics: Metrics, bus: CountedBus): void {
   metrics.observedGauge(
     'gateway_bus_durable_room_bytes',
     "the usage stream's limit; 0: none",
-    () => counters.durableRoomBytes,
+    () => counters.durableFreeBytes,
   )
   metrics.observedGauge(
     'gateway_bus_durable_healthy',
@@ -160,7 +160,7 @@ export function countTokens(metrics: Metrics): (model: string, usage: TokenUsage
   }
 }
 
-/** Counts what is refused or given back so that the rest is served. */
+/** Counts the requests and jobs that are refused so that the rest is served. */
 export function countShed<Reason extends string>(
   metrics: Metrics,
   reasons: readonly Reason[],

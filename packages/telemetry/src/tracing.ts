@@ -3,7 +3,7 @@
  *
  * Without `OTEL_EXPORTER_OTLP_ENDPOINT` nothing is loaded and every span is {@link NO_SPAN}. Where a request enters,
  * the sampler of `OTEL_TRACES_SAMPLER` decides on its trace. Every later span follows its parent, so that a trace is
- * whole or absent. Attributes never hold a prompt or an answer.
+ * whole or absent. Attributes never hold a prompt or a response.
  */
 
 import type { JobKind } from '@gateway/contracts/job'

@@ -1,7 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
 import { createNatsWorld, type NatsWorld } from './adapters.ts'
-import { ask, patterned, read, serveJobs, sleep, text, until, whole, type Answer } from './answers.ts'
+import {
+  dispatchJob,
+  patterned,
+  read,
+  serveJobs,
+  sleep,
+  text,
+  until,
+  allBytes,
+  type RecordedResponse,
+} from './recorded-responses.ts'
 
 describe('a broker that is killed with SIGKILL or stands still', () => {
   let world: NatsWorld
@@ -28,20 +38,24 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
       job.end(text(`${body.length}`))
     })
   }
-  const expectComplete = (answer: Answer, stream: number, count: number) => {
-    expect(answer.log).toEqual(['accept', expect.stringMatching(/^end /)])
-    expect(whole(answer).equals(Buffer.concat(Array.from({ length: count }, (_, i) => chunk(stream, i))))).toBe(true)
+  const expectComplete = (response: RecordedResponse, stream: number, count: number) => {
+    expect(response.log).toEqual(['accept', expect.stringMatching(/^end /)])
+    expect(allBytes(response).equals(Buffer.concat(Array.from({ length: count }, (_, i) => chunk(stream, i))))).toBe(
+      true,
+    )
   }
 
   it('is a pause for 50 open streams: each completes, exact', async () => {
     await serveChunks(150, 20)
-    const answers = Array.from({ length: 50 }, (_, i) => ask(edge, { subject: 'job.a', header: text(`${i}`) }))
-    await until(() => answers.every((answer) => answer.bytes > 30_000))
+    const responses = Array.from({ length: 50 }, (_, i) =>
+      dispatchJob(edge, { subject: 'job.a', header: text(`${i}`) }),
+    )
+    await until(() => responses.every((response) => response.bytes > 30_000))
     await world.server.kill()
     await sleep(700)
     await world.server.restart()
-    await Promise.all(answers.map((answer) => answer.over))
-    answers.forEach((answer, i) => expectComplete(answer, i, 150))
+    await Promise.all(responses.map((response) => response.over))
+    responses.forEach((response, i) => expectComplete(response, i, 150))
     expect(edge.counters.resumesRequested).toBeGreaterThan(0)
     expect(edge.counters.jobsLost).toBe(0)
     expect(edge.counters.reconnects).toBe(1)
@@ -49,35 +63,35 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
 
   it('is a pause for longer than three heartbeats, too', async () => {
     await serveChunks(100, 20)
-    const answer = ask(edge, { subject: 'job.a', header: text('7') })
-    await until(() => answer.bytes > 30_000)
+    const response = dispatchJob(edge, { subject: 'job.a', header: text('7') })
+    await until(() => response.bytes > 30_000)
     await world.server.kill()
     await sleep(5_000)
     await world.server.restart()
-    expect(await answer.over).toBe('end 4')
-    expectComplete(answer, 7, 100)
+    expect(await response.over).toBe('end 4')
+    expectComplete(response, 7, 100)
   })
 
   it('loses no stream by standing still for five seconds', async () => {
     await serveChunks(100, 20)
-    const answer = ask(edge, { subject: 'job.a', header: text('7') })
-    await until(() => answer.bytes > 30_000)
+    const response = dispatchJob(edge, { subject: 'job.a', header: text('7') })
+    await until(() => response.bytes > 30_000)
     await world.server.kill('SIGSTOP')
     await sleep(5_000)
     await world.server.kill('SIGCONT')
-    expect(await answer.over).toBe('end 4')
-    expectComplete(answer, 7, 100)
+    expect(await response.over).toBe('end 4')
+    expectComplete(response, 7, 100)
   })
 
   it('delays bodies on their way, and loses none', async () => {
     await serveChunks(1, 0)
     const bodies = Array.from({ length: 8 }, (_, i) => patterned(20_000_000, i))
-    const answers = bodies.map((body, i) => ask(edge, { subject: 'job.a', header: text(`${i}`), body }))
-    await until(() => answers.every((answer) => answer.log.includes('accept')))
+    const responses = bodies.map((body, i) => dispatchJob(edge, { subject: 'job.a', header: text(`${i}`), body }))
+    await until(() => responses.every((response) => response.log.includes('accept')))
     await world.server.kill()
     await sleep(200)
     await world.server.restart()
-    expect(await Promise.all(answers.map((answer) => answer.over))).toEqual(answers.map(() => 'end 20000000'))
+    expect(await Promise.all(responses.map((response) => response.over))).toEqual(responses.map(() => 'end 20000000'))
   })
 
   it('holds jobs and requests put meanwhile until it is back', async () => {
@@ -86,10 +100,10 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await world.server.kill()
     await sleep(50)
     const reply = edge.request('echo', text('still there?'), { timeoutMs: 60_000 })
-    const answer = ask(edge, { subject: 'job.a', header: text('1'), acceptTimeoutMs: 60_000 })
+    const response = dispatchJob(edge, { subject: 'job.a', header: text('1'), acceptTimeoutMs: 60_000 })
     await sleep(200)
     await world.server.restart()
-    expect(await answer.over).toBe('end 4')
+    expect(await response.over).toBe('end 4')
     expect(read(await reply)).toBe('still there?')
   })
 
@@ -97,11 +111,11 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await world.server.kill()
     await sleep(50)
     const startedAtMs = performance.now()
-    expect(await ask(edge, { subject: 'job.a' }).over).toBe('unavailable timeout')
+    expect(await dispatchJob(edge, { subject: 'job.a' }).over).toBe('unavailable timeout')
     expect(performance.now() - startedAtMs).toBeLessThan(25_000)
   })
 
-  it('stores after it what was published durably during it, once', async () => {
+  it('stores each event once after a restart that was published durably during it', async () => {
     const seen: string[] = []
     await router.durable.consume({
       stream: 'EVENTS',

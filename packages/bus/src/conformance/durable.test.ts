@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
 import { NotStoredError, type DurableMessage } from '../port.ts'
 import { adapters, type World } from './adapters.ts'
-import { read, sleep, text, until } from './answers.ts'
+import { read, sleep, text, until } from './recorded-responses.ts'
 
 describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
   let world: World
@@ -32,7 +32,7 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
     expect(publisher.durable.isHealthy()).toBe(true)
   })
 
-  it('keeps what was published before the consumer came', async () => {
+  it('keeps events that were published before the consumer came', async () => {
     const published = Promise.all(['early', 'bird'].map(publish))
     await sleep(100)
     const seen: string[] = []
@@ -76,7 +76,7 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
     expect(Math.min(seen[0]!.length, seen[1]!.length)).toBeGreaterThan(50)
   })
 
-  it('gives what a member had not taken to the others when it leaves', async () => {
+  it('gives the open events of a leaving member to the others', async () => {
     const seen: string[] = []
     const leaver = await consume(
       await world.open(),

@@ -4,10 +4,10 @@ import { createBus, type CountedBus } from '../bus.ts'
 import { memoryDurable } from '../memory/durable.ts'
 import { createMemoryHub, type MemoryHub } from '../memory/hub.ts'
 import type { Tuning } from '../tuning.ts'
-import { ask, patterned, read, serveJobs, sleep, text, until, whole } from './answers.ts'
+import { dispatchJob, patterned, read, serveJobs, sleep, text, until, allBytes } from './recorded-responses.ts'
 import { faultyWire, type Faults } from './faulty-wire.ts'
 
-/** Everything small and quick, so that every window fills and every timer fires within a short answer. */
+/** Everything small and quick, so that every window fills and every timer fires within a short response. */
 const quick: Partial<Tuning> = {
   acceptTimeoutMs: 20_000,
   heartbeatMs: 20,
@@ -35,7 +35,7 @@ const faults = fc.record({
 const job = fc.record({ body: fc.nat({ max: 2_000 }), chunks: fc.array(fc.nat({ max: 700 }), { maxLength: 15 }) })
 
 describe('a wire that loses, repeats and reorders frames', () => {
-  it('still brings every body and every answer whole, in order and once', async () => {
+  it('still brings every body and every response whole, in order and once', async () => {
     await fc.assert(
       fc.asyncProperty(faults, fc.array(job, { minLength: 1, maxLength: 6 }), async (faults, jobs) => {
         const hub = createMemoryHub()
@@ -52,14 +52,14 @@ describe('a wire that loses, repeats and reorders frames', () => {
           incoming.end(text(`${patterned(jobs[number]!.body, number).equals(body)}`))
         })
 
-        const answers = jobs.map(({ body }, i) => {
-          return ask(edge, { subject: 'job.a', header: text(`${i}`), body: patterned(body, i) })
+        const responses = jobs.map(({ body }, i) => {
+          return dispatchJob(edge, { subject: 'job.a', header: text(`${i}`), body: patterned(body, i) })
         })
-        await until(() => answers.every(({ log }) => /^(end|lost)/.test(log.at(-1) ?? '')))
-        for (const [number, answer] of answers.entries()) {
+        await until(() => responses.every(({ log }) => /^(end|lost)/.test(log.at(-1) ?? '')))
+        for (const [number, response] of responses.entries()) {
           const expected = jobs[number]!.chunks.map((size, i) => patterned(size, number * 100 + i))
-          expect(answer.log).toEqual(['accept', `head ${'h'.repeat(250)}`, 'end true'])
-          expect(whole(answer).equals(Buffer.concat(expected))).toBe(true)
+          expect(response.log).toEqual(['accept', `head ${'h'.repeat(250)}`, 'end true'])
+          expect(allBytes(response).equals(Buffer.concat(expected))).toBe(true)
         }
         await until(() => router.counters.streamsOpen === 0)
         expect(edge.counters.streamsOpen).toBe(0)
@@ -68,7 +68,7 @@ describe('a wire that loses, repeats and reorders frames', () => {
     )
   })
 
-  it('still stops what the caller stopped', async () => {
+  it('still stops a job that the caller stopped', async () => {
     await fc.assert(
       fc.asyncProperty(faults, async (faults) => {
         const hub = createMemoryHub()
@@ -83,19 +83,19 @@ describe('a wire that loses, repeats and reorders frames', () => {
             await sleep(1)
           }
         })
-        const answer = ask(edge, { subject: 'job.a' })
-        await until(() => answer.bytes > 0)
-        answer.handle.stop()
-        const heard = answer.bytes
+        const response = dispatchJob(edge, { subject: 'job.a' })
+        await until(() => response.bytes > 0)
+        response.handle.stop()
+        const received = response.bytes
         await until(() => aborted)
-        expect(answer.bytes).toBe(heard)
+        expect(response.bytes).toBe(received)
         await until(() => router.counters.streamsOpen === 0)
       }),
       { numRuns: 20, interruptAfterTimeLimit: 10_000, markInterruptAsFailure: false },
     )
   })
 
-  it('still brings the last word of what its reader left', async () => {
+  it('still brings the last frame of a job that its reader left', async () => {
     const chunks = fc.array(fc.nat({ max: 700 }), { maxLength: 15 })
     await fc.assert(
       fc.asyncProperty(faults, chunks, fc.nat({ max: 30 }), async (faults, chunks, leavesAfterMs) => {
@@ -112,10 +112,10 @@ describe('a wire that loses, repeats and reorders frames', () => {
             incoming.failure(text('what there was'))
           }
         })
-        const answer = ask(edge, { subject: 'job.a' }, { read: false })
+        const response = dispatchJob(edge, { subject: 'job.a' }, { read: false })
         await sleep(leavesAfterMs)
-        answer.handle.leave()
-        expect(await answer.over).toMatch(/^(end all|failure what there was)$/)
+        response.handle.leave()
+        expect(await response.over).toMatch(/^(end all|failure what there was)$/)
         await until(() => router.counters.streamsOpen === 0)
         expect(edge.counters.streamsOpen).toBe(0)
       }),

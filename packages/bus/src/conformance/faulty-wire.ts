@@ -1,7 +1,7 @@
 /**
  * A wire that loses, repeats and reorders frame messages between processes, the same way for the same seed.
  *
- * Only frames suffer: they are what the stream protocol has to get across.
+ * Only frames suffer: the stream protocol has to get them across.
  */
 
 import type { Wire } from '../wire.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
 import { JobAborted, type IncomingJob, type JobEvents, type JobOver } from '../port.ts'
 import { adapters, type World } from './adapters.ts'
-import { ask, patterned, read, serveJobs, sleep, text, until, whole } from './answers.ts'
+import { dispatchJob, patterned, read, serveJobs, sleep, text, until, allBytes } from './recorded-responses.ts'
 
 const MiB = 1024 * 1024
 
@@ -19,7 +19,7 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
 
   const serve = (subject: string, work: Parameters<typeof serveJobs>[2]) => serveJobs(router, subject, work)
 
-  it('carries a job there and its answer back, in order', async () => {
+  it('carries a job there and its response back, in order', async () => {
     await using _ = await serve('job.a', async (job) => {
       job.accept()
       const body = await job.body()
@@ -28,22 +28,22 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       await job.data(text('!'))
       job.end(text('3 tokens'))
     })
-    const answer = ask(edge, { subject: 'job.a', header: text('header'), body: text('hello') })
-    expect(await answer.over).toBe('end 3 tokens')
-    expect(answer.log).toEqual(['accept', 'head header of the edge', 'end 3 tokens'])
-    expect(read(whole(answer))).toBe('hello!')
-    expect(answer.workerId).toBe(router.processId)
+    const response = dispatchJob(edge, { subject: 'job.a', header: text('header'), body: text('hello') })
+    expect(await response.over).toBe('end 3 tokens')
+    expect(response.log).toEqual(['accept', 'head header of the edge', 'end 3 tokens'])
+    expect(read(allBytes(response))).toBe('hello!')
+    expect(response.workerId).toBe(router.processId)
   })
 
-  it('brings a failure after what came before it', async () => {
+  it('brings a failure after the data before it', async () => {
     await using _ = await serve('job.fails', (job) => {
       job.accept()
       void job.data(text('partial'))
       job.failure(text('backend died'))
     })
-    const answer = ask(edge, { subject: 'job.fails' })
-    expect(await answer.over).toBe('failure backend died')
-    expect(read(whole(answer))).toBe('partial')
+    const response = dispatchJob(edge, { subject: 'job.fails' })
+    expect(await response.over).toBe('failure backend died')
+    expect(read(allBytes(response))).toBe('partial')
   })
 
   it('carries heads and failures larger than a message', async () => {
@@ -53,28 +53,28 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       job.head(text(large))
       job.failure(text(`${large}!`))
     })
-    const answer = ask(edge, { subject: 'job.large' })
-    await answer.over
-    expect(answer.log).toEqual(['accept', `head ${large}`, `failure ${large}!`])
+    const response = dispatchJob(edge, { subject: 'job.large' })
+    await response.over
+    expect(response.log).toEqual(['accept', `head ${large}`, `failure ${large}!`])
   })
 
   it('says at once that nobody takes a job, but not before dispatch has returned', async () => {
     const startedAtMs = performance.now()
-    const answer = ask(edge, { subject: 'job.none', acceptTimeoutMs: 60_000 })
-    expect(answer.log).toEqual([])
-    expect(await answer.over).toBe('unavailable no_responder')
+    const response = dispatchJob(edge, { subject: 'job.none', acceptTimeoutMs: 60_000 })
+    expect(response.log).toEqual([])
+    expect(await response.over).toBe('unavailable no_responder')
     expect(performance.now() - startedAtMs).toBeLessThan(30_000)
   })
 
   it('gives up on a worker that does not accept in time, and stops it when it does', async () => {
     const jobs: IncomingJob[] = []
     await using _ = await serve('job.slow', (job) => void jobs.push(job))
-    const answer = ask(edge, { subject: 'job.slow' })
-    expect(await answer.over).toBe('unavailable timeout')
+    const response = dispatchJob(edge, { subject: 'job.slow' })
+    expect(await response.over).toBe('unavailable timeout')
     jobs[0]!.accept()
     await until(() => jobs[0]!.signal.aborted)
     expect((jobs[0]!.signal.reason as JobAborted).abortCause).toBe('stopped')
-    expect(answer.log).toEqual(['unavailable timeout'])
+    expect(response.log).toEqual(['unavailable timeout'])
   })
 
   it('names a worker that is awake once the queue has picked a frozen one', async () => {
@@ -86,14 +86,14 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       else job.end(text('frozen later'))
     })
     await using _b = await serveJobs(other, 'job.freezes', (job) => job.end(text('awake')))
-    const heard = new Set<string>()
-    while (heard.size < 2) heard.add(await ask(edge, { subject: 'job.freezes' }).over)
+    const received = new Set<string>()
+    while (received.size < 2) received.add(await dispatchJob(edge, { subject: 'job.freezes' }).over)
     isFrozen = true
 
     const ends = await Promise.all(
       Array.from({ length: 60 }, async () => {
-        const first = await ask(edge, { subject: 'job.freezes' }).over
-        return first === 'unavailable timeout' ? ask(edge, { subject: 'job.freezes', timeouts: 1 }).over : first
+        const first = await dispatchJob(edge, { subject: 'job.freezes' }).over
+        return first === 'unavailable timeout' ? dispatchJob(edge, { subject: 'job.freezes', timeouts: 1 }).over : first
       }),
     )
     expect(new Set(ends)).toEqual(new Set(['end awake']))
@@ -103,11 +103,11 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
 
   it('rejects a job that names a worker which takes no more, and leaves the next to the queue', async () => {
     const leaving = await serve('job.leaves', (job) => job.end(text('left')))
-    expect(await ask(edge, { subject: 'job.leaves' }).over).toBe('end left')
+    expect(await dispatchJob(edge, { subject: 'job.leaves' }).over).toBe('end left')
     await leaving[Symbol.asyncDispose]()
-    const named = await ask(edge, { subject: 'job.leaves', timeouts: 1 }).over
+    const named = await dispatchJob(edge, { subject: 'job.leaves', timeouts: 1 }).over
     expect(named).toBe('unavailable rejected takes no jobs of job.leaves')
-    expect(await ask(edge, { subject: 'job.leaves', timeouts: 1 }).over).toBe('unavailable no_responder')
+    expect(await dispatchJob(edge, { subject: 'job.leaves', timeouts: 1 }).over).toBe('unavailable no_responder')
   })
 
   it('brings a large body to a worker that it names', async () => {
@@ -116,13 +116,13 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       job.accept()
       job.end(text(body.equals(await job.body()) ? 'same' : 'different'))
     })
-    await ask(edge, { subject: 'job.named', body }).over
-    expect(await ask(edge, { subject: 'job.named', body, timeouts: 1 }).over).toBe('end same')
+    await dispatchJob(edge, { subject: 'job.named', body }).over
+    expect(await dispatchJob(edge, { subject: 'job.named', body, timeouts: 1 }).over).toBe('end same')
   })
 
-  it('tells why a worker gave a job back', async () => {
+  it('says why a worker gave a job back', async () => {
     await using _ = await serve('job.rejected', (job) => job.reject('no_pool'))
-    expect(await ask(edge, { subject: 'job.rejected' }).over).toBe('unavailable rejected no_pool')
+    expect(await dispatchJob(edge, { subject: 'job.rejected' }).over).toBe('unavailable rejected no_pool')
   })
 
   it('gives a job back when its handler throws before accepting, and loses it when it throws after', async () => {
@@ -133,12 +133,12 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       job.accept()
       throw new Error('no')
     })
-    expect(await ask(edge, { subject: 'job.throws' }).over).toBe('unavailable rejected the worker failed')
-    expect(await ask(edge, { subject: 'job.throws-late' }).over).toBe('lost')
+    expect(await dispatchJob(edge, { subject: 'job.throws' }).over).toBe('unavailable rejected the worker failed')
+    expect(await dispatchJob(edge, { subject: 'job.throws-late' }).over).toBe('lost')
   })
 
   it.each(['onHead', 'onData', 'onEnd', 'onFailure'] as const)(
-    'loses the worker of an answer whose %s threw, and stops it',
+    'loses the worker of a response whose %s threw, and stops it',
     async (handler) => {
       const over = Promise.withResolvers<JobOver>()
       await using _ = await serve('job.unreadable', (job) => {
@@ -181,19 +181,19 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       job.accept()
       job.end(text(body.equals(await job.body()) ? 'same' : 'different'))
     })
-    expect(await ask(edge, { subject: 'job.upload', body }).over).toBe('end same')
+    expect(await dispatchJob(edge, { subject: 'job.upload', body }).over).toBe('end same')
   })
 
-  it('brings an answer of 10 MB whole and in order', async () => {
+  it('brings a response of 10 MB whole and in order', async () => {
     const body = patterned(10_000_000, 2)
     await using _ = await serve('job.download', async (job) => {
       job.accept()
       for (let at = 0; at < body.length; at += 100_000) await job.data(body.subarray(at, at + 100_000))
       job.end(text('done'))
     })
-    const answer = ask(edge, { subject: 'job.download' })
-    expect(await answer.over).toBe('end done')
-    expect(whole(answer).equals(body)).toBe(true)
+    const response = dispatchJob(edge, { subject: 'job.download' })
+    expect(await response.over).toBe('end done')
+    expect(allBytes(response).equals(body)).toBe(true)
   })
 
   it('holds back a worker whose reader does not read, and nobody else', async () => {
@@ -212,9 +212,9 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       for (let i = 0; i < 100; i++) await job.data(patterned(50_000, i))
       job.end(text('done'))
     })
-    const slow = ask(edge, { subject: 'job.flood' }, { read: false })
+    const slow = dispatchJob(edge, { subject: 'job.flood' }, { read: false })
     await until(() => slow.bytes > 0)
-    const brisk = ask(edge, { subject: 'job.brisk' })
+    const brisk = dispatchJob(edge, { subject: 'job.brisk' })
     expect(await brisk.over).toBe('end done')
     expect(brisk.bytes).toBe(5_000_000)
     await sleep(300)
@@ -231,7 +231,7 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
     expect(slow.log).toEqual(['accept'])
   })
 
-  it('tells the worker when the caller stops, and the caller hears no more', async () => {
+  it('stops the worker when the caller stops, and sends the caller no more', async () => {
     const { promise: aborted, resolve } = Promise.withResolvers<JobAborted>()
     await using _ = await serve('job.stop', async (job) => {
       job.accept()
@@ -243,11 +243,15 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       await expect(job.data(text('late'))).rejects.toBeInstanceOf(JobAborted)
       job.end(text('late'))
     })
-    const answer = ask(edge, { subject: 'job.stop' }, { onData: (own) => own.bytes >= 40 && own.handle.stop() })
+    const response = dispatchJob(
+      edge,
+      { subject: 'job.stop' },
+      { onData: (own) => own.bytes >= 40 && own.handle.stop() },
+    )
     expect((await aborted).abortCause).toBe('stopped')
     await sleep(50)
-    expect(answer.bytes).toBe(40)
-    expect(answer.log).toEqual(['accept'])
+    expect(response.bytes).toBe(40)
+    expect(response.log).toEqual(['accept'])
   })
 
   it('brings the last word of a job whose reader has left, however full its window', async () => {
@@ -265,11 +269,11 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       await expect(job.data(chunk)).rejects.toBeInstanceOf(JobAborted)
       job.failure(text(`${produced > 0} ${(job.signal.reason as JobAborted).abortCause}`))
     })
-    const answer = ask(edge, { subject: 'job.left' }, { read: false })
-    await until(() => answer.bytes > 0)
+    const response = dispatchJob(edge, { subject: 'job.left' }, { read: false })
+    await until(() => response.bytes > 0)
     await sleep(100)
-    answer.handle.leave()
-    expect(await answer.over).toBe('failure true stopped')
+    response.handle.leave()
+    expect(await response.over).toBe('failure true stopped')
   })
 
   it('brings the end that was on its way when the reader left', async () => {
@@ -282,21 +286,21 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       void job.data(Buffer.alloc(MiB)).catch(() => {})
       job.end(text('all of it'))
     })
-    const answer = ask(edge, { subject: 'job.left-late' }, { read: false })
-    await until(() => answer.bytes > 0)
+    const response = dispatchJob(edge, { subject: 'job.left-late' }, { read: false })
+    await until(() => response.bytes > 0)
     await sleep(100)
-    expect(answer.log).toEqual(['accept'])
-    answer.handle.leave()
-    expect(await answer.over).toBe('end all of it')
-    expect(answer.bytes).toBe(MiB)
+    expect(response.log).toEqual(['accept'])
+    response.handle.leave()
+    expect(await response.over).toBe('end all of it')
+    expect(response.bytes).toBe(MiB)
     expect(await over.promise).toBe('acknowledged')
     expect(isAborted).toBe(false)
   })
 
   it('says of a job that its reader left before anybody had it that nobody took it', async () => {
-    const answer = ask(edge, { subject: 'job.never' })
-    answer.handle.leave()
-    expect(await answer.over).toBe('unavailable no_responder')
+    const response = dispatchJob(edge, { subject: 'job.never' })
+    response.handle.leave()
+    expect(await response.over).toBe('unavailable no_responder')
   })
 
   it('keeps the end until the caller has taken it in', async () => {
@@ -307,9 +311,9 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       job.onOver((how) => (over = how))
       job.end(text('3 tokens'))
     })
-    const answer = ask(edge, { subject: 'job.kept' }, { takeIn: () => taken.promise })
-    await answer.over
-    // Longer than a heartbeat, which acknowledges what was consumed.
+    const response = dispatchJob(edge, { subject: 'job.kept' }, { takeIn: () => taken.promise })
+    await response.over
+    // Longer than a heartbeat, which acknowledges the consumed frames.
     await sleep(1_300)
     expect(over).toBeUndefined()
     taken.resolve()
@@ -322,9 +326,9 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       job.accept()
       job.signal.addEventListener('abort', () => void job.body().catch(resolve))
     })
-    const answer = ask(edge, { subject: 'job.unread', body: patterned(MiB, 1) })
-    await until(() => answer.log.includes('accept'))
-    answer.handle.stop()
+    const response = dispatchJob(edge, { subject: 'job.unread', body: patterned(MiB, 1) })
+    await until(() => response.log.includes('accept'))
+    response.handle.stop()
     expect(await outcome).toBeInstanceOf(JobAborted)
   })
 
@@ -339,15 +343,15 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       }
       job.end(job.header)
     })
-    const answers = Array.from({ length: 300 }, (_, i) =>
-      ask(edge, { subject: 'job.many', header: text(`${i}`), acceptTimeoutMs: 20_000 }),
+    const responses = Array.from({ length: 300 }, (_, i) =>
+      dispatchJob(edge, { subject: 'job.many', header: text(`${i}`), acceptTimeoutMs: 20_000 }),
     )
-    const ends = await Promise.all(answers.map((answer) => answer.over))
-    expect(ends).toEqual(answers.map((_, i) => `end ${i}`))
-    for (const [seed, answer] of answers.entries()) {
-      expect(answer.log).toEqual(['accept', `head ${seed}`, `end ${seed}`])
+    const ends = await Promise.all(responses.map((response) => response.over))
+    expect(ends).toEqual(responses.map((_, i) => `end ${i}`))
+    for (const [seed, response] of responses.entries()) {
+      expect(response.log).toEqual(['accept', `head ${seed}`, `end ${seed}`])
       const expected = Buffer.concat(Array.from({ length: 20 }, (_, i) => patterned(500 + seed, seed * 100 + i)))
-      expect(whole(answer).equals(expected)).toBe(true)
+      expect(allBytes(response).equals(expected)).toBe(true)
     }
   })
 
@@ -358,10 +362,10 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       await finish
       job.end(text('finished'))
     })
-    const running = ask(edge, { subject: 'job.drain' })
+    const running = dispatchJob(edge, { subject: 'job.drain' })
     await until(() => running.log.includes('accept'))
     await service[Symbol.asyncDispose]()
-    expect(await ask(edge, { subject: 'job.drain' }).over).toBe('unavailable no_responder')
+    expect(await dispatchJob(edge, { subject: 'job.drain' }).over).toBe('unavailable no_responder')
     resolve()
     expect(await running.over).toBe('end finished')
   })

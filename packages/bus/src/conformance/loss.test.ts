@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
 import type { IncomingJob, JobAborted, JobOver } from '../port.ts'
 import { adapters, type World } from './adapters.ts'
-import { ask, serveJobs, sleep, text, until } from './answers.ts'
+import { dispatchJob, serveJobs, sleep, text, until } from './recorded-responses.ts'
 
 /** A peer is lost after three seconds of silence; after thirty, only our own outage would end a stream. */
 const LOST_LONG_BEFORE_MS = 25_000
@@ -23,15 +23,15 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
 
   const overOf = (job: IncomingJob) => new Promise<JobOver>((resolve) => job.onOver(resolve))
 
-  it('tells the worker within four seconds that its caller is gone', async () => {
+  it('informs the worker within four seconds that its caller is gone', async () => {
     let job: IncomingJob | undefined
     await serve((incoming) => {
       job = incoming
       job.accept()
       void job.data(text('hello'))
     })
-    const answer = ask(edge, { subject: 'job.a' })
-    await until(() => answer.bytes === 5)
+    const response = dispatchJob(edge, { subject: 'job.a' })
+    await until(() => response.bytes === 5)
     world.kill(edge)
     const killedAtMs = performance.now()
     await until(() => job!.signal.aborted)
@@ -41,11 +41,11 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
     await expect(job!.data(text('more'))).rejects.toThrow('caller_lost')
   })
 
-  it('tells a worker that has ended, too, when its caller goes without having taken the end', async () => {
+  it('informs a worker that has ended, too, when its caller goes without having taken the end', async () => {
     let job: IncomingJob | undefined
     await serve((incoming) => void (job = incoming).accept())
-    const answer = ask(edge, { subject: 'job.a' })
-    await until(() => answer.log.length === 1)
+    const response = dispatchJob(edge, { subject: 'job.a' })
+    await until(() => response.log.length === 1)
     const over = overOf(job!)
     world.kill(edge)
     job!.end(text('nobody reads this'))
@@ -62,13 +62,13 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
       over = overOf(job)
       job.end(text('read, and not yet written down'))
     })
-    const answer = ask(edge, { subject: 'job.a' }, { takeIn: () => new Promise(() => {}) })
-    expect(await answer.over).toMatch('end')
+    const response = dispatchJob(edge, { subject: 'job.a' }, { takeIn: () => new Promise(() => {}) })
+    expect(await response.over).toMatch('end')
     await leave()
     expect(await over).toBe('caller_lost')
   })
 
-  it('tells a worker whose caller has left and is then lost that nobody has its last word', async () => {
+  it('informs a worker whose caller has left and is then lost that nobody has its last frame', async () => {
     let over: Promise<JobOver> | undefined
     let job: IncomingJob | undefined
     await serve((incoming) => {
@@ -76,25 +76,25 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
       job.accept()
       over = overOf(job)
     })
-    const answer = ask(edge, { subject: 'job.a' })
-    await until(() => answer.log.length === 1)
-    answer.handle.leave()
+    const response = dispatchJob(edge, { subject: 'job.a' })
+    await until(() => response.log.length === 1)
+    response.handle.leave()
     await until(() => job!.signal.aborted)
     world.kill(edge)
     job!.failure(text('5 tokens'))
     expect(await over).toBe('caller_lost')
   })
 
-  it('tells the caller within four seconds that its worker is gone', async () => {
+  it('informs the caller within four seconds that its worker is gone', async () => {
     await serve((job) => {
       job.accept()
       void job.data(text('hello'))
     })
-    const answer = ask(edge, { subject: 'job.a' })
-    await until(() => answer.bytes === 5)
+    const response = dispatchJob(edge, { subject: 'job.a' })
+    await until(() => response.bytes === 5)
     world.kill(router)
     const killedAtMs = performance.now()
-    expect(await answer.over).toBe('lost')
+    expect(await response.over).toBe('lost')
     expect(performance.now() - killedAtMs).toBeLessThan(LOST_LONG_BEFORE_MS)
   })
 
@@ -104,24 +104,24 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
       await sleep(4_500)
       job.end(text('thought about it'))
     })
-    expect(await ask(edge, { subject: 'job.a' }).over).toBe('end thought about it')
+    expect(await dispatchJob(edge, { subject: 'job.a' }).over).toBe('end thought about it')
   })
 
-  it('tells the caller at once when its worker closes', async () => {
+  it('informs the caller at once when its worker closes', async () => {
     await serve((job) => job.accept())
-    // Silence alone would tell this one of nothing.
-    await using patient = await world.open({ tuning: { lostAfterMs: 600_000 } })
-    const answer = ask(patient, { subject: 'job.a' })
-    await until(() => answer.log.includes('accept'))
+    // Silence alone would never reach this caller's limit.
+    await using unhurried = await world.open({ tuning: { lostAfterMs: 600_000 } })
+    const response = dispatchJob(unhurried, { subject: 'job.a' })
+    await until(() => response.log.includes('accept'))
     await router[Symbol.asyncDispose]()
-    expect(await answer.over).toBe('lost')
+    expect(await response.over).toBe('lost')
   })
 
   it('stops the work at once when the caller closes', async () => {
     let job: IncomingJob | undefined
     await serve((incoming) => void (job = incoming).accept())
-    const answer = ask(edge, { subject: 'job.a' })
-    await until(() => answer.log.includes('accept'))
+    const response = dispatchJob(edge, { subject: 'job.a' })
+    await until(() => response.log.includes('accept'))
     await edge[Symbol.asyncDispose]()
     await until(() => job!.signal.aborted)
     expect(causeOf(job)).toBe('stopped')

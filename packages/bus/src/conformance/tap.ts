@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net'
 
 export interface Observer {
   readonly url: string
-  /** What was sent through it to the server. */
+  /** Returns the bytes that were sent through it to the server. */
   sent(): string
   close(): void
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createBody, isComplete, overduePulls, partOf, putPart, takePulls } from './body.ts'
 
 describe('a body that is pulled in parts', () => {
-  it('is whole in the end, in whatever order and how often the parts come', () => {
+  it('is whole in the end, in any order and number of its parts', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ minLength: 1, maxLength: 500 }),
@@ -11,12 +11,12 @@ describe('a body that is pulled in parts', () => {
         fc.infiniteStream(fc.nat()),
         (bytes, partBytes, choices) => {
           const body = createBody(bytes.length, partBytes, 4, 100)
-          let asked = takePulls(body, 0)
+          let requested = takePulls(body, 0)
           while (!isComplete(body)) {
-            expect(body.asked.size).toBeLessThanOrEqual(4)
-            const n = asked[choices.next().value! % asked.length]!
+            expect(body.requested.size).toBeLessThanOrEqual(4)
+            const n = requested[choices.next().value! % requested.length]!
             putPart(body, n, partOf(bytes, partBytes, n)!, 0)
-            asked = [...asked, ...takePulls(body, 0)]
+            requested = [...requested, ...takePulls(body, 0)]
           }
           expect(body.bytes).toEqual(bytes)
         },
@@ -24,7 +24,7 @@ describe('a body that is pulled in parts', () => {
     )
   })
 
-  it('asks again for what stays away, and only then', () => {
+  it('requests parts again that stay away, and only then', () => {
     const body = createBody(100, 10, 3, 100)
     expect(takePulls(body, 0)).toEqual([0, 1, 2])
     expect(overduePulls(body, 99)).toEqual([])
@@ -35,12 +35,12 @@ describe('a body that is pulled in parts', () => {
     expect(overduePulls(body, 200)).toEqual([])
   })
 
-  it('takes no part that it did not ask for or that has the wrong size', () => {
+  it('takes no part that it did not request or that has the wrong size', () => {
     const body = createBody(25, 10, 1, 100)
     takePulls(body, 0)
     putPart(body, 2, new Uint8Array(5), 0)
     putPart(body, 0, new Uint8Array(9), 0)
-    expect(body.asked).toEqual(new Set([0]))
+    expect(body.requested).toEqual(new Set([0]))
   })
 
   it('has no part beyond its end', () => {

@@ -1,8 +1,8 @@
 /**
- * A large job body that its worker pulls in parts: which parts to ask for, and their assembly.
+ * A large job body that its worker pulls in parts: which parts to request, and their assembly.
  *
- * At most `inFlight` parts are asked for at a time; they may come in any order and more than once. Parts that stay away
- * are asked for again. Pure: the clock is an argument.
+ * At most `inFlight` parts are requested at a time; they may come in any order and more than once. Parts that stay
+ * away are requested again. Pure: the clock is an argument.
  */
 
 export interface BodyAssembly {
@@ -10,52 +10,52 @@ export interface BodyAssembly {
   readonly partBytes: number
   readonly inFlight: number
   readonly retryMs: number
-  /** The lowest part that was never asked for. */
+  /** The lowest part that was never requested. */
   nextPart: number
-  /** Parts asked for and not arrived. */
-  readonly asked: Set<number>
+  /** Parts requested and not arrived. */
+  readonly requested: Set<number>
   progressAtMs: number
 }
 
 export function createBody(bodyBytes: number, partBytes: number, inFlight: number, retryMs: number): BodyAssembly {
   const bytes = new Uint8Array(bodyBytes)
-  return { bytes, partBytes, inFlight, retryMs, nextPart: 0, asked: new Set(), progressAtMs: 0 }
+  return { bytes, partBytes, inFlight, retryMs, nextPart: 0, requested: new Set(), progressAtMs: 0 }
 }
 
 export function isComplete(body: BodyAssembly): boolean {
-  return body.asked.size === 0 && !hasMore(body)
+  return body.requested.size === 0 && !hasMore(body)
 }
 
-/** Parts that were never asked for. */
+/** Parts that were never requested. */
 function hasMore({ bytes, partBytes, nextPart }: BodyAssembly): boolean {
   return nextPart * partBytes < bytes.length
 }
 
-/** The parts to ask for now. */
+/** The parts to request now. */
 export function takePulls(body: BodyAssembly, nowMs: number): number[] {
-  if (body.asked.size === 0) body.progressAtMs = nowMs
+  if (body.requested.size === 0) body.progressAtMs = nowMs
   const pulls: number[] = []
-  while (body.asked.size < body.inFlight && hasMore(body)) {
-    body.asked.add(body.nextPart)
+  while (body.requested.size < body.inFlight && hasMore(body)) {
+    body.requested.add(body.nextPart)
     pulls.push(body.nextPart++)
   }
   return pulls
 }
 
-/** The parts to ask for again, when none has come for a while. */
+/** The parts to request again, when none has come for a while. */
 export function overduePulls(body: BodyAssembly, nowMs: number): number[] {
-  if (body.asked.size === 0 || nowMs - body.progressAtMs < body.retryMs) return []
+  if (body.requested.size === 0 || nowMs - body.progressAtMs < body.retryMs) return []
   body.progressAtMs = nowMs
-  return [...body.asked]
+  return [...body.requested]
 }
 
-/** Puts a part in its place. Parts that were not asked for, came before or have the wrong size change nothing. */
+/** Puts a part in its place. Parts that were not requested, came before or have the wrong size change nothing. */
 export function putPart(body: BodyAssembly, part: number, bytes: Uint8Array, nowMs: number): void {
-  if (!body.asked.has(part)) return
+  if (!body.requested.has(part)) return
   const at = part * body.partBytes
   if (bytes.length !== Math.min(body.partBytes, body.bytes.length - at)) return
   body.bytes.set(bytes, at)
-  body.asked.delete(part)
+  body.requested.delete(part)
   body.progressAtMs = nowMs
 }
 

@@ -9,7 +9,7 @@ import {
   createReceiver,
   createSender,
   echo,
-  hasRoom,
+  hasCapacity,
   inFlightBytes,
   mayFly,
   pushControl,
@@ -63,14 +63,14 @@ describe('the sending side of a stream', () => {
     expect(sender.heldBytes).toBe(120)
   })
 
-  it('tells the producer to wait from a full window on, and to go on below it', () => {
+  it('lets the producer wait from a full window on, and go on below it', () => {
     const sender = withData([99])
-    expect(hasRoom(sender)).toBe(true)
+    expect(hasCapacity(sender)).toBe(true)
     pushData(sender, new Uint8Array(1))
-    expect(hasRoom(sender)).toBe(false)
+    expect(hasCapacity(sender)).toBe(false)
     takeAll(sender)
     acknowledge(sender, 1)
-    expect(hasRoom(sender)).toBe(true)
+    expect(hasCapacity(sender)).toBe(true)
   })
 
   it('sends a frame that is larger than the window when nothing else is under way', () => {
@@ -83,7 +83,7 @@ describe('the sending side of a stream', () => {
     expect(takeAll(sender)).toHaveLength(10 + 5)
   })
 
-  it('sends again from where it is asked, but nothing acknowledged', () => {
+  it('sends again from the requested number, but nothing acknowledged', () => {
     const sender = withData([50])
     takeAll(sender)
     acknowledge(sender, 2)
@@ -95,7 +95,7 @@ describe('the sending side of a stream', () => {
     expect(takeAll(sender)).toEqual([])
   })
 
-  it('ignores acknowledgements that are old, repeated or of what was never sent', () => {
+  it('ignores acknowledgements that are old, repeated or of frames that were never sent', () => {
     const sender = withData([50])
     takeFrame(sender)
     takeFrame(sender)
@@ -138,14 +138,18 @@ describe('the receiving side of a stream', () => {
       frames: [1, 2, 1, 2, 3],
       verdicts: ['deliver', 'deliver', 'drop', 'drop', 'deliver'],
     },
-    { name: 'asks once for what is missing', frames: [1, 3, 4, 5], verdicts: ['deliver', 'resume', 'drop', 'drop'] },
-    { name: 'asks anew for every gap', frames: [2, 1, 3, 2], verdicts: ['resume', 'deliver', 'resume', 'deliver'] },
+    { name: 'requests missing frames once', frames: [1, 3, 4, 5], verdicts: ['deliver', 'resume', 'drop', 'drop'] },
+    {
+      name: 'requests the frames of every gap',
+      frames: [2, 1, 3, 2],
+      verdicts: ['resume', 'deliver', 'resume', 'deliver'],
+    },
   ])('$name', ({ frames, verdicts }) => {
     const receiver = createReceiver(100, 200)
     expect(frames.map((n) => receive(receiver, n, 1, 0))).toEqual(verdicts)
   })
 
-  it('asks again when the question seems to be lost', () => {
+  it('sends the resume again when it seems to be lost', () => {
     const receiver = createReceiver(100, 200)
     expect([0, 100, 199, 200, 300].map((nowMs) => receive(receiver, 5, 1, nowMs))).toEqual([
       'resume',
@@ -156,7 +160,7 @@ describe('the receiving side of a stream', () => {
     ])
   })
 
-  it('notices a lost tail by what the worker says it has sent', () => {
+  it('notices a lost tail by the last number that the worker reports', () => {
     const receiver = createReceiver(100, 200)
     receive(receiver, 1, 1, 0)
     expect(announced(receiver, 1, 0)).toBe(false)
@@ -191,7 +195,7 @@ describe('the receiving side of a stream', () => {
     expect([10, 10, 10].map((bytes) => consume(receiver, bytes))).toEqual([false, false, true])
   })
 
-  it('never acknowledges what was not consumed, however the reader counts', () => {
+  it('never acknowledges bytes that were not consumed, however the reader counts', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 50 })), fc.array(fc.nat({ max: 50 })), (sizes, reads) => {
         const receiver = createReceiver(100, 200)
@@ -215,7 +219,7 @@ describe('the receiving side of a stream', () => {
 })
 
 describe('the bytes in flight to a process', () => {
-  it('are what was sent after the last mark that came back', () => {
+  it('are the bytes sent after the last mark that came back', () => {
     const sendWindow = createSendWindow(100, 30)
     expect([countSent(sendWindow, 29), countSent(sendWindow, 1)]).toEqual([false, true])
     const first = takeMark(sendWindow, 0)

@@ -13,10 +13,10 @@ export interface NumberedFrame {
 }
 
 /**
- * The worker's half: what was produced and is not yet acknowledged.
+ * The worker's half: the produced frames that are not yet acknowledged.
  *
  * Every frame is kept until the caller has consumed it, so that any part can be sent again. At most `windowBytes` of
- * data are under way and unconsumed; what is produced beyond that waits here.
+ * data are under way and unconsumed; data beyond that wait here.
  */
 export interface Sender {
   readonly windowBytes: number
@@ -62,8 +62,8 @@ function append(sender: Sender, kind: FrameKind, bytes: Uint8Array, dataBytes = 
   sender.heldBytes += dataBytes
 }
 
-/** Whether the producer may go on, or should wait for acknowledgements. */
-export function hasRoom(sender: Sender): boolean {
+/** True when the producer may go on; otherwise it waits for acknowledgements. */
+export function hasCapacity(sender: Sender): boolean {
   return sender.heldBytes < sender.windowBytes
 }
 
@@ -93,7 +93,7 @@ export function acknowledge(sender: Sender, n: number): void {
   sender.next = Math.max(0, sender.next - count)
 }
 
-/** The caller asks for everything from `n` on again. */
+/** The caller requests everything from `n` on again. */
 export function rewind(sender: Sender, n: number): void {
   const first = sender.frames[0]
   if (first === undefined) return
@@ -104,10 +104,10 @@ export function rewind(sender: Sender, n: number): void {
 export type Verdict = 'deliver' | 'drop' | 'resume'
 
 /**
- * The caller's half: what has come in order, and how much of it the reader has consumed.
+ * The caller's half: the frames that have come in order, and the reader's share of them.
  *
- * Frames count only in order. A duplicate is dropped; a frame after a gap is dropped too and the missing ones are asked
- * for again, so nothing is ever held here.
+ * Frames count only in order. A duplicate is dropped. A frame after a gap is dropped too, and the missing ones are
+ * requested again, so nothing is ever held here.
  */
 export interface Receiver {
   readonly ackEveryBytes: number
@@ -140,7 +140,10 @@ export function createReceiver(ackEveryBytes: number, resumeRetryMs: number): Re
   }
 }
 
-/** Judges the frame `n`, which carries `dataBytes` for the reader. `resume`: drop it and ask from `expected` on. */
+/**
+ * Judges the frame `n`, which carries `dataBytes` for the reader. `resume`: drop it, and request again from
+ * `expected` on.
+ */
 export function receive(receiver: Receiver, n: number, dataBytes: number, nowMs: number): Verdict {
   if (n < receiver.expected) return 'drop'
   if (n > receiver.expected) return shouldRequest(receiver, nowMs) ? 'resume' : 'drop'
@@ -152,12 +155,12 @@ export function receive(receiver: Receiver, n: number, dataBytes: number, nowMs:
   return 'deliver'
 }
 
-/** The worker says that it has sent everything up to `n`: whether to ask for what is missing. */
+/** The worker says that it has sent everything up to `n`: true when the missing frames should be requested. */
 export function announced(receiver: Receiver, n: number, nowMs: number): boolean {
   return n >= receiver.expected && shouldRequest(receiver, nowMs)
 }
 
-/** One question per gap is under way at a time; it is put again when it seems to be lost. */
+/** One resume per gap is under way at a time; it is sent again when it seems to be lost. */
 function shouldRequest(receiver: Receiver, nowMs: number): boolean {
   if (receiver.requestedFor === receiver.expected && nowMs - receiver.requestedAtMs < receiver.resumeRetryMs)
     return false
@@ -166,7 +169,7 @@ function shouldRequest(receiver: Receiver, nowMs: number): boolean {
   return true
 }
 
-/** The reader has taken `bytes` more. True when it is time to tell the worker. */
+/** The reader has taken `bytes` more. True when an acknowledgement is due. */
 export function consume(receiver: Receiver, bytes: number): boolean {
   receiver.consumedSinceAck += bytes
   receiver.partlyConsumed += bytes
@@ -193,7 +196,7 @@ export function takeAck(receiver: Receiver): number {
 }
 
 /**
- * How many bytes are on their way from this process to one other, so that no broker has to hold more than it may.
+ * Counts the bytes on their way from this process to one other, so that no broker has to hold more than it may.
  *
  * The sender puts a mark into the flow every so often; the receiver echoes it. All bytes after the last echoed mark
  * count as in flight. A mark or an echo that is lost delays the count until the next one, never falsifies it. This

@@ -51,7 +51,7 @@ describe('a silent peer', () => {
     expect([isLost(liveness, 9_000, 40_000), isLost(liveness, 9_000, 40_001)]).toEqual([false, true])
   })
 
-  it('is not lost for what we slept through ourselves', () => {
+  it('is not lost for the time that we slept through ourselves', () => {
     const liveness = livenessAt(250)
     expect(tick(liveness, 900)).toBe(0)
     expect(tick(liveness, 20_900)).toBe(19_750)

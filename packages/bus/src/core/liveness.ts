@@ -1,17 +1,17 @@
 /**
  * When silence means that a peer is gone, and when it only means that we could not hear.
  *
- * A peer is lost after `lostAfterMs` of silence. But silence does not count while we cannot even hear ourselves, because
- * our own connection is down or the broker stands still; nor for `graceMs` after that, nor after this process itself
- * stood still (a suspended machine, a long pause). An outage of our own that lasts `outageMs` loses all peers. Pure: the
- * clock is an argument.
+ * A peer is lost after `lostAfterMs` of silence. But silence does not count while we do not receive even our own
+ * heartbeat: our connection is down, or the broker stands still. Nor does it for `graceMs` after that, nor after this
+ * process itself stood still (a suspended machine, a long pause). An outage of our own that lasts `outageMs` loses
+ * all peers. Pure: the clock is an argument.
  */
 
 export interface LivenessTiming {
   heartbeatMs: number
   /** Silence after which a peer is lost. */
   lostAfterMs: number
-  /** How long silence and missing responders are forgiven after our own connection came back. */
+  /** Silence and missing responders are forgiven for so long after our own connection came back. */
   graceMs: number
   /** An outage of our own after which all streams are given up. */
   outageMs: number

@@ -30,7 +30,7 @@ function decode(messages: Uint8Array[]): Frame[] {
 }
 
 describe('frames', () => {
-  it('come out as they went in, in order, whatever the message size', () => {
+  it('come out as they went in, in order, for every message size', () => {
     fc.assert(
       fc.property(fc.array(frame), fc.integer({ min: 50, max: 2_000 }), (frames, maxBytes) => {
         const messages = encodeMessages('sender', frames, maxBytes)
@@ -81,7 +81,7 @@ describe('frames', () => {
 const TIMEOUTS = { chunkGapMs: 1, unhurriedMs: 5 }
 const waits = (kind: FrameKind, sinceLastMessageMs: number) => mayWaitMs(kind, sinceLastMessageMs, TIMEOUTS)
 
-test('what somebody waits for leaves at the end of the turn, however busy the way is', () => {
+test('a frame that somebody waits for leaves at the end of the turn, however busy the way is', () => {
   const { head, end, failure, piece, reject, unknown, pull, resume, stop, part } = frameKind
   for (const kind of [head, end, failure, piece, reject, unknown, pull, resume, stop, part]) {
     expect(waits(kind, 0)).toBe(0)

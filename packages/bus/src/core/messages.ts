@@ -1,12 +1,12 @@
 /**
- * The binary forms of what processes send each other: frames, and jobs.
+ * The binary forms of frames and jobs, which processes send each other.
  *
  * One message carries many frames of many streams from one process to another:
  *
  *     message = version u8 · sender length u8 · sender (latin1) · frame…
  *     frame   = kind u8 · stream u32 · n u32 · length u32 · bytes          (little endian)
  *
- * `stream` is the caller's number for the job. What `n` means depends on the kind and stands beside it below.
+ * `stream` is the caller's number for the job. The meaning of `n` depends on the kind and stands beside it below.
  *
  * A message of its own offers a job to a group of workers. Behind its subject, a frame offers it to one:
  *
@@ -18,7 +18,10 @@
  * RangeError; the frames before the break have been visited by then.
  */
 
-/** Number 11 stays free: no release sends it, but builds after 0.1.0 did, to edges that asked for it in the job's header. */
+/**
+ * Number 11 stays free: no release sends it, but builds after 0.1.0 did, to edges that offered it in the job's
+ * header.
+ */
 export const frameKind = {
   // worker -> caller, numbered: `n` is the frame's place in the stream, from 1
   accept: 1,
@@ -36,13 +39,13 @@ export const frameKind = {
   sent: 8,
   /** This worker does not know the stream. */
   unknown: 9,
-  /** Asks for part `n` of the job's body. */
+  /** Requests part `n` of the job's body. */
   pull: 10,
 
   // caller -> worker
   /** Heartbeat and progress: everything up to `n` has been consumed. */
   ack: 16,
-  /** Asks for everything from `n` on again. */
+  /** Requests everything from `n` on again. */
   resume: 17,
   /** The caller has no use for the stream (any more). `n`: {@link WANTS_LAST_WORD}, or 0. */
   stop: 18,
@@ -54,7 +57,7 @@ export const frameKind = {
   // between processes, `stream` is 0
   /** Marks a place in the flow of messages; see `flow-control.ts`. */
   mark: 32,
-  /** Tells that mark `n` has arrived. */
+  /** Reports that mark `n` has arrived. */
   echo: 33,
 } as const
 export type FrameKind = (typeof frameKind)[keyof typeof frameKind]
@@ -161,8 +164,8 @@ export interface TimeoutPolicy {
 }
 
 /**
- * How long a frame may wait for others to travel with; 0: it leaves at the end of this turn. Nobody waits for an
- * acknowledgement, and a chunk that follows another within a millisecond is not missed for one.
+ * Returns the time that a frame may wait for others to travel with; 0: it leaves at the end of this turn. Nobody
+ * waits for an acknowledgement, and a chunk that follows another within a millisecond is not missed for one.
  */
 export function mayWaitMs(kind: FrameKind, sinceLastMessageMs: number, timeoutPolicy: TimeoutPolicy): number {
   if (UNHURRIED.has(kind)) return timeoutPolicy.unhurriedMs
@@ -182,7 +185,7 @@ export interface JobMessage {
 
 const FIXED_BYTES = 18
 
-/** How many bytes the message takes without its body. */
+/** The message's bytes without its body. */
 export function jobOverhead(callerId: string, header: Uint8Array): number {
   return FIXED_BYTES + callerId.length + header.length
 }

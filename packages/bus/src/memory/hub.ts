@@ -1,5 +1,5 @@
 /**
- * What the handles of the memory bus meet on: subjects with their subscribers, and the durable events.
+ * The handles of the memory bus share it: subjects with their subscribers, and the durable events.
  *
  * Messages are delivered in the order of their publication, never inside `publish`. Members of a group take turns.
  */

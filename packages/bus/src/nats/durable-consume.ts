@@ -2,9 +2,9 @@
  * Consumes durable events from a pull consumer, in batches.
  *
  * One pull is open at a time, for at most one batch and so many bytes. Its events are handed over some time after the
- * first one (`gatherTimeMs`), or when the batch is full. While the handler works, the next batch may arrive
- * already. A pull that went unanswered (an outage, a lost message) is put again, once the consumer is there: the server says
- * nothing to a pull of a consumer that somebody deleted. Events not acknowledged come back from the server.
+ * first one (`gatherTimeMs`), or when the batch is full. While the handler works, the next batch may arrive already.
+ * A pull without a reply (an outage, a lost message) is sent again, once the consumer is there. The server says
+ * nothing to a pull of a deleted consumer. Events not acknowledged come back from the server.
  */
 
 import { retryDelayMs } from '../durable.ts'
@@ -129,7 +129,7 @@ function startPuller(
     clearTimeout(silence)
     void ensure().then(open)
   }
-  const answer = (ackTo: string, verdict: Uint8Array) => {
+  const respond = (ackTo: string, verdict: Uint8Array) => {
     if (wire.connected) wire.publish(ackTo, verdict)
     else held.push([ackTo, verdict])
   }
@@ -159,10 +159,10 @@ function startPuller(
     const beganAtMs = performance.now()
     try {
       await options.handler(batch.map(({ message }) => message))
-      for (const event of batch) answer(event.ackTo, ACK)
+      for (const event of batch) respond(event.ackTo, ACK)
     } catch (error) {
       onStatus({ type: 'error', error, during: `consuming ${options.subject} as ${options.consumer}` })
-      for (const event of batch) answer(event.ackTo, retryLater(event.deliveries))
+      for (const event of batch) respond(event.ackTo, retryLater(event.deliveries))
     } finally {
       clearInterval(working)
       lastTookMs = performance.now() - beganAtMs
@@ -238,8 +238,9 @@ const LONGEST_GATHERING_MS = 1_000
 const TIMES_THE_WORK = 10
 
 /**
- * How long events are gathered after a batch that took `lastTookMs`. Few large batches cost a database far less than many
- * small ones: a busy consumer spends about a tenth of its time handling, and one with little to do hands over soon.
+ * The time for which events are gathered after a batch that took `lastTookMs`. Few large batches cost a database far
+ * less than many small ones. A busy consumer spends about a tenth of its time handling, and one with little to do
+ * hands over soon.
  */
 export function gatherTimeMs(lastTookMs: number): number {
   return Math.min(LONGEST_GATHERING_MS, Math.max(SHORTEST_GATHERING_MS, TIMES_THE_WORK * lastTookMs))

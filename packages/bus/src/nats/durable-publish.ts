@@ -53,7 +53,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
   let preparations = 0
   /** The streams were there once. */
   let isKnown = false
-  /** A stream's leader answers, and does not take the event. */
+  /** A stream's leader replies, and does not take the event. */
   let isRefused = false
   let drained: (() => void) | undefined
 
@@ -101,7 +101,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
     if (pending.size === 0) drained?.()
   })
   wire.onConnection((connected) => {
-    // The server may have come back without what it had.
+    // The server may have come back without its events.
     disconnectedAtMs = connected ? null : performance.now()
     if (connected) prepare()
     else unready()
@@ -174,6 +174,6 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
 
 /** `{"stream":"USAGE","seq":7}`, also with `"duplicate":true`; or an error, upon which the event is sent again. */
 function isStored(ack: Uint8Array): boolean {
-  const answer = JSON.parse(Buffer.from(ack).toString()) as { seq?: number; error?: unknown }
-  return answer.error === undefined && answer.seq !== undefined
+  const response = JSON.parse(Buffer.from(ack).toString()) as { seq?: number; error?: unknown }
+  return response.error === undefined && response.seq !== undefined
 }

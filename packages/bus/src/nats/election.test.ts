@@ -1,5 +1,5 @@
 /**
- * A stream without a leader, as NATS' servers behave then: questions about the stream get no answer, and an event finds
+ * A stream without a leader, as NATS' servers behave then: requests about the stream get no reply, and an event finds
  * no responder.
  */
 
@@ -28,7 +28,7 @@ interface Servers {
 }
 
 interface Stream {
-  /** Its leader answers for it, a leader without room for events, or nobody. */
+  /** The stream has a leader, a leader that is full, or none. */
   leader: 'taking' | 'full' | 'lost'
   /** The ids of the events that it holds. */
   stored: Set<string>
@@ -38,7 +38,7 @@ async function openServers(): Promise<Servers> {
   const stream: Stream = { leader: 'taking', stored: new Set() }
   const connectionListeners: ((connected: boolean) => void)[] = []
   let deliver: WireListener = () => {}
-  const answer = (subject: string, id: string | undefined): object | undefined => {
+  const respond = (subject: string, id: string | undefined): object | undefined => {
     if (stream.leader === 'lost') return undefined
     if (subject.startsWith('$JS.API.STREAM.INFO.')) return { config: {} }
     if (stream.leader === 'full') return { error: { code: 503, description: 'maximum bytes exceeded' } }
@@ -51,7 +51,7 @@ async function openServers(): Promise<Servers> {
     publish(subject, _payload, replyTo, headers) {
       if (!wire.connected) return
       const isEvent = !subject.startsWith('$JS')
-      const said = answer(subject, headers?.get('Nats-Msg-Id'))
+      const said = respond(subject, headers?.get('Nats-Msg-Id'))
       if (said !== undefined) deliver(Buffer.from(JSON.stringify(said)), replyTo!, undefined, false)
       else if (isEvent) deliver(NOTHING, replyTo!, undefined, true)
     },
@@ -90,7 +90,7 @@ async function openServers(): Promise<Servers> {
   }
 }
 
-/** Publishes an event every 100 ms; answers whether the publisher was healthy all the time. */
+/** Publishes an event every 100 ms; returns true when the publisher was healthy all the time. */
 async function publishFor(servers: Servers, ms: number, published: Promise<void>[]): Promise<boolean> {
   let isHealthy = true
   for (let passedMs = 0; passedMs < ms; passedMs += 100) {

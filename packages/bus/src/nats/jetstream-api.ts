@@ -1,7 +1,7 @@
 /**
  * The few calls of JetStream's own interface that the bus needs, as nats-server 2.9 understands them.
  *
- * Spoken directly, over the shared inbox: the client library asks for consumer metadata that 2.9 does not know, and
+ * Spoken directly, over the shared inbox: the client library requests consumer metadata that 2.9 does not know, and
  * opens subscriptions of its own.
  */
 
@@ -13,7 +13,7 @@ import type { Requests } from '../requests.ts'
 import type { NatsWire } from './wire.ts'
 
 const ONCE = { timeoutMs: 5_000 }
-/** A stream's leader alone answers. So nobody does until the servers have elected one. */
+/** A stream's leader alone replies. So there is no reply until the servers have elected one. */
 const REPEATEDLY = { ...ONCE, silentForMs: 500 }
 const STREAM_NOT_FOUND = 10059
 const STREAM_NAME_IN_USE = 10058
@@ -44,7 +44,7 @@ export interface JetStreamParts {
 }
 
 export interface StreamState {
-  /** The broker's own time of creation. It tells a stream from a later one of the same name. */
+  /** The broker's own time of creation. It distinguishes a stream from a later one of the same name. */
   createdAt: string
   messages: number
   firstSequence: number
@@ -73,18 +73,18 @@ class JetStreamError extends Error {
   }
 }
 
-export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
+export function jetStreamApi(requests: Pick<Requests, 'send'>): JetStreamApi {
   const call = async (
     subject: string,
     body: object,
     how: RequestOptions = REPEATEDLY,
   ): Promise<Record<string, unknown>> => {
-    const reply = await requests.ask(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body)), how)
-    const answer = JSON.parse(Buffer.from(reply).toString()) as Record<string, unknown>
-    const error = answer['error'] as { err_code?: number; code: number; description?: string } | undefined
+    const reply = await requests.send(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body)), how)
+    const response = JSON.parse(Buffer.from(reply).toString()) as Record<string, unknown>
+    const error = response['error'] as { err_code?: number; code: number; description?: string } | undefined
     if (error !== undefined)
       throw new JetStreamError(error.err_code ?? error.code, error.description ?? 'unknown error')
-    return answer
+    return response
   }
 
   return {
@@ -138,7 +138,7 @@ export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
     },
 
     async purge(stream, sequence) {
-      // Asked again later, it might meet a stream that began anew.
+      // A later repeat might meet a new stream of the same name.
       await call(`STREAM.PURGE.${stream}`, { seq: sequence + 1 }, ONCE)
     },
   }

@@ -8,7 +8,7 @@ import { requestJetStream, type Broker, connectBroker } from '@gateway/testing/c
 import { type Server, startNats } from '@gateway/servers/start'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventStream } from '../conformance/adapters.ts'
-import { ask, read, text, until } from '../conformance/answers.ts'
+import { dispatchJob, read, text, until } from '../conformance/recorded-responses.ts'
 import { openObserver } from '../conformance/tap.ts'
 import { openNatsBus } from '../nats.ts'
 import type { DurableMessage, BusStatus } from '../port.ts'
@@ -92,7 +92,7 @@ describe('a bus on NATS', () => {
     expect(read(await bus.request('echo', text('in'), { timeoutMs: 1_000 }))).toBe('in')
   })
 
-  it('subscribes once, however much it asks, dispatches and publishes', async () => {
+  it('subscribes once, however much it requests, dispatches and publishes', async () => {
     const server = closing.use(await startNats({ own: true }))
     const worker = closing.use(await openNatsBus({ url: server.url, name: 'worker' }))
     const observer = await openObserver(server.url)
@@ -104,7 +104,7 @@ describe('a bus on NATS', () => {
     })
     await worker.serve('echo', 'servers', async (payload) => payload)
     for (let i = 0; i < 20; i++) {
-      await ask(caller, { subject: 'job.a' }).over
+      await dispatchJob(caller, { subject: 'job.a' }).over
       await caller.request('echo', text('?'), { timeoutMs: 1_000 })
       await caller.durable.publish('events.a', text('!'), { timeoutMs: 1_000 })
     }
@@ -136,7 +136,7 @@ describe('a bus on NATS', () => {
     expect(Math.max(...batches)).toBeLessThan(PORTION_BYTES)
   })
 
-  it('removes from a stream what all its consumers have acknowledged, and nothing else', async () => {
+  it('removes from a stream the events that all its consumers have acknowledged, and nothing else', async () => {
     const server = closing.use(await startNats({ own: true }))
     const stream = { ...eventStream, consumers: ['ledger', 'standing'] }
     const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [stream] }))
@@ -165,7 +165,7 @@ describe('a bus on NATS', () => {
     expect(await kept(broker)).toBe(6)
   })
 
-  describe('goes on removing what is acknowledged from a stream that began anew', () => {
+  describe('goes on removing acknowledged events from a stream that began again', () => {
     const directoryOf = async () => {
       const directory = await mkdtemp(join(tmpdir(), 'bus-swept-'))
       closing.defer(() => rm(directory, { recursive: true, force: true }))
@@ -221,7 +221,7 @@ describe('a bus on NATS', () => {
 
 const jetStreamOf = ({ connection }: Broker) =>
   jetStreamApi({
-    ask: async (subject, payload, { timeoutMs: timeout }) =>
+    send: async (subject, payload, { timeoutMs: timeout }) =>
       (await connection.request(subject, payload, { timeout })).data,
   })
 
@@ -232,8 +232,8 @@ async function kept(broker: Broker): Promise<number> {
 /** As in a cluster whose Service of NATS is deleted. */
 function forgetNames(): Disposable {
   const lookUp = vi.spyOn(dns, 'lookup').mockImplementation((...args: unknown[]) => {
-    const answer = args.at(-1) as (error: Error) => void
-    process.nextTick(() => answer(new Error('the name is not known')))
+    const response = args.at(-1) as (error: Error) => void
+    process.nextTick(() => response(new Error('the name is not known')))
   })
   return { [Symbol.dispose]: () => lookUp.mockRestore() }
 }

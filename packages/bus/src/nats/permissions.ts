@@ -23,7 +23,7 @@ export function ensuringStream(stream: string): string[] {
   return [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.CREATE.${stream}`]
 }
 
-/** Consuming a stream, and removing from it what every consumer has acknowledged. */
+/** Consuming a stream, and removing from it the events that every consumer has acknowledged. */
 export function consuming(stream: string, consumer: string): string[] {
   return [
     ...ensuringStream(stream),

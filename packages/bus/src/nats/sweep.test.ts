@@ -19,12 +19,12 @@ afterAll(() => closing.disposeAsync())
 
 function jetStreamOf({ connection }: Broker): JetStreamApi {
   return jetStreamApi({
-    ask: async (subject, payload, { timeoutMs: timeout }) =>
+    send: async (subject, payload, { timeoutMs: timeout }) =>
       (await connection.request(subject, payload, { timeout })).data,
   })
 }
 
-/** Creates whatever of the stream and its consumers is missing, as the gateway's processes do. */
+/** Creates the stream and each consumer that is missing, as the gateway's processes do. */
 async function ensure(api: JetStreamApi): Promise<void> {
   await api.ensureStream(stream)
   for (const consumer of CONSUMERS) {
@@ -65,8 +65,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'delete' }) },
 )
 
-describe('whatever happens to a stream', () => {
-  test('a sweep leaves of it exactly what some consumer has not acknowledged', async () => {
+describe('after any events of a stream', () => {
+  test('a sweep leaves exactly the events that some consumer has not acknowledged', async () => {
     await using broker = await connectBroker(server.url)
     const api = jetStreamOf(broker)
     await fc.assert(
@@ -101,7 +101,7 @@ describe('whatever happens to a stream', () => {
     )
   })
 
-  test('a stream that begins anew in the middle of a sweep loses nothing', async () => {
+  test('a stream that begins again in the middle of a sweep loses nothing', async () => {
     await using broker = await connectBroker(server.url)
     const api = jetStreamOf(broker)
     await broker.call(`STREAM.DELETE.${stream.name}`).catch(() => {})
@@ -113,13 +113,13 @@ describe('whatever happens to a stream', () => {
       await ensure(api)
       await publish(broker, 3)
     }
-    let asked = 0
+    let lookedUp = 0
     const interrupted: JetStreamApi = {
       ...api,
       async ackFloor(name, consumer) {
         const floor = await api.ackFloor(name, consumer)
         // Both floors are known, and are of the stream that was.
-        if (++asked === CONSUMERS.length) await restarted()
+        if (++lookedUp === CONSUMERS.length) await restarted()
         return floor
       },
     }
@@ -128,7 +128,7 @@ describe('whatever happens to a stream', () => {
   })
 })
 
-test('the sweep tells how full the stream is, at once and by its bound', async () => {
+test('the sweep reports the bytes of the stream and its bound at once', async () => {
   await using broker = await connectBroker(server.url)
   const api = jetStreamOf(broker)
   await broker.call(`STREAM.DELETE.${stream.name}`).catch(() => {})
@@ -136,11 +136,11 @@ test('the sweep tells how full the stream is, at once and by its bound', async (
   await publish(broker, 5)
   const counters = new BusCounters()
   using _ = startSweep({ api, stream, counters, isConnected: () => true, onStatus() {} })
-  await expect.poll(() => counters.durableRoomBytes).toBe(MAX_BYTES)
+  await expect.poll(() => counters.durableFreeBytes).toBe(MAX_BYTES)
   expect(counters.durableStoredBytes).toBeGreaterThan(5 * 'event'.length)
 })
 
-test('a sweep that fails is told', async () => {
+test('a sweep that fails is reported', async () => {
   await using broker = await connectBroker(server.url)
   const statuses: BusStatus[] = []
   using _ = startSweep({

@@ -1,11 +1,11 @@
 /**
- * Removes from a durable stream what all of its consumers have acknowledged, and measures how full the stream is.
+ * Removes from a durable stream the events that all of its consumers have acknowledged, and measures the stream.
  *
  * The streams have no age limit and refuse new events when full, so that nothing unconsumed is lost; the sweep keeps
  * them small. It never passes the acknowledgement floor of a consumer that the stream is defined with, also of one that
  * does not exist yet.
  *
- * A stream may begin anew at sequence 1: somebody deletes it, or its broker loses its files. So the sweep remembers
+ * A stream may begin again at sequence 1: somebody deletes it, or its broker loses its files. So the sweep remembers
  * nothing from round to round, and it purges only the stream that the floors belong to.
  */
 
@@ -19,7 +19,7 @@ const EVERY_MS = 30_000
 export interface SweepParts {
   api: JetStreamApi
   stream: DurableStream
-  counters: Pick<BusCounters, 'durableStoredBytes' | 'durableRoomBytes'>
+  counters: Pick<BusCounters, 'durableStoredBytes' | 'durableFreeBytes'>
   isConnected: () => boolean
   onStatus: OnStatus
 }
@@ -31,7 +31,7 @@ export function startSweep({ api, stream, counters, isConnected, onStatus }: Swe
     sweep(api, stream).then(
       ({ bytes, maxBytes }) => {
         counters.durableStoredBytes = bytes
-        counters.durableRoomBytes = maxBytes
+        counters.durableFreeBytes = maxBytes
       },
       // The next round tries again.
       (error: unknown) => stopped || onStatus({ type: 'error', error, during: `sweeping the stream ${stream.name}` }),
@@ -53,7 +53,7 @@ export async function sweep(api: JetStreamApi, stream: DurableStream): Promise<S
   const floors = await Promise.all(stream.consumers.map((consumer) => api.ackFloor(stream.name, consumer)))
   const floor = Math.min(...floors)
   if (found.messages === 0 || floor < found.firstSequence) return found
-  // The floors were asked in between, so they belong to this stream exactly if it is the same stream still.
+  // The floors were read in between, so they belong to this stream exactly if it is the same stream still.
   const { createdAt } = await api.streamState(stream.name)
   if (createdAt === found.createdAt) await api.purge(stream.name, floor)
   return found

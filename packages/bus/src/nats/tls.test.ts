@@ -9,7 +9,7 @@ import { startNats, type Server } from '@gateway/servers/start'
 import { createOwnAuthority } from '@gateway/testing/own-authority'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventStream } from '../conformance/adapters.ts'
-import { ask, patterned, serveJobs, text, until, whole } from '../conformance/answers.ts'
+import { dispatchJob, patterned, serveJobs, text, until, allBytes } from '../conformance/recorded-responses.ts'
 import { openNatsBus } from '../nats.ts'
 import type { BusStatus } from '../port.ts'
 
@@ -74,11 +74,11 @@ test('many streams of several MB at once come whole, in both directions', async 
     job.end(text('whole'))
   })
   const bodies = Array.from({ length: 4 }, (_of, seed) => patterned(5 * MiB + seed, seed))
-  const answers = bodies.map((body) => ask(edge, { subject: 'job.a', body }))
-  for (const [index, answer] of answers.entries()) {
-    expect(await answer.over).toBe('end whole')
-    expect(answer.log).toContain(`head ${digest(bodies[index]!)}`)
-    expect(digest(whole(answer))).toBe(digest(bodies[index]!))
+  const responses = bodies.map((body) => dispatchJob(edge, { subject: 'job.a', body }))
+  for (const [index, response] of responses.entries()) {
+    expect(await response.over).toBe('end whole')
+    expect(response.log).toContain(`head ${digest(bodies[index]!)}`)
+    expect(digest(allBytes(response))).toBe(digest(bodies[index]!))
   }
 })
 

@@ -1,13 +1,13 @@
 /**
  * The wire over a NATS connection.
  *
- * The client drops what is published while it is disconnected, and so does this wire, openly. A listener that throws
- * would end the client's reader for good, so nothing is let through.
+ * The client drops messages that are published while it is disconnected, and so does this wire, openly. A listener
+ * that throws would end the client's reader for good, so nothing is let through.
  *
  * All messages of one turn of the event loop leave in one write. The client itself would write once per callback.
  *
- * The client waits for a server's answer as long as it takes, through reconnections, too. A close would wait for ever
- * for a server that is gone, so this wire waits for a connected one alone, and for a bounded time.
+ * The client waits for a server's reply as long as it takes, through reconnections, too. A close would wait for ever
+ * for a server that is gone. So this wire waits for a connected server alone, and for a bounded time.
  */
 
 import type { Msg, MsgHdrs, NatsConnection, PublishOptions, Status } from '@nats-io/nats-core'
@@ -21,7 +21,7 @@ import type { NodeConnectionOptions } from '@nats-io/transport-node'
 const RETRY_MS = 100
 const RETRY_JITTER_MS = 150
 const DIAL_TIMEOUT_MS = 2_000
-/** A server that is gone without a word owes two answers after 4 to 6 s; then the client goes to another. */
+/** A server that is gone without a word owes two pongs after 4 to 6 s; then the client goes to another. */
 const PING_INTERVAL_MS = 2_000
 
 /** Opens the connection to NATS, and keeps trying until there is one. */
@@ -78,8 +78,8 @@ function intoOneBuffer(socket: () => Socket): OnReadOpts {
 }
 
 /**
- * Leaves no socket behind. The library's own forgets a socket whose server accepts and says nothing, or whose packets get
- * no answer: each dial leaks one, and a process that wants to end waits for all of them.
+ * Leaves no socket behind. The library's own forgets a socket whose server accepts and says nothing, or whose packets
+ * are lost. Each dial leaks one, and a process that wants to end waits for all of them.
  */
 class Transport extends NodeTransport {
   #dialed: Socket | undefined
@@ -143,8 +143,8 @@ export function natsWire(connection: NatsConnection, onStatus: OnStatus): NatsWi
     }
   })
 
-  const patiently = async (answer: Promise<unknown>) => {
-    const answered = answer.then(
+  const patiently = async (reply: Promise<unknown>) => {
+    const settled = reply.then(
       () => void (silent = false),
       () => {},
     )
@@ -154,7 +154,7 @@ export function natsWire(connection: NatsConnection, onStatus: OnStatus): NatsWi
       silent = true
       late.resolve()
     }, SILENT_AFTER_MS)
-    await Promise.race([answered, late.promise])
+    await Promise.race([settled, late.promise])
     timer.clear()
   }
 

@@ -1,8 +1,8 @@
 /**
  * The body of an incoming job that did not come inline: pulled from the caller.
  *
- * Only so many bodies are pulled at a time by this process; the others wait their turn, so that the bytes on their way
- * here stay bounded.
+ * This process pulls a bounded number of bodies at a time, and the others wait. So the bytes on their way here stay
+ * bounded.
  */
 
 import { frameKind, type JobMessage } from '../core/messages.ts'
@@ -35,7 +35,7 @@ export class BodyPull {
     else queue.waiting.push(this)
   }
 
-  get whole(): Promise<Uint8Array> {
+  get complete(): Promise<Uint8Array> {
     return this.#result.promise
   }
 
@@ -59,14 +59,14 @@ export class BodyPull {
     this.#finish()
   }
 
-  /** Once per heartbeat: asks again for parts that stay away. */
+  /** Once per heartbeat: requests parts again that stay away. */
   beat(): void {
     if (this.#assembly !== undefined) this.#pull(overduePulls(this.#assembly, this.#context.now()))
   }
 
-  /** After an outage: asks again for everything under way. */
+  /** After an outage: requests everything under way again. */
   again(): void {
-    if (this.#assembly !== undefined) this.#pull([...this.#assembly.asked])
+    if (this.#assembly !== undefined) this.#pull([...this.#assembly.requested])
   }
 
   /** The job is over; nobody needs the body any more. */

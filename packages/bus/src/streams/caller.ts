@@ -1,8 +1,9 @@
 /**
- * The side of job streams that dispatches jobs and reads their answers: it gives each answer's frames to its stream.
+ * The side of job streams that dispatches jobs and reads their responses: it gives each response's frames to its
+ * stream.
  *
- * The caller answers a frame of another worker than the one that took the job, and of a stream that is over, with `stop`:
- * an abandoned attempt cannot go on unnoticed.
+ * The caller sends `stop` for a frame of another worker than the one that took the job, and of a stream that is over.
+ * So an abandoned attempt cannot go on unnoticed.
  */
 
 import { frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/messages.ts'
@@ -58,7 +59,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
       try {
         stream.onFrame(peer, kind, n, bytes, now())
       } catch (error) {
-        context.onStatus({ type: 'error', error, during: 'handling an answer' })
+        context.onStatus({ type: 'error', error, during: 'handling a response' })
         stream.notAccepted()
       }
     },
@@ -78,9 +79,9 @@ interface CallerContext extends OfferContext {
 type Stage = 'offered' | 'taken' | 'ended' | 'over'
 
 /**
- * One dispatched job: its offer, then the answer of the worker that took it.
+ * One dispatched job: its offer, then the response of the worker that took it.
  *
- * A reader that leaves changes nothing of that order: the caller asks the worker for its last frame and waits for it. The
+ * A reader that leaves changes nothing of that order: the caller requests the worker's last frame and waits for it. The
  * caller acknowledges the last frame when the service has taken it in. Until then the worker keeps the frame.
  */
 class CallerStream implements JobHandle, PeerStream {
@@ -150,7 +151,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#stage = 'taken'
     this.#peer = peer
     this.#atPeer = peer.streams.join(this)
-    if (this.#left) this.#askForLastWord(peer)
+    if (this.#left) this.#requestLastFrame(peer)
   }
 
   #resume(peer: Peer): void {
@@ -173,22 +174,22 @@ class CallerStream implements JobHandle, PeerStream {
       case frameKind.piece:
         return void this.#pieces.push(bytes)
       case frameKind.head:
-        return this.#events.onHead(this.#whole(bytes))
+        return this.#events.onHead(this.#complete(bytes))
       case frameKind.end:
         this.#stage = 'ended'
-        return this.#takenIn(peer, n, this.#events.onEnd(this.#whole(bytes)))
+        return this.#takenIn(peer, n, this.#events.onEnd(this.#complete(bytes)))
       case frameKind.failure:
         this.#stage = 'ended'
-        return this.#takenIn(peer, n, this.#events.onFailure(this.#whole(bytes)))
+        return this.#takenIn(peer, n, this.#events.onFailure(this.#complete(bytes)))
     }
   }
 
   /** The payload that began in earlier pieces. */
-  #whole(last: Uint8Array): Uint8Array {
+  #complete(last: Uint8Array): Uint8Array {
     if (this.#pieces.length === 0) return last
-    const whole = Buffer.concat([...this.#pieces, last])
+    const complete = Buffer.concat([...this.#pieces, last])
     this.#pieces = []
-    return whole
+    return complete
   }
 
   /** The service has the last frame. Once it has taken that in, one last acknowledgement ends the worker's stream. */
@@ -213,11 +214,11 @@ class CallerStream implements JobHandle, PeerStream {
   leave(): void {
     if (this.#left) return
     this.#left = true
-    if (this.#stage === 'taken') this.#askForLastWord(this.#peer!)
+    if (this.#stage === 'taken') this.#requestLastFrame(this.#peer!)
     else if (this.#stage === 'offered') this.#offer.readerLeft()
   }
 
-  #askForLastWord(peer: Peer): void {
+  #requestLastFrame(peer: Peer): void {
     consumeAll(this.#receiver)
     peer.send(frameKind.stop, this.#number, WANTS_LAST_WORD)
     peer.send(frameKind.ack, this.#number, takeAck(this.#receiver))
@@ -229,7 +230,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#close()
   }
 
-  /** The service threw at a frame. Its job still gets an end: the bus tells it that the worker is lost. */
+  /** The service threw at a frame. Its job still gets an end: the bus reports the worker as lost. */
   notAccepted(): void {
     if (this.#stage === 'over') return
     this.#peer?.sendStop(this.#number)
@@ -245,7 +246,7 @@ class CallerStream implements JobHandle, PeerStream {
 
   beat(): void {
     if (this.#stage !== 'taken') return
-    if (this.#left) this.#askForLastWord(this.#peer!)
+    if (this.#left) this.#requestLastFrame(this.#peer!)
     else this.#peer!.send(frameKind.ack, this.#number, takeAck(this.#receiver))
   }
 

@@ -38,7 +38,7 @@ describe('the worker that a job is offered to by name', () => {
     expect(workers.choose('job.a', 1, 0)).toBeUndefined()
   })
 
-  it('reaches every worker that is awake, however many are frozen and whatever came before', () => {
+  it('reaches every worker that is awake, however many are frozen, after any history', () => {
     const accepts = fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 200 })
     fc.assert(
       fc.property(accepts, fc.nat({ max: 9 }), (before, awake) => {

@@ -1,6 +1,6 @@
 /**
- * One job until a worker takes it: the caller publishes it for the queue or for a worker that it names, and waits for the
- * accept. Without a connection, and after an outage that the caller shared, it offers the job again.
+ * One job until a worker takes it. The caller publishes it for the queue or for a worker that it names, and waits for
+ * the accept. Without a connection, and after an outage that the caller shared, it offers the job again.
  */
 
 import { encodeMessages, frameKind, encodeJob, encodeOffer, jobOverhead } from '../core/messages.ts'
@@ -127,8 +127,8 @@ export class Offer {
 const MOST_WORKERS = 64
 
 /**
- * Chooses the worker that a caller names in its next offer of a job, after the group's queue gave the job to one that did
- * not accept.
+ * Chooses the worker that a caller names in its next offer of a job, after a worker of the group's queue did not
+ * accept it.
  *
  * A queue picks blindly: it gives a frozen worker its share of the jobs, and a job may meet the same one many times. A
  * worker that accepted other jobs meanwhile is not frozen. So the caller names one of those, in turn; where there is

@@ -1,9 +1,9 @@
 /**
  * All processes that this one shares streams with: takes their messages, sends heartbeats, notices who is gone.
  *
- * A heartbeat carries, for every stream with that peer, what was sent or consumed last, so that a lost tail is noticed
- * and a forgotten stream is told. Any message of a peer is a sign of life. Our own heartbeat, sent to ourselves, tells
- * whether anybody can be heard at all.
+ * For every stream with that peer, a heartbeat carries the last number sent or consumed. So a lost tail is noticed,
+ * and a forgotten stream reported. Any message of a peer is a sign of life. Our own heartbeat, sent to ourselves,
+ * shows that messages arrive at all.
  */
 
 import { connectionChanged, sawOurselves, isLost, tick } from '../core/liveness.ts'
@@ -35,7 +35,7 @@ interface FrameHandlers {
 export interface Peers {
   readFrames(handlers: FrameHandlers): void
   get(id: string): Peer
-  /** Sends what is waiting to be sent. */
+  /** Sends the waiting frames. */
   flush(): void
   close(): void
 }
@@ -130,23 +130,23 @@ export interface PeerStream {
   lost(): void
 }
 
-/** A stream that waits until the flight window has room. */
+/** A stream that waits until the send window is open. */
 export interface Waiting {
   pump(): void
 }
 
 /**
- * One other process, as seen from here: what is to be sent to it, what of that is in flight, and when it was last heard.
+ * One other process, as seen from here: its unsent frames, its bytes in flight, and the time of its last message.
  *
- * Frames of all streams to a peer are collected and leave together: at the end of the turn, or a little later where
- * nobody waits for them (`mayWaitMs`).
+ * Frames of all streams to a peer leave together: at the end of the turn, or a little later where nobody waits for
+ * them (`mayWaitMs`).
  */
 export class Peer {
   readonly id: string
   readonly streams = new InFlightList<PeerStream>()
   lastSeenAtMs: number
   readonly #context: StreamContext
-  readonly #flight: SendWindow
+  readonly #sendWindow: SendWindow
   #outgoing: Frame[] = []
   #leavesThisTurn = false
   #laterFlush: NodeJS.Timeout | undefined
@@ -158,16 +158,16 @@ export class Peer {
   constructor(id: string, context: StreamContext) {
     this.id = id
     this.#context = context
-    this.#flight = createSendWindow(context.tuning.peerWindowBytes, context.tuning.markEveryBytes)
+    this.#sendWindow = createSendWindow(context.tuning.peerWindowBytes, context.tuning.markEveryBytes)
     this.lastSeenAtMs = context.now()
   }
 
-  get hasRoom(): boolean {
-    return mayFly(this.#flight)
+  get hasCapacity(): boolean {
+    return mayFly(this.#sendWindow)
   }
 
-  /** `stream.pump()` is called once there is room. */
-  waitForRoom(stream: Waiting): void {
+  /** `stream.pump()` is called once the window is open. */
+  waitForCapacity(stream: Waiting): void {
     this.#waiting.add(stream)
   }
 
@@ -190,7 +190,7 @@ export class Peer {
 
   #add(kind: FrameKind, stream: number, n: number, bytes: Uint8Array): void {
     this.#outgoing.push({ kind, stream, n, bytes })
-    if (countSent(this.#flight, FRAME_OVERHEAD + bytes.length)) this.#mark()
+    if (countSent(this.#sendWindow, FRAME_OVERHEAD + bytes.length)) this.#mark()
   }
 
   #schedule(waitMs: number, nowMs: number): void {
@@ -204,7 +204,7 @@ export class Peer {
     }
   }
 
-  /** Answers frames of a stream that this process has no use for, once per flush. */
+  /** Sends `stop` for frames of a stream that this process has no use for, once per flush. */
   sendStop(stream: number): void {
     if (this.#stopped.has(stream)) return
     this.#stopped.add(stream)
@@ -213,9 +213,9 @@ export class Peer {
 
   echoed(n: number): void {
     const { now, measures } = this.#context
-    const sentAtMs = echo(this.#flight, n)
+    const sentAtMs = echo(this.#sendWindow, n)
     if (sentAtMs !== null) measures.roundTrip(now() - sentAtMs)
-    if (this.#waiting.size === 0 || !this.hasRoom) return
+    if (this.#waiting.size === 0 || !this.hasCapacity) return
     const waiting = this.#waiting
     this.#waiting = new Set()
     for (const stream of waiting) stream.pump()
@@ -227,7 +227,7 @@ export class Peer {
   }
 
   #mark(): void {
-    this.send(frameKind.mark, 0, takeMark(this.#flight, this.#context.now()))
+    this.send(frameKind.mark, 0, takeMark(this.#sendWindow, this.#context.now()))
   }
 
   flush(): void {

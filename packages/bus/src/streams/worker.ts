@@ -1,5 +1,5 @@
 /**
- * The side of a job stream that does the work and produces the answer.
+ * The side of a job stream that does the work and produces the response.
  *
  * A stream lives until its caller has acknowledged the last frame, stopped it or is gone. Frames that are not
  * acknowledged are kept and sent again on request. A caller that has left still gets the last frame.
@@ -17,7 +17,7 @@ import {
 import {
   acknowledge,
   createSender,
-  hasRoom,
+  hasCapacity,
   pushControl,
   pushData,
   rewind,
@@ -32,7 +32,7 @@ import type { StreamContext } from './context.ts'
 import type { Peer, PeerStream, Waiting, FrameHandler } from './peers.ts'
 
 const READY = Promise.resolve()
-/** An error is dear to make, and each stream ends. */
+/** Creating an Error captures a stack, and each stream ends. */
 const ENDED = new JobAborted('stopped')
 const WORKER_FRAMES: ReadonlySet<FrameKind> = new Set([frameKind.ack, frameKind.resume])
 
@@ -119,12 +119,12 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   #body: BodyPull | undefined
   #aborted: JobAborted | null = null
   #onAbort: ((aborted: JobAborted) => void) | undefined
-  /** Made when somebody asks for the signal: most jobs end without one. */
+  /** Created at the first use of the signal: most jobs end without one. */
   #controller: AbortController | undefined
   #accepted = false
   #ended = false
   #over = false
-  #room: PromiseWithResolvers<void> | undefined
+  #capacity: PromiseWithResolvers<void> | undefined
   #onOver: ((how: JobOver) => void) | undefined
 
   constructor(key: string, job: JobMessage, peer: Peer, context: WorkerContext) {
@@ -169,7 +169,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
       if (this.#over || this.#aborted !== null) return this.#rejected()
       this.#body = new BodyPull(this.#job, this.#peer, this.#context, this.#context.bodies)
     }
-    return this.#body.whole
+    return this.#body.complete
   }
 
   accept(atOnce = false): void {
@@ -198,9 +198,9 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.accept()
     pushData(this.#sender, bytes)
     this.pump()
-    if (hasRoom(this.#sender)) return READY
-    this.#room ??= Promise.withResolvers<void>()
-    return this.#room.promise
+    if (hasCapacity(this.#sender)) return READY
+    this.#capacity ??= Promise.withResolvers<void>()
+    return this.#capacity.promise
   }
 
   end(end: Uint8Array): void {
@@ -223,7 +223,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   pump(): void {
     if (this.#over || !this.#context.wire.connected) return
     while (true) {
-      if (!this.#peer.hasRoom) return this.#peer.waitForRoom(this)
+      if (!this.#peer.hasCapacity) return this.#peer.waitForCapacity(this)
       const sentBefore = this.#sender.highest
       const frame = takeFrame(this.#sender)
       if (frame === undefined) return
@@ -250,9 +250,9 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     acknowledge(this.#sender, n)
     if (this.#ended && this.#sender.frames.length === 0) return this.#close('acknowledged')
     this.pump()
-    if (this.#room !== undefined && hasRoom(this.#sender)) {
-      this.#room.resolve()
-      this.#room = undefined
+    if (this.#capacity !== undefined && hasCapacity(this.#sender)) {
+      this.#capacity.resolve()
+      this.#capacity = undefined
     }
   }
 
@@ -270,7 +270,9 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#close('caller_lost')
   }
 
-  /** Gives the job back, or, once accepted, tells the caller that the answer will not come: it sees a lost worker. */
+  /**
+   * Gives the job back, or, once accepted, informs the caller that the response will not come: it sees a lost worker.
+   */
   giveUp(detail: string): void {
     if (this.#over) return
     if (!this.#accepted) return this.reject(detail)
@@ -284,7 +286,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     return rejected
   }
 
-  /** The signal tells the service to stop; the service may still send its last frame. */
+  /** The signal stops the service; the service may still send its last frame. */
   #callerLeft(): void {
     if (!this.#over && !this.#ended && this.#aborted === null) this.#abort('stopped')
   }
@@ -298,13 +300,13 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#controller?.abort(aborted)
   }
 
-  /** The service needs neither the body nor room for more data. */
+  /** The service needs neither the body nor an open window. */
   #giveBack(aborted: JobAborted): void {
     this.#body?.abandon(aborted)
-    if (this.#room === undefined) return
-    this.#room.promise.catch(() => {})
-    this.#room.reject(aborted)
-    this.#room = undefined
+    if (this.#capacity === undefined) return
+    this.#capacity.promise.catch(() => {})
+    this.#capacity.reject(aborted)
+    this.#capacity = undefined
   }
 
   #close(how: JobOver): void {

@@ -1,4 +1,4 @@
-/** Jobs and answers as the suite's tests see them: recorded callers, and bytes whose place can be told. */
+/** Jobs and responses as the suite's tests see them: recorded callers, and bytes that differ by their place. */
 
 import type { Bus, IncomingJob, JobEvents, JobHandle, OutgoingJob } from '../port.ts'
 
@@ -13,7 +13,7 @@ export function patterned(length: number, seed: number): Buffer {
   return Buffer.from(words.buffer, 0, length)
 }
 
-export interface Answer {
+export interface RecordedResponse {
   log: string[]
   chunks: Uint8Array[]
   bytes: number
@@ -23,28 +23,32 @@ export interface Answer {
   over: Promise<string>
 }
 
-/** Dispatches a job and records what comes back. Reads everything at once unless `read` says otherwise. */
-export function ask(
+/** Dispatches a job and records its response. Reads everything at once unless `read` says otherwise. */
+export function dispatchJob(
   bus: Bus,
   job: Partial<OutgoingJob> & { subject: string },
-  options: { read?: boolean; onData?(answer: Answer, bytes: Uint8Array): void; takeIn?: () => Promise<void> } = {},
-): Answer {
+  options: {
+    read?: boolean
+    onData?(response: RecordedResponse, bytes: Uint8Array): void
+    takeIn?: () => Promise<void>
+  } = {},
+): RecordedResponse {
   const { promise, resolve } = Promise.withResolvers<string>()
   const finish = (last: string) => {
-    answer.log.push(last)
+    response.log.push(last)
     resolve(last)
   }
   const events: JobEvents = {
     onAccept(workerId) {
-      answer.workerId = workerId
-      answer.log.push('accept')
+      response.workerId = workerId
+      response.log.push('accept')
     },
-    onHead: (head) => void answer.log.push(`head ${read(head)}`),
+    onHead: (head) => void response.log.push(`head ${read(head)}`),
     onData(bytes) {
-      answer.chunks.push(bytes)
-      answer.bytes += bytes.length
-      if (options.read !== false) answer.handle.consumed(bytes.length)
-      options.onData?.(answer, bytes)
+      response.chunks.push(bytes)
+      response.bytes += bytes.length
+      if (options.read !== false) response.handle.consumed(bytes.length)
+      options.onData?.(response, bytes)
     },
     onEnd(end) {
       finish(`end ${read(end)}`)
@@ -57,9 +61,9 @@ export function ask(
     onUnavailable: (reason, detail) => finish(`unavailable ${reason}${detail === undefined ? '' : ` ${detail}`}`),
     onLost: () => finish('lost'),
   }
-  const answer = { log: [], chunks: [], bytes: 0, workerId: undefined, over: promise } as unknown as Answer
-  answer.handle = bus.dispatch({ header: text('header'), body: text('body'), ...job }, events)
-  return answer
+  const response = { log: [], chunks: [], bytes: 0, workerId: undefined, over: promise } as unknown as RecordedResponse
+  response.handle = bus.dispatch({ header: text('header'), body: text('body'), ...job }, events)
+  return response
 }
 
 /** Serves jobs with work that may take its time. */
@@ -71,8 +75,8 @@ export function serveJobs(
   return bus.serveJobs(subject, 'routers', (job) => void work(job))
 }
 
-export function whole(answer: Answer): Buffer {
-  return Buffer.concat(answer.chunks)
+export function allBytes(response: RecordedResponse): Buffer {
+  return Buffer.concat(response.chunks)
 }
 
 /** Waits until `condition` holds; fails after `timeoutMs`. */

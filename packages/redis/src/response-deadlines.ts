@@ -2,11 +2,11 @@
  * The time that calls to Redis have, from when they leave: one clock for all, since each has the same and they leave in
  * order.
  *
- * Time is counted in ticks that this process lived through, {@link TICKS} to a timeout: a machine that stood still, or
- * had no time for us, says nothing of Redis. Sockets are read before the immediate in which a tick is counted, so an
- * answer that is there counts. And a Redis that is slow is not away: as long as it goes on answering the calls before, a
- * call waits for its turn, up to {@link LONGEST_TIMEOUTS} times its time. A connection that is silent for as long is given
- * up.
+ * Time is counted in ticks that this process lived through, {@link TICKS} to a timeout. A machine that stood still,
+ * or had no time for us, proves nothing about Redis. Node reads sockets before the immediate in which a tick is
+ * counted, so a reply that is there counts. A Redis that is slow is not away. While it replies to the calls before, a
+ * call waits for its turn, up to {@link LONGEST_TIMEOUTS} times its time. A connection that is silent for as long is
+ * given up.
  */
 
 import { InFlightList, type Entry } from '@gateway/in-flight/collections'
@@ -26,14 +26,14 @@ interface Waiting {
 
 interface ResponseDeadlines {
   /**
-   * The answer, or a rejection when it takes too long. `again` may ask anew where the first answer was an error, within
-   * the same time.
+   * Resolves with the reply, or rejects when it takes too long. `again` may send the call again after an error,
+   * within the same time.
    */
-  wait<Answer>(answer: Promise<Answer>, again?: (error: unknown) => Promise<Answer> | null): Promise<Answer>
-  /** The calls that waited have left: an answer is due. */
+  wait<Reply>(reply: Promise<Reply>, again?: (error: unknown) => Promise<Reply> | null): Promise<Reply>
+  /** The calls that waited have left: a reply is due. */
   sent(): void
   /** Redis said something, or another connection begins. */
-  heard(): void
+  received(): void
 }
 
 export function createResponseDeadlines(
@@ -45,7 +45,7 @@ export function createResponseDeadlines(
   const underWay = new InFlightList<Waiting>()
   let tick = 0
   let lastResponseAtTick = -Infinity
-  /** Since when an answer is due and nothing was heard; no tick when none is due. */
+  /** The tick since which a reply is due and Redis is silent; undefined while none is due. */
   let silentSinceTick: number | undefined
   let clock: NodeJS.Timeout | undefined
 
@@ -68,8 +68,8 @@ export function createResponseDeadlines(
   const nextTick = (): NodeJS.Timeout => setTimeout(() => setImmediate(countTick), timeoutMs / TICKS).unref()
 
   return {
-    wait: <Answer>(answer: Promise<Answer>, again?: (error: unknown) => Promise<Answer> | null) =>
-      new Promise<Answer>((resolve, reject) => {
+    wait: <Reply>(reply: Promise<Reply>, again?: (error: unknown) => Promise<Reply> | null) =>
+      new Promise<Reply>((resolve, reject) => {
         const waiting: Waiting = {
           sentAtMs: 0,
           sentAtTick: 0,
@@ -81,7 +81,7 @@ export function createResponseDeadlines(
           waiting.isOver = true
           waiting.entry?.leave()
         }
-        const answered = (value: Answer): void => {
+        const replied = (value: Reply): void => {
           lastResponseAtTick = tick
           over()
           resolve(value)
@@ -90,9 +90,9 @@ export function createResponseDeadlines(
           over()
           reject(error)
         }
-        answer.then(answered, (error: unknown) => {
+        reply.then(replied, (error: unknown) => {
           const second = again?.(error)
-          if (second) second.then(answered, failed)
+          if (second) second.then(replied, failed)
           else failed(error)
         })
       }),
@@ -110,7 +110,7 @@ export function createResponseDeadlines(
       clock ??= nextTick()
     },
 
-    heard() {
+    received() {
       silentSinceTick = undefined
     },
   }
