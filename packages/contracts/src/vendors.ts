@@ -32,7 +32,7 @@ export interface Timeouts {
 export interface VendorSettings {
   /** The public addresses; none where operators run the server themselves. */
   hosts?: RegExp
-  /** Where it is asked if the config names no address; none where each operator has another one. */
+  /** The address for backends of which the config names none; unset where each operator has another one. */
   url?: string
   dialect: DialectName
   /** Where it is more than its dialect says. */
