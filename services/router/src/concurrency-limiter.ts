@@ -170,10 +170,10 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
       queue.remove(waiting)
       resolve('in_vain')
     }
-    const timeoutPolicy = setTimeout(leave, timeoutMs)
+    const waitTimer = setTimeout(leave, timeoutMs)
     signal.addEventListener('abort', leave, { once: true })
     return promise.finally(() => {
-      clearTimeout(timeoutPolicy)
+      clearTimeout(waitTimer)
       signal.removeEventListener('abort', leave)
     })
   }

@@ -46,7 +46,7 @@ export type ShortageReports = ReturnType<typeof openShortageReports>
 export function openShortageReports(log: Logger) {
   let reportedAtMs = -Infinity
   return {
-    tell(fault: BackendFault): void {
+    report(fault: BackendFault): void {
       const nowMs = performance.now()
       if (fault.kind !== 'shortage' || nowMs - reportedAtMs < SHORTAGE_REPORTED_EVERY_MS) return
       reportedAtMs = nowMs

@@ -190,7 +190,11 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
         failuresOf(() => {
           const body = dialect.readErrorBody(JSON.stringify(changed)) ?? '{}'
           for (const status of [400, 403, 404, 429, 500])
-            understood(new BackendFault('status', 'no', { status, body }), { asked, secrets: [], meanings })
+            understood(new BackendFault('status', 'no', { status, body }), {
+              clientRequest: asked,
+              secrets: [],
+              meanings,
+            })
           readRejections(body, { kind: 'chat', body: asked, form: [], stream: false, capped: false }, meanings)
         }).map((why) => `${place}: ${name}: ${why}`),
       ),

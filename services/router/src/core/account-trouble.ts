@@ -23,12 +23,12 @@ export type Trouble = 'missing' | 'refused' | 'unpaid' | 'no_model'
 /** Aggregators put another vendor's error into theirs, as text. */
 const DEEPEST = 3
 
-export function blamesRequestAnyway(
+export function isRequestFaultAnyway(
   status: number | undefined,
   body: string,
-  { blamesRequest }: ErrorMeanings,
+  { requestFaults }: ErrorMeanings,
 ): boolean {
-  const patterns = blamesRequest[status ?? 0]
+  const patterns = requestFaults[status ?? 0]
   if (patterns === undefined) return false
   if (status === 403 && isModeration(body)) return true
   const { sentences } = wordsOf(readErrorBody(body), DEEPEST)
@@ -50,21 +50,27 @@ const TEMPLATE_REFUSAL = /\bJinja Exception: |\broles must alternate\b|\bSystem 
 const NAMES = /\b[A-Za-z]{2,}[-_][\w-]{6,}/g
 
 /** A 404 that names something of the client's may be of that, and not of the model. */
-export function missesClientsOwn(body: string, asked: Buffer): boolean {
+export function missesClientsOwn(body: string, clientRequest: Buffer): boolean {
   const { codes, sentences } = wordsOf(readErrorBody(body), DEEPEST)
   if (codes.includes('model_not_found')) return false
-  return sentences.some((text) => (text.match(NAMES) ?? []).slice(0, MOST_NAMES).some((name) => wrote(asked, name)))
+  return sentences.some((text) =>
+    (text.match(NAMES) ?? []).slice(0, MOST_NAMES).some((name) => wrote(clientRequest, name)),
+  )
 }
 
 const MOST_NAMES = 5
 
-/** `asked`: the client's request. */
-export function accountTroubleIn(body: string, asked: Buffer, { account }: ErrorMeanings): AccountTrouble | null {
+/** `clientRequest`: the client's request. */
+export function accountTroubleIn(
+  body: string,
+  clientRequest: Buffer,
+  { account }: ErrorMeanings,
+): AccountTrouble | null {
   const { codes, sentences } = wordsOf(readErrorBody(body), DEEPEST)
   for (const { is, code, sentence } of account) {
     const found = code === undefined ? firstMatch(sentences, sentence!) : codes.includes(code) ? code : null
     if (found === null) continue
-    if (wrote(asked, found)) return 'quoted'
+    if (wrote(clientRequest, found)) return 'quoted'
     return is === 'passing' ? null : is
   }
   return null
@@ -87,8 +93,8 @@ function firstMatch(sentences: string[], pattern: RegExp): string | null {
   return null
 }
 
-function wrote(asked: Buffer, words: string): boolean {
-  return asked.includes(words)
+function wrote(clientRequest: Buffer, words: string): boolean {
+  return clientRequest.includes(words)
 }
 
 interface Words {

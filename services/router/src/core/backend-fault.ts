@@ -7,7 +7,7 @@
 
 import {
   accountTroubleIn,
-  blamesRequestAnyway,
+  isRequestFaultAnyway,
   missesClientsOwn,
   refusesByTemplate,
   type AccountTrouble,
@@ -75,18 +75,18 @@ export class BackendFault extends Error {
 
 /** The client's request, the secrets of the backend, and what its words mean. */
 export interface Circumstances {
-  asked: Buffer
+  clientRequest: Buffer
   secrets: readonly string[]
   meanings: ErrorMeanings
 }
 
 /** The same fault, fit to be judged, logged and reported: with our account's trouble named, and no secret in its body. */
-export function understood(fault: BackendFault, { asked, secrets, meanings }: Circumstances): BackendFault {
+export function understood(fault: BackendFault, { clientRequest, secrets, meanings }: Circumstances): BackendFault {
   const { kind, message, status, body, retryAfterMs, cause } = fault
   if (body === undefined || fault.isUnsent) return fault
-  const isRefusal = blamesRequestAnyway(status, body, meanings)
-  const account = isRefusal ? null : accountIn(status, body, asked, meanings)
-  const reported = redactBody(body, secrets, asked)
+  const isRefusal = isRequestFaultAnyway(status, body, meanings)
+  const account = isRefusal ? null : accountIn(status, body, clientRequest, meanings)
+  const reported = redactBody(body, secrets, clientRequest)
   return new BackendFault(kind, message, {
     cause,
     meanings,
@@ -100,14 +100,16 @@ export function understood(fault: BackendFault, { asked, secrets, meanings }: Ci
 function accountIn(
   status: number | undefined,
   body: string,
-  asked: Buffer,
+  clientRequest: Buffer,
   meanings: ErrorMeanings,
 ): AccountTrouble | null {
-  if (blamesRequest(status)) return accountTroubleIn(body, asked, meanings)
-  if (status === 404) return missesClientsOwn(body, asked) ? 'quoted' : null
+  if (isRequestFault(status)) return accountTroubleIn(body, clientRequest, meanings)
+  if (status === 404) return missesClientsOwn(body, clientRequest) ? 'quoted' : null
   if (status === undefined || status === 500) return refusesByTemplate(body) ? 'quoted' : null
   // Neither waiting nor another credential ends that.
-  return (status === 429 || status === 403) && accountTroubleIn(body, asked, meanings) === 'unpaid' ? 'unpaid' : null
+  return (status === 429 || status === 403) && accountTroubleIn(body, clientRequest, meanings) === 'unpaid'
+    ? 'unpaid'
+    : null
 }
 
 /** Statuses by which a backend says that the request itself is wrong. */
@@ -115,12 +117,12 @@ const OWN_FAULT_STATUSES = new Set([400, 406, 413, 414, 415, 422, 424, 431, 451]
 /** A 403 that does not refuse our credential, and a 404 that misses no model, count as the 400 that other vendors answer. */
 const REFUSED = 400
 
-function blamesRequest(status: number | undefined): boolean {
+function isRequestFault(status: number | undefined): boolean {
   return status !== undefined && OWN_FAULT_STATUSES.has(status)
 }
 
 export function isRequestsOwnFault({ status, account }: BackendFault): boolean {
-  return blamesRequest(status) && account === undefined
+  return isRequestFault(status) && account === undefined
 }
 
 /** Some servers fail at a request that others refuse: at an image that they cannot fetch (vllm-project/vllm#47163, 2026). */

@@ -36,19 +36,19 @@ const COMPLETE: Record<JobKind, Complete> = {
   images: completeImages,
 }
 
-export function completeResponse(kind: JobKind, answer: JsonObject, identity: Identity): Completed {
-  return COMPLETE[kind](answer, identity)
+export function completeResponse(kind: JobKind, response: JsonObject, identity: Identity): Completed {
+  return COMPLETE[kind](response, identity)
 }
 
-function completeCompletion(answer: JsonObject, identity: Identity): Completed {
+function completeCompletion(response: JsonObject, identity: Identity): Completed {
   const { finishReasons } = identity
-  const gaps = { ...named(answer, 'chat.completion', identity), ...usageGap(answer, 'chat', identity) }
-  const choices = filledItems(answer.choices, (choice, position) => ({
+  const gaps = { ...named(response, 'chat.completion', identity), ...usageGap(response, 'chat', identity) }
+  const choices = filledItems(response.choices, (choice, position) => ({
     ...indexGap(choice, position),
     ...endGap(choice, isFinished(choice) ? choice.finish_reason : 'stop', hasCalls(choice.message), finishReasons),
     ...messageGap(choice.message, identity.id, position),
   }))
-  return filled(answer, choices === null ? gaps : { ...gaps, choices })
+  return filled(response, choices === null ? gaps : { ...gaps, choices })
 }
 
 /** On the way of every streamed chunk. */
@@ -81,19 +81,19 @@ function textGaps(said: JsonObject): JsonObject | null {
   return { content: textOf(said.content), ...(thoughts !== '' && { reasoning_content: thoughts }) }
 }
 
-function completeEmbeddings(answer: JsonObject, identity: Identity): Completed {
-  const gaps: JsonObject = { ...usageGap(answer, 'embeddings', identity) }
-  if (answer.object !== 'list') gaps.object = 'list'
-  if (!isName(answer.model)) gaps.model = identity.model
-  const data = filledItems(answer.data, (entry) => (entry.object === 'embedding' ? {} : { object: 'embedding' }))
-  return filled(answer, data === null ? gaps : { ...gaps, data })
+function completeEmbeddings(response: JsonObject, identity: Identity): Completed {
+  const gaps: JsonObject = { ...usageGap(response, 'embeddings', identity) }
+  if (response.object !== 'list') gaps.object = 'list'
+  if (!isName(response.model)) gaps.model = identity.model
+  const data = filledItems(response.data, (entry) => (entry.object === 'embedding' ? {} : { object: 'embedding' }))
+  return filled(response, data === null ? gaps : { ...gaps, data })
 }
 
-function completeImages(answer: JsonObject, identity: Identity): Completed {
-  const gaps: JsonObject = { ...usageGap(answer, 'images', identity) }
-  const created = secondsOf(answer.created, identity.created)
-  if (created !== answer.created) gaps.created = created
-  return filled(answer, gaps)
+function completeImages(response: JsonObject, identity: Identity): Completed {
+  const gaps: JsonObject = { ...usageGap(response, 'images', identity) }
+  const created = secondsOf(response.created, identity.created)
+  if (created !== response.created) gaps.created = created
+  return filled(response, gaps)
 }
 
 function named(record: JsonObject, object: string, { id, created: now, model }: ResponseNames): JsonObject {
@@ -110,8 +110,8 @@ function named(record: JsonObject, object: string, { id, created: now, model }: 
 /** Usage that a backend counted under other names, without a sum, or with a sum that is not that of its parts. */
 function usageGap({ usage }: JsonObject, kind: JobKind, { usageRules }: Identity): JsonObject | null {
   if (!isObject(usage)) return null
-  const whole = completeUsage(usage, kind, usageRules)
-  return whole && { usage: whole }
+  const completed = completeUsage(usage, kind, usageRules)
+  return completed && { usage: completed }
 }
 
 export function completeUsage(usage: JsonObject, kind: JobKind, rules?: UsageRules): Completed {
@@ -190,13 +190,13 @@ function filledItems(
 ): unknown[] | null {
   if (!Array.isArray(items)) return null
   let isChanged = false
-  const whole = items.map((item: unknown, position) => {
+  const completed = items.map((item: unknown, position) => {
     const gaps = isObject(item) ? gapsOf(item, position, reasons) : null
     if (gaps === null || isEmpty(gaps)) return item
     isChanged = true
     return { ...(item as JsonObject), ...gaps }
   })
-  return isChanged ? whole : null
+  return isChanged ? completed : null
 }
 
 function isEmpty(gaps: JsonObject): boolean {
@@ -251,15 +251,15 @@ interface Calls {
  * stays as it came.
  */
 export class StreamedToolCalls {
-  #answerId: string
+  #responseId: string
   #choices = new Map<unknown, Calls>()
 
   constructor(responseId: string) {
-    this.#answerId = responseId
+    this.#responseId = responseId
   }
 
   /** The chunk with whole calls. */
-  whole(chunk: JsonObject): JsonObject | null {
+  complete(chunk: JsonObject): JsonObject | null {
     const choices = filledItems(chunk.choices, (choice) => this.#choiceGaps(choice))
     return choices && { ...chunk, choices }
   }
@@ -284,7 +284,7 @@ export class StreamedToolCalls {
       calls.byId.set(piece.id, call)
     }
     if (piece.index !== undefined) calls.byIndex.set(piece.index, call)
-    const began = known ? null : callGaps(piece, ownIdOf(this.#answerId, choice, call.index))
+    const began = known ? null : callGaps(piece, ownIdOf(this.#responseId, choice, call.index))
     const gaps = { ...began, ...argumentsGap(piece) }
     return reported.index === call.index ? gaps : { ...gaps, index: call.index }
   }

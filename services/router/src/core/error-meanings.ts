@@ -20,7 +20,7 @@ export interface ErrorMeanings {
   /** The first sign that is found counts. */
   account: readonly AccountSign[]
   /** Sentences that blame the request itself, by a status that elsewhere refuses our credential or the target's model. */
-  blamesRequest: Readonly<Partial<Record<number, readonly RegExp[]>>>
+  requestFaults: Readonly<Partial<Record<number, readonly RegExp[]>>>
   /** How a sentence names a parameter that the server does not take, in the first group. The first match counts. */
   rejectedParameter: readonly RegExp[]
   /** A prompt that is too long. The groups `asked` and `most` hold its tokens and the most that there may be. */
@@ -36,7 +36,7 @@ export const COMMON_MEANINGS: ErrorMeanings = {
     // LM Studio and others: assumed to be OpenAI's code with a 400.
     { is: 'no_model', code: 'model_not_found' },
   ],
-  blamesRequest: {
+  requestFaults: {
     // Of files that a client names: assumed.
     404: [/^(?:File not found|No such File object)\b/i],
   },

@@ -34,8 +34,8 @@ export function parseObject(bytes: Buffer, parse: (text: string) => unknown = JS
   return value
 }
 
-export function checkChatResponse(answer: JsonObject): void {
-  const { choices } = answer
+export function checkChatResponse(response: JsonObject): void {
+  const { choices } = response
   if (!Array.isArray(choices) || choices.length === 0) throw invalid('the answer has no choices')
   for (const choice of choices) {
     if (!isObject(choice) || !isObject(choice.message)) throw invalid('a choice has no message')
@@ -43,8 +43,8 @@ export function checkChatResponse(answer: JsonObject): void {
 }
 
 /** All that was generated, for counting tokens where the backend did not. */
-export function generatedTextOf(answer: JsonObject): string {
-  const choices = Array.isArray(answer.choices) ? answer.choices : []
+export function generatedTextOf(response: JsonObject): string {
+  const choices = Array.isArray(response.choices) ? response.choices : []
   return choices.map((choice) => generatedText(isObject(choice) ? choice.message : null)).join('\n')
 }
 
@@ -58,8 +58,8 @@ export interface ExpectedVectors {
  * Checks one vector of the asked length per input. Returns null when the response may travel as it came, else its corrected
  * form: in the order of the inputs, in the encoding that the client requested.
  */
-export function checkEmbeddings(answer: JsonObject, expected: ExpectedVectors): JsonObject | null {
-  const { data } = answer
+export function checkEmbeddings(response: JsonObject, expected: ExpectedVectors): JsonObject | null {
+  const { data } = response
   if (!Array.isArray(data)) throw invalid('the answer has no data')
   if (data.length !== expected.inputs) throw invalid(`${data.length} vectors for ${expected.inputs} inputs`)
   const ordered: JsonObject[] = []
@@ -72,7 +72,7 @@ export function checkEmbeddings(answer: JsonObject, expected: ExpectedVectors): 
     if (index !== position || entry.index === undefined || embedding !== entry.embedding) changed = true
     ordered[index] = { ...entry, index, embedding }
   })
-  return changed ? { ...answer, data: ordered } : null
+  return changed ? { ...response, data: ordered } : null
 }
 
 function isPosition(value: unknown, length: number): value is number {
@@ -106,8 +106,8 @@ function decodeFloats(bytes: Buffer): number[] {
 /** Either the image itself, or where the backend says that it is. */
 export type ImageSource = { base64: string } | { url: string }
 
-export function imageSources(answer: JsonObject): ImageSource[] {
-  const { data } = answer
+export function imageSources(response: JsonObject): ImageSource[] {
+  const { data } = response
   if (!Array.isArray(data) || data.length === 0) throw invalid('the answer has no images')
   return data.map((entry: unknown): ImageSource => {
     if (isObject(entry) && typeof entry.b64_json === 'string') return { base64: entry.b64_json }
@@ -126,21 +126,21 @@ export function checkPngBase64(base64: string): void {
 }
 
 /** The response with its images inline, where some came as addresses. */
-export function withInlineImages(answer: JsonObject, images: readonly string[]): JsonObject {
-  const data = (answer.data as JsonObject[]).map((entry, i) => {
+export function withInlineImages(response: JsonObject, images: readonly string[]): JsonObject {
+  const data = (response.data as JsonObject[]).map((entry, i) => {
     const { url: _, ...rest } = entry
     return { ...rest, b64_json: images[i] }
   })
-  return { ...answer, data }
+  return { ...response, data }
 }
 
 /** The bytes of a response that lacks its usage, with one: written in front of the closing brace, not re-serialised. */
-export function withUsage(bytes: Buffer, answer: JsonObject, usage: TokenUsage, kind: JobKind): Buffer {
+export function withUsage(bytes: Buffer, response: JsonObject, usage: TokenUsage, kind: JobKind): Buffer {
   const block = writeUsage(usage, kind)
-  if ('usage' in answer) {
+  if ('usage' in response) {
     // Vectors are doubles by contract, and too many to keep the text of each.
-    const whole = kind === 'chat' ? parseObject(bytes, parseExactly) : answer
-    return Buffer.from(JSON.stringify({ ...whole, usage: block }))
+    const exact = kind === 'chat' ? parseObject(bytes, parseExactly) : response
+    return Buffer.from(JSON.stringify({ ...exact, usage: block }))
   }
   const end = bytes.lastIndexOf('}')
   return Buffer.concat([bytes.subarray(0, end), Buffer.from(`,"usage":${JSON.stringify(block)}`), bytes.subarray(end)])

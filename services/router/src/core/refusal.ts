@@ -69,27 +69,27 @@ function overflowIn(
   if (sentence.includes(RESPONSE_TOO_LONG) || sentence.startsWith(`${PHRASE}:`)) return sentence
   const numbers = numbersIn(sentence, error, meanings)
   return numbers
-    ? `${PHRASE}: ${numbers.asked} tokens > ${numbers.most} maximum. ${sentence}`
+    ? `${PHRASE}: ${numbers.promptTokens} tokens > ${numbers.most} maximum. ${sentence}`
     : isSaid
       ? sentence
       : `${PHRASE}: ${sentence}`
 }
 
 interface Numbers {
-  asked: number
+  promptTokens: number
   most: number
 }
 
 function numbersIn(
   sentence: string,
-  { n_prompt_tokens: asked, n_ctx: most }: Record<string, unknown>,
+  { n_prompt_tokens: promptTokens, n_ctx: most }: Record<string, unknown>,
   { tooLong }: ErrorMeanings,
 ): Numbers | null {
-  if (typeof asked === 'number' && typeof most === 'number') return { asked, most }
+  if (typeof promptTokens === 'number' && typeof most === 'number') return { promptTokens, most }
   for (const pattern of tooLong) {
-    const told = pattern.exec(sentence)?.groups
-    if (told?.asked !== undefined && told.most !== undefined)
-      return { asked: Number(told.asked), most: Number(told.most) }
+    const groups = pattern.exec(sentence)?.groups
+    if (groups?.promptTokens !== undefined && groups.most !== undefined)
+      return { promptTokens: Number(groups.promptTokens), most: Number(groups.most) }
   }
   const of = (patterns: readonly RegExp[]) => {
     const found = patterns.map((pattern) => pattern.exec(sentence)?.[1]).find((digits) => digits !== undefined)
@@ -97,7 +97,7 @@ function numbersIn(
   }
   const prompt = of(REQUESTED)
   const window = of(MOST)
-  return prompt === null || window === null ? null : { asked: prompt, most: window }
+  return prompt === null || window === null ? null : { promptTokens: prompt, most: window }
 }
 
 const REQUESTED = [

@@ -28,7 +28,7 @@ export function readRejections(refusal: string, sent: Sent, { rejectedParameter 
   const candidates = learnableRejections(sent)
   const said = readErrorBody(refusal)
   if (candidates.length === 0 || said === null) return []
-  const read: Reading = { asked: clientsWords(sent.body), sentences: rejectedParameter }
+  const read: Reading = { requestText: clientsWords(sent.body), sentences: rejectedParameter }
   const named = new Set(namesIn(said, read, DEEPEST))
   return candidates.filter(
     ({ parameter }) => named.has(parameter) || (isOurs(parameter) && membersOf(said.error).param === parameter),
@@ -48,7 +48,7 @@ function clientsWords(body: Buffer): string {
 
 interface Reading {
   /** The client's own words prove nothing. */
-  asked: string
+  requestText: string
   sentences: ErrorMeanings['rejectedParameter']
 }
 
@@ -74,7 +74,7 @@ function namesInDetails(details: unknown): string[] {
 }
 
 function namesInText(text: string, read: Reading, depth: number): string[] {
-  if (wrote(read.asked, text)) return []
+  if (wrote(read.requestText, text)) return []
   const inner = namesIn(readErrorBody(text), read, depth - 1)
   const lines = text.split('\n', MOST_LINES).flatMap((line) => namesInSentence(line, read))
   return [...inner, ...lines]
@@ -83,17 +83,17 @@ function namesInText(text: string, read: Reading, depth: number): string[] {
 const MOST_LINES = 20
 
 /** A sentence counts at the beginning of a line alone. */
-function namesInSentence(line: string, { asked, sentences }: Reading): string[] {
+function namesInSentence(line: string, { requestText, sentences }: Reading): string[] {
   const own = line.replace(ADAPTER, '')
   for (const sentence of sentences) {
     const match = sentence.exec(own)
-    if (match?.index === 0) return wrote(asked, match[0]) ? [] : match[1]!.split(', ').map(inSnakeCase)
+    if (match?.index === 0) return wrote(requestText, match[0]) ? [] : match[1]!.split(', ').map(inSnakeCase)
   }
   return []
 }
 
-function wrote(asked: string, words: string): boolean {
-  return asked.includes(JSON.stringify(words).slice(1, -1))
+function wrote(requestText: string, words: string): boolean {
+  return requestText.includes(JSON.stringify(words).slice(1, -1))
 }
 
 /** xAI's are `presencePenalty` and `frequencyPenalty`. */

@@ -30,7 +30,7 @@ function assembled(chunks: Piece[][]): (Call | undefined)[] {
   const calls: Call[] = []
   for (const pieces of chunks) {
     const chunk = chunkOf(pieces)
-    const { choices } = (stream.whole(chunk) ?? chunk) as typeof chunk
+    const { choices } = (stream.complete(chunk) ?? chunk) as typeof chunk
     for (const { index, id, type, function: called } of choices[0]!.delta.tool_calls) {
       const call = (calls[index!] ??= { id: id!, type: type!, name: called.name!, arguments: '' })
       call.arguments += called.arguments ?? ''
@@ -109,8 +109,8 @@ describe('streamed calls', () => {
   test('are not touched where they are whole', () => {
     const stream = new StreamedToolCalls('chatcmpl-1')
     const write = WAYS['as OpenAI does']!
-    for (const at of [0, 1]) expect(stream.whole(chunkOf([write({ number: 0, name: 'look' }, at, '{}')]))).toBeNull()
-    expect(stream.whole({ choices: [{ index: 0, delta: { content: 'Hi' } }] })).toBeNull()
+    for (const at of [0, 1]) expect(stream.complete(chunkOf([write({ number: 0, name: 'look' }, at, '{}')]))).toBeNull()
+    expect(stream.complete({ choices: [{ index: 0, delta: { content: 'Hi' } }] })).toBeNull()
   })
 })
 
@@ -131,5 +131,5 @@ test('arguments are a text, also of a server that writes them as an object', () 
   const full = { ...call, function: { name: 'look', arguments: '{"at":[1,null]}' } }
   expect(completeToolCalls([call], 'chatcmpl-1', 0)).toEqual([full])
   const chunk = (piece: object) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] })
-  expect(new StreamedToolCalls('chatcmpl-1').whole(chunk(call))).toEqual(chunk(full))
+  expect(new StreamedToolCalls('chatcmpl-1').complete(chunk(call))).toEqual(chunk(full))
 })

@@ -110,8 +110,8 @@ function readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity): 
   const json = parseResponseBody(bytes, identity.finishReasons)
   if (kind === 'chat') checkChatResponse(json)
   const usage = readUsage(json.usage, identity.usageRules)
-  const whole = completeResponse(kind, json, identity) && completeResponse(kind, exactly(kind, json, bytes), identity)
-  return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
+  const full = completeResponse(kind, json, identity) && completeResponse(kind, exactly(kind, json, bytes), identity)
+  return full ? { bytes: Buffer.from(JSON.stringify(full)), json: full, usage } : { bytes, json, usage }
 }
 
 /** What is written again keeps its numbers. Vectors are doubles by contract, and too many to keep the text of each. */
@@ -128,7 +128,7 @@ class OpenAiStream implements ChatReading {
   #finished = new Set<unknown>()
   #unfinished = new Set<unknown>()
   /** With the backend's own details: of its cache, its reasoning, its cost. */
-  #told: Record<string, unknown> | null = null
+  #reported: Record<string, unknown> | null = null
   /** Tokens of the choices that were counted each by itself. */
   #countedApart = 0
   /** The event that holds nothing else. */
@@ -196,21 +196,21 @@ class OpenAiStream implements ChatReading {
     }
     this.#own = own
     const named = gaps ?? own
-    const whole = this.#calls.whole(named) ?? named
-    this.#last = whole as Chunk & ResponseNames
+    const full = this.#calls.complete(named) ?? named
+    this.#last = full as Chunk & ResponseNames
     const choices = choicesOf(chunk)
     for (const choice of choices) this.#readChoice(choice)
     // Moonshot's, beside its last finish reason (earendil-works/pi#2017, 2026-03-10).
     const [first] = choices
     if (first && isObject(first.usage)) this.#readUsage(first.usage)
     this.#readUsageBeside(chunk)
-    if (!isObject(chunk.usage)) return whole
+    if (!isObject(chunk.usage)) return full
     const isOfOne = this.#choices > 1 && choices.length === 0 && countsOneChoice(chunk)
     this.#readUsage(isOfOne ? this.#withFormerChoices(chunk.usage) : chunk.usage)
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
-    if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
-    const isComplete = whole === own && this.#told === chunk.usage
-    this.#usageEvent = isComplete ? (this.#ownBytes ?? event.raw) : writeChunk({ ...whole, usage: this.#told })
+    if (choices.length > 0) return { ...full, usage: this.#includeUsage ? null : undefined }
+    const isComplete = full === own && this.#reported === chunk.usage
+    this.#usageEvent = isComplete ? (this.#ownBytes ?? event.raw) : writeChunk({ ...full, usage: this.#reported })
     return null
   }
 
@@ -258,7 +258,7 @@ class OpenAiStream implements ChatReading {
     const usage = readUsage(reported, this.#usageRules)
     if (usage === null) return
     noteUsage(this.progress, usage)
-    this.#told = completeUsage(reported, 'chat', this.#usageRules) ?? reported
+    this.#reported = completeUsage(reported, 'chat', this.#usageRules) ?? reported
     this.#usageEvent = null
   }
 
@@ -284,7 +284,7 @@ class OpenAiStream implements ChatReading {
 
   /** The backend's own, where it is that of the whole response. */
   usageChunk(usage: TokenUsage): Buffer {
-    const isReported = this.#told !== null && !usage.estimated
+    const isReported = this.#reported !== null && !usage.estimated
     if (isReported && this.#usageEvent !== null) return this.#usageEvent
     const { id, created, model } = this.#last
     const chunk = {
@@ -293,7 +293,7 @@ class OpenAiStream implements ChatReading {
       created,
       model,
       choices: [],
-      usage: isReported ? this.#told : writeUsage(usage, 'chat'),
+      usage: isReported ? this.#reported : writeUsage(usage, 'chat'),
     }
     return writeChunk(chunk)
   }

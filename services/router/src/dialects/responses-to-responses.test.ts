@@ -178,7 +178,7 @@ describe('the usage of the last event', () => {
         const sent = Buffer.from(isNamed ? `event: response.completed\n${text}` : text)
         for (const one of createSseParser().push(sent)) reading.read(one)
         expect(reading.progress).toMatchObject({ complete: true, usage: readUsage((given as Event).usage) })
-        const [end] = createSseParser().push(reading.usageChunk(COUNTED) as Buffer)
+        const [end] = createSseParser().push(reading.usageChunk(COUNTED))
         expect(end!.name).toBe('response.completed')
         if (reading.progress.usage !== null) expect(JSON.parse(end!.data)).toEqual(JSON.parse(written))
       }),

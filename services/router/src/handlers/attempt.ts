@@ -108,7 +108,7 @@ function beginSpan(run: JobContext, target: Target, router: RouterContext): Span
 function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft }: HalfOpenAttempt, span: Span): Call {
   const { kind, stream } = run.header
   const waitingSinceMs = performance.now()
-  const { dialect, headers, target: asked } = routeOf(target, run.header)
+  const { dialect, headers, target: targetDialect } = routeOf(target, run.header)
   const { path, body, dropped, echo } = dialect.request({
     kind,
     body: run.body,
@@ -118,12 +118,12 @@ function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft
     dimensions: kind === 'embeddings' ? dimensionsToRequest(target.model, run.header) : undefined,
     form,
     profile: target.backend.profile,
-    policy: target.policies[kind === 'chat' ? asked : kind],
+    policy: target.policies[kind === 'chat' ? targetDialect : kind],
     hosted: hostedToolRequest(run.header, target),
   })
   const exchange = target.backend.client.call({
     path,
-    headers: asked === 'messages' ? { ...headers, ...versionHeaders(headers, run.header) } : headers,
+    headers: targetDialect === 'messages' ? { ...headers, ...versionHeaders(headers, run.header) } : headers,
     body,
     accept: stream ? 'text/event-stream' : 'application/json',
     requestId: run.header.requestId,
@@ -217,7 +217,7 @@ function tooDeep(thrown: unknown): unknown {
 }
 
 function circumstances(run: BoundJob, { backend }: Target): Circumstances {
-  return { asked: run.body, secrets: backend.secrets(), meanings: backend.meanings.errors }
+  return { clientRequest: run.body, secrets: backend.secrets(), meanings: backend.meanings.errors }
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
@@ -230,7 +230,7 @@ function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, w
   if (!wasCalled) return fault?.outcome ?? 'aborted'
   if (fault) {
     reportTrouble(slot.target, fault, router.logger)
-    router.shortages.tell(fault)
+    router.shortages.report(fault)
   }
   if (fault === null || fault.kind === 'out_of_time') {
     const isOverdue = run.header.stream && !run.shown && nowMs - slot.startedAtMs >= firstByteMs
@@ -242,7 +242,7 @@ function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, w
   } else if (isLeftWaiting(fault) || (mayBeTheRequests(fault) && !isHalfOpen(slot.target, slot.account))) {
     failoverState.pendingFailures.push({ slot, fault, afterMs: nowMs - slot.startedAtMs })
   } else {
-    attribution(slot, fault, router)
+    recordFault(slot, fault, router)
   }
   return fault?.outcome ?? 'aborted'
 }
@@ -259,7 +259,7 @@ function judgeSilence({ capable, router }: FailoverState, slot: Slot, silentSinc
       other.backend.respondedFromMs >= silentSinceMs &&
       isUsable(other, nowMs, slot.account),
   )
-  if (haveOthersResponded) attribution(slot, new BackendFault('idle_timeout', 'silent'), router)
+  if (haveOthersResponded) recordFault(slot, new BackendFault('idle_timeout', 'silent'), router)
 }
 
 /** A later attempt has content: the request was not wrong, and those that had been given longer than it took were slow. */
@@ -267,7 +267,7 @@ function judgePendingFailures(failoverState: FailoverState, responding: Slot): v
   for (const pendingFailure of failoverState.pendingFailures.splice(0)) {
     const { slot, fault } = pendingFailure
     if (!isLeftWaiting(fault) || isTooSlow(pendingFailure, responding, failoverState))
-      attribution(slot, fault, failoverState.router)
+      recordFault(slot, fault, failoverState.router)
   }
 }
 
@@ -280,6 +280,6 @@ function isTooSlow({ slot, afterMs }: PendingFailure, responding: Slot, { capabl
   return capable.some((other) => other.backend !== backend && isUsable(other, nowMs, account))
 }
 
-export function attribution(slot: Slot, fault: BackendFault, router: RouterContext): void {
+export function recordFault(slot: Slot, fault: BackendFault, router: RouterContext): void {
   router.metrics.health(slot.target.backend.config.id, router.places.recordFailure(slot, fault))
 }

@@ -21,7 +21,7 @@ import {
   type TargetPool,
 } from '../backend-registry.ts'
 import type { RouterContext } from '../router-context.ts'
-import { attempt, attribution } from './attempt.ts'
+import { attempt, recordFault } from './attempt.ts'
 import { learnRejections, nextRepeat, nextUntried, type FailoverState, type Next } from './failover-state.ts'
 import { failureOf, hasClientTimedOut, type BoundJob, type JobContext } from './job-context.ts'
 
@@ -45,7 +45,7 @@ export async function failOver(run: BoundJob, pool: TargetPool, router: RouterCo
     const isRefused = outcome !== null && 'code' in outcome && outcome.code === 'BACKEND_REFUSED'
     if (!isRefused)
       for (const { slot, fault } of failoverState.pendingFailures)
-        if (!isLeftWaiting(fault)) attribution(slot, fault, router)
+        if (!isLeftWaiting(fault)) recordFault(slot, fault, router)
   }
 }
 

@@ -156,7 +156,7 @@ function take(failoverState: FailoverState, targets: Target[], target: Target, u
   const { run, router } = failoverState
   const { account } = run.header
   const isHalfOpenAttempt = isHalfOpen(target, account)
-  const slot = router.places.take(target, { account, body: run.asked })
+  const slot = router.places.take(target, { account, body: run.bodyKey })
   return {
     kind: 'attempt',
     slot,
@@ -236,7 +236,7 @@ function candidateOf(target: Target, { run, router }: FailoverState): Candidate 
     outstanding: backend.outstanding,
     full: isFull(backend),
     usable: isUsable(target, performance.now(), run.header.account),
-    spared: router.places.spares(target, run.asked),
+    spared: router.places.spares(target, run.bodyKey),
     fitsPrompt: fitsPrompt(target, run),
     isNative: isNative(target, run.header),
   }
@@ -252,9 +252,9 @@ function choiceOptions(run: JobContext): { affinityKey: string | undefined; rand
 
 const LEARNED_MS = 3_600_000
 
-function formOf(target: Target, asked: TargetDialect, kind: JobKind, nowMs: number): ParameterSupport {
-  const known = asked === 'chat' ? knownSupport(target, kind) : []
-  const learned = target.state.learned.get(asked)
+function formOf(target: Target, targetDialect: TargetDialect, kind: JobKind, nowMs: number): ParameterSupport {
+  const known = targetDialect === 'chat' ? knownSupport(target, kind) : []
+  const learned = target.state.learned.get(targetDialect)
   return learned ? withLearned(known, learned, nowMs) : known
 }
 
@@ -279,7 +279,7 @@ export function learnRejections(
   if (fault.isUnsent || body === undefined || (status !== 400 && status !== 422) || !isRequestsOwnFault(fault))
     return false
   const { kind, stream, defaultMaxTokens } = run.header
-  const { dialect, target: asked } = routeOf(target, run.header)
+  const { dialect, target: targetDialect } = routeOf(target, run.header)
   const question = { kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form }
   // Learned rejections are of the request as it was sent, which a translation has written in other words.
   const { asChat: sentBody = run.body } = dialect.request(question)
@@ -290,11 +290,11 @@ export function learnRejections(
   }))
   if (learned.length === 0) return false
   // Another request may have learnt the same meanwhile; the later lesson holds.
-  const others = (target.state.learned.get(asked) ?? []).filter(
+  const others = (target.state.learned.get(targetDialect) ?? []).filter(
     (old) =>
       old.untilMs > nowMs && !learned.some((one) => one.parameter === old.parameter && one.effort === old.effort),
   )
-  target.state.learned.set(asked, [...others, ...learned])
+  target.state.learned.set(targetDialect, [...others, ...learned])
   // Where both names of a client's cap are refused, there is no form that is left.
-  return isAccepted({ ...sent, form: formOf(target, asked, kind, nowMs) })
+  return isAccepted({ ...sent, form: formOf(target, targetDialect, kind, nowMs) })
 }

@@ -46,7 +46,7 @@ export interface JobContext {
 export interface BoundJob extends JobContext {
   /** The question as backends get it, bar the members that each dialect writes itself. */
   readonly body: Buffer
-  readonly asked: Body
+  readonly bodyKey: Body
   /** embeddings: vectors to expect. */
   readonly inputs: number
 }

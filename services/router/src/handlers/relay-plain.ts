@@ -129,7 +129,7 @@ async function completionTokens(
 
 /** Some servers return fewer pictures than were requested. */
 function tokensOfPictures(reservedTokens: number, body: Uint8Array, { data }: PlainResponse['json']): number {
-  const { n: asked } = JSON.parse(Buffer.from(body).toString()) as { n?: number }
+  const { n: requested } = JSON.parse(Buffer.from(body).toString()) as { n?: number }
   const received = imageSources({ data }).length
-  return Math.round(reservedTokens * Math.min(1, received / (asked ?? 1)))
+  return Math.round(reservedTokens * Math.min(1, received / (requested ?? 1)))
 }

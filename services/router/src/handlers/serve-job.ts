@@ -126,10 +126,10 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
 async function readBody(run: JobContext, { tokens }: RouterContext): Promise<BoundJob> {
   const bytes = await run.job.body()
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (run.header.kind !== 'embeddings') return Object.assign(run, { body, asked: bodyOf(body), inputs: 0 })
-  const { tokens: asked, ...question } = readEmbeddingsQuestion(body)
-  const texts = asked ? withTexts(question.body, await tokens.textsOf(asked)) : question.body
-  return Object.assign(run, { body: texts, asked: bodyOf(body), inputs: question.inputs })
+  if (run.header.kind !== 'embeddings') return Object.assign(run, { body, bodyKey: bodyOf(body), inputs: 0 })
+  const { tokens: inputTokens, ...question } = readEmbeddingsQuestion(body)
+  const texts = inputTokens ? withTexts(question.body, await tokens.textsOf(inputTokens)) : question.body
+  return Object.assign(run, { body: texts, bodyKey: bodyOf(body), inputs: question.inputs })
 }
 
 function bodyOf(bytes: Buffer): Body {

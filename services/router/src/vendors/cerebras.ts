@@ -20,6 +20,6 @@ export const cerebras = hostedVendor('cerebras', {
     // Assumed.
     account: [{ is: 'credential', code: 'wrong_api_key' }],
     // cline/cline#5140, 2025-07-24.
-    tooLong: [/Current length is (?<asked>\d+) while limit is (?<most>\d+)/],
+    tooLong: [/Current length is (?<promptTokens>\d+) while limit is (?<most>\d+)/],
   },
 })

@@ -21,6 +21,6 @@ export const cohere = hostedVendor('cohere', {
   errors: {
     // Assumed.
     account: [{ is: 'credential', sentence: /^invalid api token\b/i }],
-    tooLong: [/too many tokens: .*cannot exceed (?<most>\d+) - received (?<asked>\d+)/],
+    tooLong: [/too many tokens: .*cannot exceed (?<most>\d+) - received (?<promptTokens>\d+)/],
   },
 })

@@ -19,6 +19,6 @@ export const fireworks = hostedVendor('fireworks', {
   pricedOptions: { service_tier: { free: ['auto', 'default'] } },
   errors: {
     // ogx-ai/ogx#697, 2024-12-30; the rest of the sentence assumed.
-    tooLong: [/prompt is too long: (?<asked>\d+), model maximum context length: (?<most>\d+)/i],
+    tooLong: [/prompt is too long: (?<promptTokens>\d+), model maximum context length: (?<most>\d+)/i],
   },
 })

@@ -37,12 +37,12 @@ function toOthers({ errors }: VendorProfile): Partial<ErrorMeanings> | undefined
 
 function joined(parts: readonly (Partial<ErrorMeanings> | undefined)[]): ErrorMeanings {
   const all = parts.filter((part) => part !== undefined)
-  const blamesRequest: Record<number, RegExp[]> = {}
-  for (const [status, sentences = []] of all.flatMap((part) => Object.entries(part.blamesRequest ?? {})))
-    (blamesRequest[Number(status)] ??= []).push(...sentences)
+  const requestFaults: Record<number, RegExp[]> = {}
+  for (const [status, sentences = []] of all.flatMap((part) => Object.entries(part.requestFaults ?? {})))
+    (requestFaults[Number(status)] ??= []).push(...sentences)
   return {
     account: all.flatMap(({ account = [] }) => account),
-    blamesRequest,
+    requestFaults,
     rejectedParameter: all.flatMap(({ rejectedParameter = [] }) => rejectedParameter),
     tooLong: all.flatMap(({ tooLong = [] }) => tooLong),
     filtered: all.flatMap(({ filtered = [] }) => filtered),

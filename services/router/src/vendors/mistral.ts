@@ -30,7 +30,7 @@ export const mistral = hostedVendor('mistral', {
   errors: {
     // Both assumed.
     account: [{ is: 'no_model', code: 'invalid_model' }],
-    tooLong: [/contains (?<asked>\d+) tokens.*model with (?<most>\d+) maximum context length/],
+    tooLong: [/contains (?<promptTokens>\d+) tokens.*model with (?<most>\d+) maximum context length/],
   },
   // The window is full (the types of `@mistralai/mistralai`, 2026).
   finishReasons: { model_length: 'length' },

@@ -54,7 +54,7 @@ export const openai: VendorProfile = {
       // With a 429: github.com/langchain-ai/langchainjs/issues/1929 (2023-07-11), github.com/continuedev/continue/issues/10835 (2026-02-25).
       { is: 'unpaid', code: 'insufficient_quota' },
     ],
-    blamesRequest: {
+    requestFaults: {
       // github.com/can1357/oh-my-pi/issues/41 (2026-02-12).
       404: [/^Item (?:with id )?'[\w-]+' not found\b/i],
     },

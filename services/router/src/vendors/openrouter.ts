@@ -39,7 +39,7 @@ export const openrouter: VendorProfile = {
   errors: {
     // github.com/OpenRouterTeam/openrouter-examples/issues/74 (2026-05-06).
     account: [{ is: 'no_model', sentence: /^\S+ is not a valid model ID$/ }],
-    blamesRequest: {
+    requestFaults: {
       // github.com/OpenRouterTeam/ai-sdk-provider/issues/451 (2026-04-03), JohnnyZ93/oai-compatible-copilot#229 (2026-05-08).
       404: [/^No endpoints found that (?:support|can handle)\b/i],
     },

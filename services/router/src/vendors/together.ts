@@ -19,11 +19,11 @@ export const together = hostedVendor('together', {
   errors: {
     // Assumed.
     account: [{ is: 'no_model', code: 'model_not_available' }],
-    blamesRequest: {
+    requestFaults: {
       // docs.together.ai/docs/error-codes, November 2026.
       403: [/\bmust be less than the context length\b/i],
     },
     // bytedance/UI-TARS-desktop#626, 2025-05-25: TGI's words, which Together and Hugging Face pass on.
-    tooLong: [/tokens \+ `max_new_tokens`\s+must be <= (?<most>\d+)\. Given: (?<asked>\d+)/],
+    tooLong: [/tokens \+ `max_new_tokens`\s+must be <= (?<most>\d+)\. Given: (?<promptTokens>\d+)/],
   },
 })

@@ -30,10 +30,10 @@ export const xai = hostedVendor('xai', {
     // github.com/continuedev/continue/issues/11704 (2026-03-22), github.com/openai/codex/issues/1352 (2025-06-19).
     account: [{ is: 'credential', sentence: /^Incorrect API key provided\b/i }],
     // github.com/Wei-Shaw/sub2api/pull/5359 (2026-08-07).
-    blamesRequest: { 403: [/^Content violates usage guidelines\b/i] },
+    requestFaults: { 403: [/^Content violates usage guidelines\b/i] },
     rejectedParameter: [/Argument not supported on this model: (\w+)/, /Model \S+ does not support parameter (\w+)/],
     // cline/cline#3120, 2025-04-25.
-    tooLong: [/maximum prompt length is (?<most>\d+) but the request contains (?<asked>\d+) tokens/],
+    tooLong: [/maximum prompt length is (?<most>\d+) but the request contains (?<promptTokens>\d+) tokens/],
     filtered: [/^Content violates usage guidelines/],
   },
 })

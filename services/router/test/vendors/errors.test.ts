@@ -181,7 +181,7 @@ describe("a vendor's words that the client wrote itself", () => {
     const attributeAfter = (asked: string, status: number) =>
       attributeFailure(
         understood(new BackendFault('status', '', { status, body }), {
-          asked: Buffer.from(asked),
+          clientRequest: Buffer.from(asked),
           secrets: [],
           meanings: meaningsOf(plain).errors,
         }),
