@@ -37,7 +37,6 @@ const STILL_TO_MEND: readonly string[] = [
   'services/router/src',
   'services/router/test',
   'services/standalone',
-  'packages/admission',
   'packages/auto',
   'packages/probe',
 

@@ -26,14 +26,14 @@ import {
 } from './core/use.ts'
 import type { Admission, EdgeAdmission, OwnersAdmission, RequestEnd, RunningLease } from './port.ts'
 
-/** State untouched for this long goes; it is asked for again when needed. */
+/** State untouched for this time is deleted; the store requests it again when needed. */
 const IDLE_MS = DAY_MS
 /** A process has one life, and its memory lasts as long. */
 const EPOCH = 'memory'
 
 interface MemoryAdmissionOptions {
   now?: () => number
-  /** Told of running requests that were given up because nobody renewed them. */
+  /** Receives the number of running requests that were released because nobody renewed them. */
   onLapsed?: (count: number) => void
 }
 
@@ -61,15 +61,15 @@ function edgeInterface(accounts: Accounts, now: () => number): EdgeAdmission {
   return {
     partOf: () => '',
 
-    admit: async (ask) => {
+    admit: async (request) => {
       const nowMs = now()
-      const account = accounts.at(ask.account, nowMs)
-      for (const end of ask.ends ?? []) endRequest(account, end, nowMs)
+      const account = accounts.at(request.account, nowMs)
+      for (const end of request.ends ?? []) endRequest(account, end, nowMs)
       const { facts, use, records } = account
-      const admission = admit({ facts, use, held: records.get(ask.requestId) }, ask, nowMs)
+      const admission = admit({ facts, use, held: records.get(request.requestId) }, request, nowMs)
       account.use = admission.use
-      if (admission.record) hold(account, ask.requestId, admission.record)
-      return admission.answer
+      if (admission.record) hold(account, request.requestId, admission.record)
+      return admission.decision
     },
 
     finish: async (end) => {
@@ -233,14 +233,14 @@ function hold(account: Account, requestId: string, record: RequestRecord): void 
   account.nextLapseMs = Math.min(account.nextLapseMs, goesAtMs(record))
 }
 
-/** Whether the request is held now. */
+/** Says whether the request is held now. */
 function renewLease(account: Account, lease: RunningLease, lapsesAtMs: number): boolean {
   const record = account.records.get(lease.requestId)
   if (record?.state === 'running') {
     hold(account, lease.requestId, { ...record, lapsesAtMs })
     return true
   }
-  // What has ended, or is included by the ledger, is not held again.
+  // A request that has ended, or that the ledger includes, is not held again.
   const mayBeHeld = !record || (record.state === 'over' && record.version === NOT_REPORTED)
   if (!mayBeHeld || lease.worstCharge === undefined) return false
   const window = lease.window ?? account.use.window

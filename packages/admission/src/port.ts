@@ -1,12 +1,12 @@
 /**
- * Admission: may this request run now, and what does the account's standing become? One face per team.
+ * Admission decides whether a request may run now, and returns the account's quota status. Each service has its own interface.
  *
  * State belongs to an account and lives under its tag. Two adapters keep the same promises (one conformance suite and
  * one model-based test run on both): `redis.ts` (one Lua call, Redis' own clock) and `memory.ts`.
  * Amounts are whole numbers in the plan's smallest unit: allowance milli-tokens or nano-dollars.
  */
 
-/** What a plan allows; from the config that the edge holds. The two per minute are at least 1. */
+/** The limits of a plan, from the edge's config. The two per minute are at least 1. */
 export interface PlanLimits {
   requestsPerMinute: number
   tokensPerMinute: number
@@ -17,30 +17,30 @@ export interface PlanLimits {
 }
 
 export interface AdmitRequest {
-  /** Asking again with the same id while it is held gives ALLOW again and takes nothing more. */
+  /** A repeated call with the same id, while it is held, returns ALLOW again and takes nothing more. */
   requestId: string
   account: string
   /** SHA-256 of the whole key, base64url. */
   keyHash: string
   /** The plan that the edge believes the account has; null when it does not know. */
   planHint: string | null
-  /** Whether the hinted plan includes the model. */
+  /** True when the hinted plan includes the model. */
   planIncludesModel: boolean
   limits: PlanLimits
-  /** Tokens to reserve in the tokens-per-minute bucket: prompt + the lane's usual answer. */
+  /** Tokens to reserve in the tokens-per-minute bucket: prompt + the lane's usual response. */
   usualTokens: number
   /** The most that this request can cost. */
   worstCharge: number
   /** The running request is given up when not renewed for this long. */
   leaseMs: number
-  /** Requests of the account that have ended: finished before the decision, whatever the decision is. */
+  /** Requests of the account that have ended: finished before any decision. */
   ends?: readonly RequestEnd[] | undefined
   /** `all` where it is left out. */
   takes?: Takes | undefined
 }
 
 /**
- * What an admission takes. `nothing`: a look before the body is read. It is refused only where every request of at least
+ * The extent of an admission. `nothing`: a check before the body is read. It is refused only where every request of at least
  * `usualTokens` would be. `request`: a place among the minute's requests, for a request that is wrong; only that limit, and
  * the key, can refuse it.
  */
@@ -66,7 +66,7 @@ export interface QuotaStatus {
   /** Calendar month in UTC by the store's clock: `2026-11`. */
   window: string
   windowResetAtMs: number
-  /** Settled in the ledger, plus what has ended and is not yet in it. */
+  /** Settled in the ledger, plus ended requests that are not yet in it. */
   used: number
   /** The plan's allowance plus top-ups. */
   limit: number
@@ -81,9 +81,9 @@ export interface QuotaStatus {
 export type DenyReason = 'key' | 'plan' | 'requests' | 'tokens' | 'day' | 'allowance' | 'pending'
 
 /**
- * `isTight`: the account is so near its allowance, or its bucket so low, that a reservation which stays a moment too long
- * may refuse its next request. `plan`: the hint was wrong; choose again with this one, once. `miss`: the store does not
- * know the key or account; have keys fill it. `cold`: the store does not know the window's total; have metering warm it.
+ * `isTight`: the account is so near its allowance, or its bucket so low, that a late release may refuse its next request. `plan`:
+ * the hint was wrong; choose again with this one, once. `miss`: the store does not know the key or account; have keys fill it.
+ * `cold`: the store does not know the window's total; have metering warm it.
  */
 export type AdmitDecision =
   | { kind: 'allow'; quotaStatus: QuotaStatus; isTight: boolean }
@@ -100,25 +100,25 @@ export type KeyState =
   | { kind: 'miss' }
 
 /**
- * The admission store did not answer in time, is away, or was replaced during the call. Whether the call took effect is
- * not known; each may be repeated with the same arguments.
+ * The admission store did not reply in time, is away, or was replaced during the call. The call may have taken effect; a caller
+ * may repeat each with the same arguments.
  */
 export class AdmissionUnavailableError extends Error {
   override name = 'AdmissionUnavailableError'
 }
 
-/** Every call rejects with {@link AdmissionUnavailableError} when the store does not answer in time; none hangs. */
+/** Every call rejects with {@link AdmissionUnavailableError} when the store does not reply in time; none hangs. */
 export interface EdgeAdmission {
-  admit(ask: AdmitRequest): Promise<AdmitDecision>
+  admit(request: AdmitRequest): Promise<AdmitDecision>
   /**
    * The request ended: its reservation becomes its actual charge, which stays pending until the ledger has it, and its
-   * tokens correct the bucket. Where its lease had lapsed, its tokens still do, and its charge is the ledger's to tell.
-   * Nothing happens when the ledger had it first. Of a request whose tokens the caller does not know, nothing is told
-   * here: the bucket holds what was reserved until the ledger says what it had generated.
+   * tokens correct the bucket. Where its lease had lapsed, its tokens still do, and the ledger reports its charge.
+   * Nothing happens when the ledger had it first. A caller that does not know a request's tokens does not call this: the bucket
+   * keeps the reservation until the ledger reports the tokens.
    */
   finish(end: RequestEnd & { account: string }): Promise<void>
   /**
-   * Keeps running requests' reservations. Answers those that are no longer held. One that comes with its `worstCharge`
+   * Keeps running requests' reservations. Returns the ids that are no longer held. One that comes with its `worstCharge`
    * (and the window of its admission) is held again instead: the store may have been restarted or emptied meanwhile.
    */
   renew(leases: RunningLease[], leaseMs: number): Promise<string[]>
@@ -130,20 +130,20 @@ export interface EdgeAdmission {
 
 export interface StoreClock {
   /**
-   * The store's clock decides which month it is. `epoch`: the life of the store, of the part that holds the account;
-   * changes whenever it may have forgotten something. Ask before reading what `fill` or `warm` writes.
+   * The store's clock gives the month. `epoch`: the incarnation of the part of the store that holds the account; it changes
+   * whenever the store may have forgotten something. Call it before you read the data for `fill` or `warm`.
    */
   currentWindow(account?: string): Promise<{ window: string; resetAtMs: number; epoch?: string }>
 }
 
-/** What the store holds of an account, to be held against those who own the facts. */
+/** The store's state of an account, for a comparison with its owners' tables. */
 export interface HeldAccount {
   /** The store's present one; all that follows is of it. */
   window: string
-  /** Null where the store would ask for them (`miss`). */
+  /** Null where admission would return `miss`. */
   facts: { version: number; plan: string; overage: boolean; extra: number } | null
   keys: { keyHash: string; version: number; active: boolean }[]
-  /** Null where the store would ask for it (`cold`), or where nothing was asked since the window began. */
+  /** Null where admission would return `cold`, or where no request came since the window began. */
   total: { settled: number; version: number } | null
   /** The sums that admission goes by. */
   running: number
@@ -155,15 +155,15 @@ export interface HeldAccount {
 export interface StoreAudit {
   /** Changes nothing. */
   inspect(account: string): Promise<HeldAccount>
-  /** Counts what is pending anew from its records, and gives up running requests whose lease is over or gone. */
+  /** Counts the pending sums again from the records, and releases running requests whose lease is over or gone. */
   recount(account: string): Promise<void>
 }
 
 export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
   /**
-   * Writes what keys owns of an account: plan, overage, top-ups and the given keys. Facts older than those held
-   * (by `version`) are ignored, so that a late fill never resurrects a dead key. With `epoch`, rejects when the store
-   * has begun another life since the facts were read: a tombstone written in between may have been lost with it.
+   * Writes an account's state that keys owns: plan, overage, top-ups and the given keys. Facts older than those held
+   * (by `version`) are ignored, so that a late fill never resurrects a dead key. With `epoch`, it rejects when the store has
+   * another epoch since that read: a tombstone from in between may have been lost.
    */
   fill(account: {
     account: string
@@ -174,12 +174,12 @@ export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
     extra: number
     /** The window that `extra` belongs to; the store's current one when left out. A later one begins without top-ups. */
     window?: string
-    /** Top-ups of a later window are known: when it begins, the store asks (`miss`). */
+    /** Top-ups of a later window are known: when it begins, admission returns `miss`. */
     moreLater?: boolean
     epoch?: string
     keys: { keyHash: string; version: number; active: boolean }[]
   }): Promise<void>
-  /** The key is refused from the moment this resolves, whatever fill comes later with an older version. */
+  /** The key is refused from the moment this resolves, also after a later fill with an older version. */
   deactivate(key: { account: string; keyHash: string; version: number }): Promise<void>
 }
 
@@ -194,8 +194,8 @@ export interface IncludedRequest {
 
 export interface MeteringAdmission extends StoreClock, StoreAudit {
   /**
-   * The window's total after a commit, and the requests that it now includes: none of them is pending any more, and the
-   * bucket of tokens per minute holds their tokens, however they ended. Older versions change no total.
+   * Writes the window's total after a commit, and the requests that it now includes. None of them is pending any more, and the
+   * bucket of tokens per minute holds their tokens. Older versions change no total.
    */
   applyTotal(total: {
     account: string
@@ -206,13 +206,13 @@ export interface MeteringAdmission extends StoreClock, StoreAudit {
   }): Promise<void>
   /**
    * The same after COLD: marks the window as known. `account` without rows: settled 0, version 0. With the `epoch` of
-   * `currentWindow`, rejects when the store has begun another life since: a later total may have been lost with it.
+   * `currentWindow`, rejects when the store has another epoch since: a later total may have been lost.
    */
   warm(total: { account: string; window: string; settled: number; version: number; epoch?: string }): Promise<void>
 }
 
-/** The faces of those who own the facts. */
+/** The interfaces of the services that own the state. */
 export interface OwnersAdmission extends KeysAdmission, MeteringAdmission {}
 
-/** Everything, for the processes that hold all faces (standalone, tests). */
+/** All interfaces, for standalone and tests. */
 export interface Admission extends EdgeAdmission, OwnersAdmission, AsyncDisposable {}

@@ -1,9 +1,9 @@
 /**
  * Admission in Redis: the store that all processes share.
  *
- * Each call is one script on the keys of one account, decided by Redis' own clock. State that a restart, a failover or
- * an emptied store may have lost is asked for again (`miss`, `cold`), never silently old. Without an answer within
- * `timeoutMs` a call rejects with `AdmissionUnavailableError`; see README.md for what is kept where, and for how long.
+ * Each call is one script on the keys of one account, decided by Redis' own clock. State that a restart, a failover or an emptied
+ * store may have lost is requested again (`miss`, `cold`), never silently old. Without a reply within `timeoutMs` a call rejects
+ * with `AdmissionUnavailableError`. README.md lists the keys and their expiry.
  */
 
 import { connectTo } from '@gateway/redis/connect'
@@ -33,9 +33,9 @@ const RENEW_AT_ONCE = 500
 interface RedisAdmissionOptions {
   /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
-  /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */
+  /** A call without a reply rejects after this time, or after four times as long where it waits behind others. */
   timeoutMs?: number
-  /** Told of running requests that were given up because nobody renewed them. */
+  /** Receives the number of running requests that were released because nobody renewed them. */
   onLapsed?: (count: number) => void
   /** For tests: stands in for Redis' own clock. */
   now?: () => number
@@ -62,32 +62,32 @@ export async function openRedisAdmission(options: RedisAdmissionOptions): Promis
 interface Store {
   partOf(account: string): string
   /** Runs a script on an account. */
-  ask(script: ScriptName, account: string, args: Argument[], epoch?: string): Promise<unknown>
+  run(script: ScriptName, account: string, args: Argument[], epoch?: string): Promise<unknown>
   /** The same for scripts that open the account's use: their first figure is how many leases have lapsed. */
   change(script: ScriptName, account: string, args: Argument[], epoch?: string): Promise<unknown[]>
 }
 
 function openStore(connection: ScriptConnection, { now, onLapsed }: RedisAdmissionOptions): Store {
-  const ask: Store['ask'] = (script, account, args, epoch) =>
+  const run: Store['run'] = (script, account, args, epoch) =>
     connection.run(scripts[script], accountKeys(account), [now ? now() : '', ...args], epoch)
   return {
     partOf: (account) => connection.partOf(routingKey(account)),
-    ask,
+    run,
     change: async (...call) => {
-      const [lapsed, ...answer] = (await ask(...call)) as [number, ...unknown[]]
+      const [lapsed, ...reply] = (await run(...call)) as [number, ...unknown[]]
       if (lapsed > 0) onLapsed?.(lapsed)
-      return answer
+      return reply
     },
   }
 }
 
-function edgeInterface({ ask, change, partOf }: Store): EdgeAdmission {
+function edgeInterface({ run, change, partOf }: Store): EdgeAdmission {
   return {
     partOf,
 
     admit: async (request) => {
-      const answer = await change('admit', request.account, admitArguments(request))
-      return readAdmitDecision(answer as Parameters<typeof readAdmitDecision>[0], request.limits)
+      const reply = await change('admit', request.account, admitArguments(request))
+      return readAdmitDecision(reply as Parameters<typeof readAdmitDecision>[0], request.limits)
     },
 
     finish: async ({ account, ...end }) => {
@@ -104,8 +104,8 @@ function edgeInterface({ ask, change, partOf }: Store): EdgeAdmission {
     },
 
     authenticate: async ({ account, keyHash }) => {
-      const answer = await ask('authenticate', account, argumentsOf(scripts.authenticate, { keyHash }))
-      const [kind, plan, overage, extra, used] = answer as ['active' | 'deny' | 'miss', string, number, number, number]
+      const reply = await run('authenticate', account, argumentsOf(scripts.authenticate, { keyHash }))
+      const [kind, plan, overage, extra, used] = reply as ['active' | 'deny' | 'miss', string, number, number, number]
       if (kind !== 'active') return { kind }
       return { kind, plan, overage: overage === 1, extra, used: used < 0 ? null : used }
     },
@@ -117,17 +117,17 @@ function renewalOf({ requestId, worstCharge, window }: RunningLease) {
 }
 
 /** For those who own the facts: keys and metering. */
-function ownersInterface({ ask, change }: Store, connection: ScriptConnection, now?: () => number): OwnersAdmission {
+function ownersInterface({ run, change }: Store, connection: ScriptConnection, now?: () => number): OwnersAdmission {
   return {
     fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, keys }) => {
       const flags = { overage: overage ? 1 : 0, moreLater: moreLater ? 1 : 0 }
       const facts = { version, plan, extra, extraWindow: window ?? '', ...flags }
       const states = keys.map((key) => ({ ...key, active: key.active ? 1 : 0 }))
-      await ask('fill', account, argumentsOf(scripts.fill, facts, states), epoch)
+      await run('fill', account, argumentsOf(scripts.fill, facts, states), epoch)
     },
 
     deactivate: async ({ account, keyHash, version }) => {
-      await ask('deactivate', account, argumentsOf(scripts.deactivate, { keyHash, version }))
+      await run('deactivate', account, argumentsOf(scripts.deactivate, { keyHash, version }))
     },
 
     applyTotal: async ({ account, window, settled, version, included }) => {
@@ -140,7 +140,7 @@ function ownersInterface({ ask, change }: Store, connection: ScriptConnection, n
       await change('settle', account, argumentsOf(scripts.settle, total), epoch)
     },
 
-    inspect: async (account) => readHeldAccount(await ask('inspect', account, [])),
+    inspect: async (account) => readHeldAccount(await run('inspect', account, [])),
 
     recount: async (account) => {
       await change('recount', account, [])

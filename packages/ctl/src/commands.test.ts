@@ -13,7 +13,7 @@ test('every request that the bus leaves to operators has a command', () => {
     ([, { kind, from }]) => kind === 'question' && from.includes('ctl'),
   )
   const requested = new Set(
-    sources.flatMap((file) => Array.from(read(file).matchAll(/\.ask\('(\w+)'/g), ([, name]) => name!)),
+    sources.flatMap((file) => Array.from(read(file).matchAll(/\.request\('(\w+)'/g), ([, name]) => name!)),
   )
   expect([...requested].toSorted()).toEqual(questions.map(([name]) => name).toSorted())
 })

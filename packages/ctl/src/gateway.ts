@@ -104,7 +104,7 @@ function tooLate(): Promise<never> {
 }
 
 function throughSocket(socketPath: string): Gateway {
-  const lost = `the gateway on ${dirname(socketPath)}  does not respond`
+  const lost = `the gateway on ${dirname(socketPath)} does not respond`
   const hung = `${lost} within ${HUNG_AFTER_MS / 1_000} s; a change may hold all the same. If it stays so, restart the gateway and run the command again`
   return {
     request: <Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>

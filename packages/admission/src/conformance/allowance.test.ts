@@ -5,11 +5,11 @@ import { countAllowed, HOUR_MS, knownAccount, SECOND_MS, quotaStatusOf, verdict,
 onEachAdapter((open) => {
   test('against an allowance of 1,000 tokens, 500 simultaneous requests pass it by less than one worst case', async () => {
     await using stage = await knownAccount(open, { allowance: 1000 })
-    const answers = await stage.admitAtOnce(500, { worstCharge: 130 })
-    const mostCharged = countAllowed(answers) * 130
+    const decisions = await stage.admitAtOnce(500, { worstCharge: 130 })
+    const mostCharged = countAllowed(decisions) * 130
     expect(mostCharged).toBeGreaterThanOrEqual(1000)
     expect(mostCharged).toBeLessThan(1000 + 130)
-    expect(new Set(answers.map(verdict))).toEqual(new Set(['allow', 'pending']))
+    expect(new Set(decisions.map(verdict))).toEqual(new Set(['allow', 'pending']))
   })
 
   test('one request after another is never refused while the allowance lasts', async () => {
@@ -32,7 +32,7 @@ onEachAdapter((open) => {
     expect(quotaStatusOf(refused)).toMatchObject({ used: 1000, limit: 1000 })
   })
 
-  test('an allowance held by what still runs is refused for a moment only', async () => {
+  test('an allowance that running requests hold is refused for a moment only', async () => {
     await using stage = await knownAccount(open, { allowance: 1000 })
     await stage.admit({ requestId: 'large', worstCharge: 1000 })
     const refused = await stage.admit()
@@ -47,9 +47,9 @@ onEachAdapter((open) => {
     await using stage = await knownAccount(open, { allowance: 1000 })
     await stage.fill({ version: 2, overage: true })
     await stage.settle(5000, 1, [])
-    const answer = await stage.admit({ worstCharge: 1e9 })
-    expect(verdict(answer)).toBe('allow')
-    expect(quotaStatusOf(answer)).toMatchObject({ used: 5000, limit: 1000, overage: true })
+    const decision = await stage.admit({ worstCharge: 1e9 })
+    expect(verdict(decision)).toBe('allow')
+    expect(quotaStatusOf(decision)).toMatchObject({ used: 5000, limit: 1000, overage: true })
   })
 
   test('a top-up adds to the allowance', async () => {
@@ -62,8 +62,8 @@ onEachAdapter((open) => {
 
   test('the same request id is admitted once', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 5, allowance: 1000, requestsPerDay: 5 })
-    const answers = await stage.admitAtOnce(20, { requestId: 'once', worstCharge: 999 })
-    expect(countAllowed(answers)).toBe(20)
+    const decisions = await stage.admitAtOnce(20, { requestId: 'once', worstCharge: 999 })
+    expect(countAllowed(decisions)).toBe(20)
     const next = await stage.admit({ worstCharge: 1 })
     expect(quotaStatusOf(next)).toMatchObject({ requests: { remaining: 3 }, day: { remaining: 3 } })
     expect(verdict(next)).toBe('allow')
@@ -98,7 +98,7 @@ onEachAdapter((open) => {
     expect(verdict(await stage.admit())).toBe('pending')
   })
 
-  test('an end that is told twice is charged once', async () => {
+  test('an end that arrives twice is charged once', async () => {
     await using stage = await knownAccount(open)
     await stage.admit({ requestId: 'ended' })
     await stage.finish('ended', 40)
@@ -106,7 +106,7 @@ onEachAdapter((open) => {
     expect(await stage.used()).toBe(40)
   })
 
-  test('an older total never replaces a newer one, but what it includes is no longer pending', async () => {
+  test('an older total never replaces a newer one, but its requests are no longer pending', async () => {
     await using stage = await knownAccount(open)
     for (const requestId of ['first', 'second']) {
       await stage.admit({ requestId })

@@ -38,7 +38,7 @@ onEachAdapter((open) => {
     }
   })
 
-  test('what the store would ask for is not there', async () => {
+  test('an unknown account or total is null', async () => {
     await using stage = await newAccount(open)
     const inspect = () => stage.admission.inspect(stage.account)
     expect(await inspect()).toEqual({ ...NOTHING, window: '2026-11' })

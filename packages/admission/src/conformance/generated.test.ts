@@ -1,6 +1,5 @@
 /**
- * What was generated counts against tokens per minute, however the request ended: the ledger says how much that was,
- * once for each request, also late.
+ * Generated tokens count against tokens per minute, for any end of the request. The ledger reports them once for each request, also late.
  */
 
 import { expect, test } from 'vitest'
@@ -9,13 +8,13 @@ import { HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, quotaStatusOf, verdict, wa
 
 const LIMITS = { tokensPerMinute: 10_000, allowance: 1e9 }
 
-/** What is left of the bucket; asking takes nothing. */
+/** The rest of the bucket; this call takes nothing. */
 async function left(stage: Stage): Promise<number> {
   return quotaStatusOf(await stage.admit({ usualTokens: 0, worstCharge: 0 })).tokens.remaining
 }
 
 onEachAdapter((open) => {
-  test('a request that its edge has not finished holds what was reserved until the ledger tells what it used', async () => {
+  test('a request that its edge has not finished holds its reservation until the ledger reports its tokens', async () => {
     await using stage = await knownAccount(open, LIMITS)
     await stage.admit({ requestId: 'left', usualTokens: 500 })
     expect(await left(stage)).toBe(9_500)
@@ -23,14 +22,14 @@ onEachAdapter((open) => {
     expect(await left(stage)).toBe(7_000)
   })
 
-  test('what used less than was reserved gives the difference back', async () => {
+  test('a request that used less than its reservation gives the difference back', async () => {
     await using stage = await knownAccount(open, LIMITS)
     await stage.admit({ requestId: 'left', usualTokens: 500 })
     await stage.settle(1, 1, [{ requestId: 'left', tokens: 100 }])
     expect(await left(stage)).toBe(9_900)
   })
 
-  test('told twice, and told to an end that comes later, it counts once', async () => {
+  test("reported twice, or before the edge's end, it counts once", async () => {
     await using stage = await knownAccount(open, LIMITS)
     for (const mayChange of [false, true]) {
       const requestId = `may-change-${mayChange}`
@@ -42,7 +41,7 @@ onEachAdapter((open) => {
     expect(await left(stage)).toBe(4_000)
   })
 
-  test('an end that the edge has told is not told again by the ledger', async () => {
+  test('an end that the edge has reported is not counted again by the ledger', async () => {
     await using stage = await knownAccount(open, LIMITS)
     await stage.admit({ requestId: 'read', usualTokens: 500 })
     await stage.finish('read', 10, 3_000)
@@ -86,7 +85,7 @@ onEachAdapter((open) => {
     expect(waitOf(await stage.admit({ usualTokens: 0 }))).toBe(MINUTE_MS)
   })
 
-  test('what failed with nothing and is then found to have used something counts that', async () => {
+  test('a request that failed with nothing counts the tokens that the ledger reports later', async () => {
     await using stage = await knownAccount(open, LIMITS)
     await stage.admit({ requestId: 'failed', usualTokens: 500 })
     await stage.finish('failed', 0, 0)
@@ -105,7 +104,7 @@ onEachAdapter((open) => {
     expect(await left(stage)).toBe(8_000)
   })
 
-  test('what is over stands in no way of the allowance, and is gone after its time', async () => {
+  test('a request that is over holds nothing of the allowance, and is deleted after its time', async () => {
     await using stage = await knownAccount(open, { ...LIMITS, allowance: 1_000 })
     await stage.admit({ requestId: 'left', worstCharge: 999 })
     await stage.settle(1, 1, [{ requestId: 'left', tokens: 5, mayChange: true }])
@@ -120,7 +119,7 @@ onEachAdapter((open) => {
     expect(await left(stage)).toBe(10_000)
   })
 
-  test('a thousand that are told at once are each corrected', async () => {
+  test('a thousand requests that the ledger reports at once are each corrected', async () => {
     await using stage = await knownAccount(open, { tokensPerMinute: 1_000_000 })
     const ids = Array.from({ length: 1_300 }, (_, index) => `request-${index}`)
     await Promise.all(ids.map((requestId) => stage.admit({ requestId, usualTokens: 10 })))

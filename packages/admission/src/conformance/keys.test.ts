@@ -6,7 +6,7 @@ onEachAdapter((open) => {
   const authenticate = (stage: Awaited<ReturnType<typeof newAccount>>, keyHash = KEY) =>
     stage.admission.authenticate({ account: stage.account, keyHash })
 
-  test('an unknown account is asked for, and admitted once it is filled and warm', async () => {
+  test('an unknown account is a miss, and admitted once it is filled and warm', async () => {
     await using stage = await newAccount(open)
     expect(await stage.admit()).toEqual({ kind: 'miss' })
     expect(await authenticate(stage)).toEqual({ kind: 'miss' })
@@ -18,13 +18,13 @@ onEachAdapter((open) => {
     expect(await authenticate(stage)).toEqual({ kind: 'active', plan: 'free', overage: false, extra: 7, used: 30 })
   })
 
-  test('a key that the store does not know is asked for, though it knows the account', async () => {
+  test('a key that the store does not know is a miss, though it knows the account', async () => {
     await using stage = await knownAccount(open)
     expect(await stage.admit({ keyHash: 'another' })).toEqual({ kind: 'miss' })
     expect(await authenticate(stage, 'another')).toEqual({ kind: 'miss' })
   })
 
-  test('a total that comes before the account is asked for does not make it known, and is not forgotten', async () => {
+  test("a total that comes before the account's first request does not make it known, and is not forgotten", async () => {
     await using stage = await newAccount(open)
     await stage.fill()
     await stage.settle(90, 5, [])
@@ -111,7 +111,7 @@ onEachAdapter((open) => {
     expect(verdict(await stage.admit({ keyHash: 'alive' }))).toBe('allow')
   })
 
-  test('an edge that believes in another plan is told the right one, and nothing is taken', async () => {
+  test('an edge that believes in another plan receives the right one, and nothing is taken', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 1 })
     expect(await stage.admit({ planHint: 'pro' })).toEqual({ kind: 'plan', plan: 'free' })
     expect(await stage.admit({ planHint: null })).toEqual({ kind: 'plan', plan: 'free' })

@@ -3,7 +3,7 @@ import { onEachAdapter } from './adapters.ts'
 import { HOUR_MS, knownAccount, SECOND_MS, quotaStatusOf, verdict } from './stage.ts'
 
 onEachAdapter((open) => {
-  test('what a dead edge was running is released after its lease, counted, and never charged', async () => {
+  test("a dead edge's request is released after its lease, counted, and never charged", async () => {
     await using stage = await knownAccount(open, { allowance: 1000 })
     await stage.admit({ requestId: 'orphan', worstCharge: 1000, leaseMs: 30 * SECOND_MS })
     stage.clock.advance(30 * SECOND_MS - 1)
@@ -43,7 +43,7 @@ onEachAdapter((open) => {
     expect(lost.sort()).toEqual(['ended', 'lapsed', 'other', 'unheard-of'])
   })
 
-  test('a request whose lease had lapsed is held again when its edge says what it may cost', async () => {
+  test('a request whose lease had lapsed is held again when its edge renews it with its worst charge', async () => {
     await using stage = await knownAccount(open, { allowance: 1000, tokensPerMinute: 1000 })
     await stage.admit({ requestId: 'kept', worstCharge: 600, leaseMs: SECOND_MS })
     stage.clock.advance(HOUR_MS)
@@ -97,7 +97,7 @@ onEachAdapter((open) => {
     await stage.admitAtOnce(1000, { leaseMs: SECOND_MS, worstCharge: 1e6 })
     expect(verdict(await stage.admit())).toBe('pending')
     stage.clock.advance(SECOND_MS)
-    for (let asked = 0; asked < 3; asked++) await stage.admit()
+    for (let requested = 0; requested < 3; requested++) await stage.admit()
     expect(stage.lapsed).toBe(1000)
     expect(verdict(await stage.admit({ worstCharge: 1e9 - 300 }))).toBe('allow')
     expect(verdict(await stage.admit())).toBe('pending')

@@ -1,5 +1,5 @@
 /**
- * Memory and Redis are asked the same random questions and must give the same answers: every figure of every answer.
+ * Memory and Redis get the same random requests and must return the same decisions, with every figure.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -22,7 +22,7 @@ const WINDOWS = ['2027-12', '2028-01']
 
 /** One question to an adapter about this account. */
 type Question = (admission: Admission, account: string) => Promise<unknown>
-type Step = { say: string; ask: Question } | { say: string; advanceMs: number }
+type Step = { say: string; request: Question } | { say: string; advanceMs: number }
 
 const requestId = fc.integer({ min: 0, max: 11 }).map((n) => `request-${n}`)
 /** The first is used most, the second revoked most. */
@@ -36,9 +36,9 @@ const tokens = fc.integer({ min: 0, max: 1500 })
 function step<Args extends unknown[]>(
   name: string,
   args: fc.Arbitrary<Args>,
-  ask: (...args: Args) => Question,
+  request: (...args: Args) => Question,
 ): fc.Arbitrary<Step> {
-  return args.map((values) => ({ say: `${name} ${JSON.stringify(values)}`, ask: ask(...values) }))
+  return args.map((values) => ({ say: `${name} ${JSON.stringify(values)}`, request: request(...values) }))
 }
 
 const limits = fc.record({
@@ -69,7 +69,7 @@ const admit = step(
       takes: fc.constantFrom(undefined, undefined, undefined, 'nothing' as const, 'request' as const),
     }),
   ),
-  (ask) => (admission, account) => admission.admit({ ...ask, account }),
+  (request) => (admission, account) => admission.admit({ ...request, account }),
 )
 const finish = step(
   'finish',
@@ -133,7 +133,7 @@ const warm = step(
   fc.tuple(total),
   (reported) => (admission, account) => admission.warm({ ...reported, account }),
 )
-/** After a recount both have given up what has lapsed; before, each does so when it happens to look. */
+/** After a recount both have released lapsed requests; before, each does so at its next call. */
 const inspect = step('inspect', fc.tuple(), () => async (admission, account) => {
   await admission.recount(account)
   const { keys, requests, ...held } = await admission.inspect(account)
@@ -175,7 +175,7 @@ const known: Question = async (admission, account) => {
   await admission.warm({ account, window: WINDOWS[0]!, settled: 0, version: 0 })
 }
 
-test('memory and Redis give the same answers to the same questions, whatever they are', async () => {
+test('memory and Redis return the same decisions for any requests', async () => {
   let nowMs = START_MS
   const now = () => nowMs
   let lapsed = 0
@@ -195,13 +195,13 @@ test('memory and Redis give the same answers to the same questions, whatever the
         nowMs = START_MS
         await using memory = openMemoryAdmission({ now })
         const account = randomUUID()
-        const first: Step = { say: 'known', ask: known }
+        const first: Step = { say: 'known', request: known }
         for (const [index, next] of (startsKnown ? [first, ...sequence] : sequence).entries()) {
           if ('advanceMs' in next) {
             nowMs += next.advanceMs
             continue
           }
-          const [ours, theirs] = await Promise.all([next.ask(memory, account), next.ask(redis, account)])
+          const [ours, theirs] = await Promise.all([next.request(memory, account), next.request(redis, account)])
           expect(theirs, `step ${index}: ${next.say}`).toEqual(ours)
           count(seen, ours)
         }
@@ -210,14 +210,14 @@ test('memory and Redis give the same answers to the same questions, whatever the
     { numRuns: 500 },
   )
 
-  // The sequences reach every kind of answer: without this, agreement would prove little.
+  // The sequences reach every kind of decision: without this, agreement would prove little.
   const kinds = ['allow', 'plan', 'miss', 'cold', 'key', 'requests', 'tokens', 'day', 'allowance', 'pending']
   expect([...seen.keys()]).toEqual(expect.arrayContaining(kinds))
   expect(lapsed).toBeGreaterThan(0)
 })
 
-function count(seen: Map<string, number>, answer: unknown): void {
-  if (typeof answer !== 'object' || answer === null || !('kind' in answer)) return
-  const kind = String('reason' in answer ? answer.reason : answer.kind)
+function count(seen: Map<string, number>, decision: unknown): void {
+  if (typeof decision !== 'object' || decision === null || !('kind' in decision)) return
+  const kind = String('reason' in decision ? decision.reason : decision.kind)
   seen.set(kind, (seen.get(kind) ?? 0) + 1)
 }

@@ -3,7 +3,7 @@ import { onEachAdapter } from './adapters.ts'
 import { HOUR_MS, KEY, knownAccount, newAccount, SECOND_MS, quotaStatusOf, verdict, waitOf } from './stage.ts'
 
 onEachAdapter((open) => {
-  test('a new month begins with nothing used where the last total was known, and nobody is asked', async () => {
+  test('a new month begins with nothing used where the last total was known, without a call to keys or metering', async () => {
     await using stage = await knownAccount(open, { allowance: 1000 })
     await stage.settle(1000, 8, [])
     const refused = await stage.admit()
@@ -56,7 +56,7 @@ onEachAdapter((open) => {
     expect(await stage.admit()).toEqual({ kind: 'cold' })
   })
 
-  test('top-ups of the former month are gone in the new one, and nobody is asked', async () => {
+  test('top-ups of the former month are gone in the new one, without a call to keys', async () => {
     await using stage = await knownAccount(open, { allowance: 1000 })
     await stage.fill({ version: 2, extra: 500, overage: true })
     expect(quotaStatusOf(await stage.admit()).limit).toBe(1500)
@@ -67,7 +67,7 @@ onEachAdapter((open) => {
     expect((await stage.admission.inspect(stage.account)).facts).toMatchObject({ version: 2, extra: 0 })
   })
 
-  test('top-ups that wait in the new month are asked for when it begins', async () => {
+  test('top-ups that wait in the new month are a miss when it begins', async () => {
     await using stage = await knownAccount(open)
     await stage.fill({ version: 2, extra: 500, moreLater: true })
     expect(verdict(await stage.admit())).toBe('allow')
@@ -107,7 +107,7 @@ onEachAdapter((open) => {
     expect(await stage.used()).toBe(0)
   })
 
-  test("the ledger's answer names the window and its end", async () => {
+  test('the current window has a name and an end', async () => {
     await using stage = await knownAccount(open)
     expect(await stage.admission.currentWindow()).toMatchObject({ window: '2026-11', resetAtMs: Date.UTC(2026, 11, 1) })
     stage.clock.advance(12 * HOUR_MS)

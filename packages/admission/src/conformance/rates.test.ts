@@ -9,7 +9,7 @@ onEachAdapter((open) => {
     expect(countAllowed(await stage.admitAtOnce(500))).toBe(3)
   })
 
-  test('a refused request may run after exactly the time it was told, and not a millisecond earlier', async () => {
+  test('a refused request may run after exactly its `retryAfterMs`, and not a millisecond earlier', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 2 })
     await stage.admit()
     stage.clock.advance(20 * SECOND_MS)
@@ -30,9 +30,9 @@ onEachAdapter((open) => {
     await stage.admitAtOnce(50)
     await stage.finish('first', 10, 100)
     stage.clock.advance(MINUTE_MS)
-    const answer = await stage.admit()
-    expect(verdict(answer)).toBe('allow')
-    expect(quotaStatusOf(answer)).toMatchObject({ used: 10, tokens: { remaining: 900 }, day: { remaining: 0 } })
+    const decision = await stage.admit()
+    expect(verdict(decision)).toBe('allow')
+    expect(quotaStatusOf(decision)).toMatchObject({ used: 10, tokens: { remaining: 900 }, day: { remaining: 0 } })
   })
 
   test('a lowered limit counts the requests that ran under the higher one', async () => {
@@ -42,19 +42,19 @@ onEachAdapter((open) => {
       stage.clock.advance(SECOND_MS)
     }
     const limits = limitsWith({ requestsPerMinute: 2 })
-    const ask = { account: stage.account, keyHash: 'a-key-hash', planHint: 'free', planIncludesModel: true, limits }
-    const answer = await stage.admission.admit({
-      ...ask,
+    const request = { account: stage.account, keyHash: 'a-key-hash', planHint: 'free', planIncludesModel: true, limits }
+    const decision = await stage.admission.admit({
+      ...request,
       requestId: 'next',
       usualTokens: 1,
       worstCharge: 1,
       leaseMs: 1,
     })
     // The fourth of five has to leave: it came 3 s after the first, 2 s ago.
-    expect(waitOf(answer)).toBe(58 * SECOND_MS)
+    expect(waitOf(decision)).toBe(58 * SECOND_MS)
   })
 
-  test('the headers say what is left of each limit and when it is whole again', async () => {
+  test('the quota status has the rest of each limit and the time until it is full again', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 10, tokensPerMinute: 6000, allowance: 5000 })
     await stage.admit({ requestId: 'first' })
     stage.clock.advance(SECOND_MS / 2)
@@ -74,7 +74,7 @@ onEachAdapter((open) => {
     })
   })
 
-  test('tokens come back evenly, and waiting as long as told is enough', async () => {
+  test('tokens come back evenly, and waiting for `retryAfterMs` is enough', async () => {
     await using stage = await knownAccount(open, { tokensPerMinute: 700 })
     await stage.admit({ usualTokens: 700 })
     const wait = waitOf(await stage.admit({ usualTokens: 100 }))

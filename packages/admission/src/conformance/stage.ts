@@ -20,14 +20,14 @@ export interface Stage extends AsyncDisposable {
   admission: Admission
   account: string
   clock: { nowMs: number; advance(ms: number): void }
-  /** How many leases were reported as lapsed. */
+  /** The number of leases that were reported as lapsed. */
   readonly lapsed: number
-  /** Asks for one more request. */
+  /** Requests admission once more. */
   admit(options?: RequestOptions): Promise<AdmitDecision>
   /** The same as many times at once. */
   admitAtOnce(count: number, options?: RequestOptions): Promise<AdmitDecision[]>
   finish(requestId: string, charge: number, tokens?: number): Promise<void>
-  /** The account's use, as `authenticate` tells it; null while unknown. */
+  /** The account's use, as `authenticate` returns it; null while unknown. */
   used(): Promise<number | null>
   fill(facts?: Partial<Parameters<Admission['fill']>[0]>): Promise<void>
   warm(settled?: number, version?: number): Promise<void>
@@ -97,20 +97,20 @@ export async function newAccount(open: OpenAdmission, limits: Partial<PlanLimits
 }
 
 /** `allow`, or the reason of the refusal. */
-export function verdict(answer: AdmitDecision): string {
-  return answer.kind === 'deny' ? answer.reason : answer.kind
+export function verdict(decision: AdmitDecision): string {
+  return decision.kind === 'deny' ? decision.reason : decision.kind
 }
 
-export function waitOf(answer: AdmitDecision): number {
-  if (answer.kind !== 'deny' || answer.reason === 'key') throw new Error(`no wait in ${JSON.stringify(answer)}`)
-  return answer.retryAfterMs
+export function waitOf(decision: AdmitDecision): number {
+  if (decision.kind !== 'deny' || decision.reason === 'key') throw new Error(`no wait in ${JSON.stringify(decision)}`)
+  return decision.retryAfterMs
 }
 
-export function quotaStatusOf(answer: AdmitDecision) {
-  if (!('quotaStatus' in answer)) throw new Error(`no standing in ${JSON.stringify(answer)}`)
-  return answer.quotaStatus
+export function quotaStatusOf(decision: AdmitDecision) {
+  if (!('quotaStatus' in decision)) throw new Error(`no standing in ${JSON.stringify(decision)}`)
+  return decision.quotaStatus
 }
 
-export function countAllowed(answers: AdmitDecision[]): number {
-  return answers.filter((answer) => answer.kind === 'allow').length
+export function countAllowed(decisions: AdmitDecision[]): number {
+  return decisions.filter((decision) => decision.kind === 'allow').length
 }

@@ -1,6 +1,5 @@
 /**
- * Admissions that do not run a request: a look before its body is read, and a place among the minute's requests for one that
- * turned out to be wrong.
+ * Admissions that do not run a request: a check before its body is read, and a place among the minute's requests for an invalid one.
  */
 
 import fc from 'fast-check'
@@ -25,8 +24,8 @@ onEachAdapter((open) => {
   test('a look takes nothing, however often it is repeated', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 1, requestsPerDay: 1 })
     for (let look = 0; look < 20; look++) expect(verdict(await stage.admit({ takes: 'nothing' }))).toBe('allow')
-    const answer = await stage.admit()
-    expect(quotaStatusOf(answer)).toMatchObject({ requests: { remaining: 0 }, day: { remaining: 0 } })
+    const decision = await stage.admit()
+    expect(quotaStatusOf(decision)).toMatchObject({ requests: { remaining: 0 }, day: { remaining: 0 } })
     expect(await stage.admission.inspect(stage.account)).toMatchObject({ running: 100 })
   })
 
@@ -71,14 +70,14 @@ onEachAdapter((open) => {
   })
 })
 
-/** The account asks so long after the request before. */
+/** The pause after the account's previous request. */
 const request = fc.record({
   takes: fc.constantFrom<Takes>('all', 'all', 'request'),
   afterMs: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 70_000 })),
   usualTokens: fc.integer({ min: 1, max: 900 }),
 })
 
-test('a look refuses only what would be refused, right and wrong requests share one exact limit, and what fits it passes', async () => {
+test('a check refuses only requests that would be refused, valid and invalid requests share one exact limit, and those below it pass', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 5 }),
@@ -91,7 +90,7 @@ test('a look refuses only what would be refused, right and wrong requests share 
         await store.fill({ account: 'one', version: 1, plan: 'free', overage: false, extra: 0, keys })
         await store.warm({ account: 'one', window: '2026-11', settled: 0, version: 0 })
         const limits = limitsWith({ requestsPerMinute, tokensPerMinute })
-        const ask = (takes: Takes, usualTokens: number): Promise<AdmitDecision> =>
+        const request = (takes: Takes, usualTokens: number): Promise<AdmitDecision> =>
           store.admit({
             ...{ requestId: `at-${nowMs}-${taken.length}`, account: 'one', keyHash: KEY, planHint: 'free' },
             ...{ planIncludesModel: true, limits, worstCharge: 0, leaseMs: MINUTE_MS, usualTokens, takes },
@@ -99,16 +98,16 @@ test('a look refuses only what would be refused, right and wrong requests share 
         const taken: number[] = []
         for (const { takes, afterMs, usualTokens } of requests) {
           nowMs += afterMs
-          const look = await ask('nothing', 1)
-          const answer = await ask(takes, usualTokens)
-          if (look.kind === 'deny' && takes === 'all') expect(answer.kind).toBe('deny')
+          const look = await request('nothing', 1)
+          const decision = await request(takes, usualTokens)
+          if (look.kind === 'deny' && takes === 'all') expect(decision.kind).toBe('deny')
           const inMinute = taken.filter((atMs) => atMs > nowMs - MINUTE_MS).length
-          if (inMinute >= requestsPerMinute) expect(answer.kind).toBe('deny')
+          if (inMinute >= requestsPerMinute) expect(decision.kind).toBe('deny')
           else if (takes === 'request' || tokensPerMinute === 1e9) {
-            expect(answer.kind).toBe('allow')
+            expect(decision.kind).toBe('allow')
             expect(verdict(look)).not.toBe('requests')
           }
-          if (answer.kind === 'allow') taken.push(nowMs)
+          if (decision.kind === 'allow') taken.push(nowMs)
         }
       },
     ),

@@ -1,5 +1,5 @@
 /**
- * What a refusal says of its end is true: waiting that long admits, and waiting 50 ms less does not. (Only `pending` is a
+ * A refusal's `retryAfterMs` is true: waiting that long admits, and waiting 50 ms less does not. (Only `pending` is a
  * guess: nobody knows when a running request ends. Requests here cost nothing while they run.)
  */
 
@@ -39,7 +39,7 @@ const history = fc.record({
 })
 
 onEachAdapter((open) => {
-  test('after any history, waiting as long as told admits and waiting 50 ms less does not', async () => {
+  test('after any history, waiting for `retryAfterMs` admits and waiting 50 ms less does not', async () => {
     const seen = new Set<string>()
     const property = fc.asyncProperty(history, async ({ limits, steps }) => {
       await using stage = await knownAccount(open, limits)
@@ -50,10 +50,10 @@ onEachAdapter((open) => {
           const requestId = running.shift()
           if (requestId) await stage.finish(requestId, next.tokens, next.tokens)
         } else {
-          const ask = { requestId: `request-${index}`, usualTokens: next.usualTokens, worstCharge: 0 }
-          const reason = await requestUntilAdmitted(stage, ask)
+          const request = { requestId: `request-${index}`, usualTokens: next.usualTokens, worstCharge: 0 }
+          const reason = await requestUntilAdmitted(stage, request)
           if (reason) seen.add(reason)
-          running.push(ask.requestId)
+          running.push(request.requestId)
         }
       }
     })
@@ -67,12 +67,12 @@ onEachAdapter((open) => {
     expect(await requestUntilAdmitted(stage, { usualTokens: 1, worstCharge: 0 })).toBe('tokens')
   })
 
-  test('of several limits in the way, the one that stands longest is told', async () => {
+  test('of several reached limits, the refusal names the longest', async () => {
     const limits = limitsWith({ requestsPerMinute: 2, tokensPerMinute: 100, requestsPerDay: 3, allowance: 1_000 })
     await using stage = await knownAccount(open, limits)
     const refusal = async (usualTokens: number) => {
-      const answer = await stage.admit({ usualTokens })
-      return [verdict(answer), waitOf(answer)]
+      const decision = await stage.admit({ usualTokens })
+      return [verdict(decision), waitOf(decision)]
     }
     await stage.admit({ requestId: 'first', usualTokens: 100 })
     stage.clock.advance(SECOND_MS)
@@ -87,26 +87,26 @@ onEachAdapter((open) => {
 })
 
 /** The reason of the first refusal, if there was one. */
-async function requestUntilAdmitted(stage: Stage, ask: Parameters<Stage['admit']>[0]): Promise<string | null> {
-  const answer = await requestKnown(stage, ask)
-  if (answer.kind === 'allow') return null
-  const [reason, waitMs] = [verdict(answer), waitOf(answer)]
+async function requestUntilAdmitted(stage: Stage, request: Parameters<Stage['admit']>[0]): Promise<string | null> {
+  const decision = await requestKnown(stage, request)
+  if (decision.kind === 'allow') return null
+  const [reason, waitMs] = [verdict(decision), waitOf(decision)]
   if (waitMs > HONEST_TO_MS) {
     stage.clock.advance(waitMs - HONEST_TO_MS)
-    expect(verdict(await requestKnown(stage, ask))).not.toBe('allow')
+    expect(verdict(await requestKnown(stage, request))).not.toBe('allow')
     stage.clock.advance(HONEST_TO_MS)
   } else {
     stage.clock.advance(waitMs)
   }
-  expect(verdict(await requestKnown(stage, ask))).toBe('allow')
+  expect(verdict(await requestKnown(stage, request))).toBe('allow')
   return reason
 }
 
-/** A new month begins unknown: keys and metering say what they know of it, as they do for an edge. */
-async function requestKnown(stage: Stage, ask: Parameters<Stage['admit']>[0]) {
-  const answer = await stage.admit(ask)
-  if (answer.kind !== 'miss' && answer.kind !== 'cold') return answer
+/** A new month begins unknown: keys and metering fill it, as they do for an edge. */
+async function requestKnown(stage: Stage, request: Parameters<Stage['admit']>[0]) {
+  const decision = await stage.admit(request)
+  if (decision.kind !== 'miss' && decision.kind !== 'cold') return decision
   await stage.fill()
   await stage.warm()
-  return stage.admit(ask)
+  return stage.admit(request)
 }

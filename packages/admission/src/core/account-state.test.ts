@@ -17,7 +17,7 @@ const anyFill = fc.record({ version: fc.integer({ min: 0, max: 5 }), active: fc.
       fill(facts, oneKey(version, active), 0),
 )
 
-test('after a revoke, no fill of its version or an older one brings the key back, in whatever order they come', () => {
+test('after a revoke, no fill of its version or an older one brings the key back, in any order', () => {
   fc.assert(
     fc.property(fc.array(anyFill), fc.array(anyFill), (before, after) => {
       let facts = before.reduce((held, apply) => apply(held), NO_STATE)
@@ -30,7 +30,7 @@ test('after a revoke, no fill of its version or an older one brings the key back
   )
 })
 
-test('fills give the same facts in whatever order they come', () => {
+test('fills give the same state in any order', () => {
   const fills = fc.uniqueArray(fc.record({ version: fc.integer({ min: 0, max: 9 }), active: fc.boolean() }), {
     selector: ({ version }) => version,
   })
@@ -50,7 +50,7 @@ test('fills give the same facts in whatever order they come', () => {
   )
 })
 
-test('a key is unknown while its plan, or what tops it up this month, is unknown', () => {
+test('a key is unknown while its plan, or its top-ups of this month, are unknown', () => {
   const facts = fill(NO_STATE, oneKey(1, true), 0)
   const ending = fill(NO_STATE, { plan: { ...plan(1), moreLater: true }, keys: oneKey(1, true).keys }, 0)
   expect(keyState(NO_STATE, 'key', WINDOW)).toEqual({ kind: 'unknown' })

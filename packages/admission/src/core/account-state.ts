@@ -1,5 +1,5 @@
 /**
- * What the keys service owns of an account. Facts come in any order and more than once; the newest version stands, and
+ * The part of an account's state that the keys service owns. Facts come in any order and more than once; the newest version stands, and
  * of two facts of the same version the one that refuses. Facts older than those held do not bring an unknown key to life:
  * it may have died since, and its mark may have gone.
  */
@@ -9,7 +9,7 @@ import { DAY_MS } from './month.ts'
 /** A dead key's mark outlasts any fill that was under way; after that, the fill itself says that the key is dead. */
 const DEAD_KEY_KEPT_MS = DAY_MS
 const PRUNE_ABOVE = 100
-/** Of more, the earlier half goes: whoever rotates in a loop does not fill the store. */
+/** Of more, the earlier half is deleted: a client that rotates in a loop does not fill the store. */
 const DEAD_KEYS_AT_MOST = 500
 
 interface KeyFact {
@@ -69,7 +69,7 @@ function pruned(keys: Map<string, KeyFact>, nowMs: number): ReadonlyMap<string, 
   return new Map(kept.filter(([keyHash]) => !forgotten.has(keyHash)))
 }
 
-/** A key that is alive comes with its plan; a dead one is dead whatever else is known. */
+/** A key that is alive comes with its plan; a dead one is always dead. */
 export type KeyState = { kind: 'active'; plan: PlanFacts } | { kind: 'dead' } | { kind: 'unknown' }
 
 export function keyState(facts: AccountState, keyHash: string, window: string): KeyState {
@@ -79,7 +79,7 @@ export function keyState(facts: AccountState, keyHash: string, window: string): 
   return key && plan ? { kind: 'active', plan } : { kind: 'unknown' }
 }
 
-/** A later window than that of the facts begins without top-ups, unless some are known to wait. Null: to be asked for. */
+/** A later window than the state's begins without top-ups, unless some are known to wait. Null: keys must fill it. */
 export function presentPlan({ plan }: AccountState, window: string): PlanFacts | null {
   if (!plan || plan.window === window) return plan
   const isOver = plan.window !== '' && plan.window < window

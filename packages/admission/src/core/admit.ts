@@ -25,7 +25,7 @@ import {
   tokensLeft,
   waitForEmpty,
   waitForFull,
-  waitForRoom,
+  waitForRequest,
   waitForTokens,
 } from './rates.ts'
 
@@ -33,73 +33,73 @@ interface AccountNow {
   facts: AccountState
   /** In the window of `nowMs`, with lapsed leases released. */
   use: Use
-  /** What is held under the asked request id. */
+  /** The record under the request's id. */
   held: RequestRecord | undefined
 }
 
 export interface Admission {
-  answer: AdmitDecision
+  decision: AdmitDecision
   use: Use
   /** The request's record, where it was admitted now. */
   record: RunningRecord | null
 }
 
-export function admit({ facts, use, held }: AccountNow, ask: AdmitRequest, nowMs: number): Admission {
-  const refuse = (answer: AdmitDecision): Admission => ({ answer, use, record: null })
-  const key = keyState(facts, ask.keyHash, use.window)
+export function admit({ facts, use, held }: AccountNow, request: AdmitRequest, nowMs: number): Admission {
+  const refuse = (decision: AdmitDecision): Admission => ({ decision, use, record: null })
+  const key = keyState(facts, request.keyHash, use.window)
   if (key.kind === 'dead') return refuse({ kind: 'deny', reason: 'key' })
   if (key.kind === 'unknown') return refuse({ kind: 'miss' })
   const { plan } = key
-  if (plan.plan !== ask.planHint) return refuse({ kind: 'plan', plan: plan.plan })
-  const now = ratesNow(use, ask, nowMs)
-  if (ask.takes === 'request') return countRequest(use, now, plan, ask, nowMs)
+  if (plan.plan !== request.planHint) return refuse({ kind: 'plan', plan: plan.plan })
+  const now = ratesNow(use, request, nowMs)
+  if (request.takes === 'request') return countRequest(use, now, plan, request, nowMs)
   if (!use.known) return refuse({ kind: 'cold' })
-  if (held && held.state !== 'over') return refuse(allow(now, plan, ask, held.window, nowMs))
-  const obstacle = findObstacle(now, plan, ask, nowMs)
+  if (held && held.state !== 'over') return refuse(allow(now, plan, request, held.window, nowMs))
+  const obstacle = findObstacle(now, plan, request, nowMs)
   if (obstacle)
-    return refuse({ kind: 'deny', ...obstacle, quotaStatus: quotaStatus(now, plan, ask, use.window, nowMs) })
-  if (ask.takes === 'nothing') return refuse(allow(now, plan, ask, use.window, nowMs))
+    return refuse({ kind: 'deny', ...obstacle, quotaStatus: quotaStatus(now, plan, request, use.window, nowMs) })
+  if (request.takes === 'nothing') return refuse(allow(now, plan, request, use.window, nowMs))
 
   const record: RunningRecord = {
     state: 'running',
     window: use.window,
-    amount: ask.worstCharge,
+    amount: request.worstCharge,
     // Admitted, over and admitted again: the bucket holds both.
-    tokens: ask.usualTokens + (held?.tokens ?? 0),
-    lapsesAtMs: nowMs + ask.leaseMs,
+    tokens: request.usualTokens + (held?.tokens ?? 0),
+    lapsesAtMs: nowMs + request.leaseMs,
   }
   const after = {
     ...withRecord(now, record),
     log: [...now.log, nowMs],
-    bucket: taken(now.bucket, ask.usualTokens),
-    day: ask.limits.requestsPerDay === null ? use.day : { ...now.day, count: now.day.count + 1 },
+    bucket: taken(now.bucket, request.usualTokens),
+    day: request.limits.requestsPerDay === null ? use.day : { ...now.day, count: now.day.count + 1 },
   }
-  return { answer: allow(after, plan, ask, use.window, nowMs), use: after, record }
+  return { decision: allow(after, plan, request, use.window, nowMs), use: after, record }
 }
 
 /** Of a request that runs nowhere. */
-function countRequest(use: Use, now: RatesNow, plan: PlanFacts, ask: AdmitRequest, nowMs: number): Admission {
-  const retryAfterMs = waitForRoom(now.log, ask.limits.requestsPerMinute, nowMs)
+function countRequest(use: Use, now: RatesNow, plan: PlanFacts, request: AdmitRequest, nowMs: number): Admission {
+  const retryAfterMs = waitForRequest(now.log, request.limits.requestsPerMinute, nowMs)
   if (retryAfterMs > 0) {
-    const quotaStatusNow = quotaStatus(now, plan, ask, use.window, nowMs)
+    const quotaStatusNow = quotaStatus(now, plan, request, use.window, nowMs)
     return {
-      answer: { kind: 'deny', reason: 'requests', retryAfterMs, quotaStatus: quotaStatusNow },
+      decision: { kind: 'deny', reason: 'requests', retryAfterMs, quotaStatus: quotaStatusNow },
       use,
       record: null,
     }
   }
   const log = [...now.log, nowMs]
-  return { answer: allow({ ...now, log }, plan, ask, use.window, nowMs), use: { ...use, log }, record: null }
+  return { decision: allow({ ...now, log }, plan, request, use.window, nowMs), use: { ...use, log }, record: null }
 }
 
 type RatesNow = Use & { bucket: TokenBucket }
 
-function ratesNow(use: Use, ask: AdmitRequest, nowMs: number): RatesNow {
+function ratesNow(use: Use, request: AdmitRequest, nowMs: number): RatesNow {
   const today = dayOf(nowMs)
   return {
     ...use,
     log: lastMinute(use.log, nowMs),
-    bucket: refilled(use.bucket, ask.limits.tokensPerMinute, nowMs),
+    bucket: refilled(use.bucket, request.limits.tokensPerMinute, nowMs),
     day: use.day.day === today ? use.day : { day: today, count: 0 },
   }
 }
@@ -108,13 +108,13 @@ type Limit = Exclude<DenyReason, 'key' | 'plan'>
 type Obstacle = { reason: Exclude<DenyReason, 'key'>; retryAfterMs: number }
 
 /** The limit that stands in the way longest, and how long: waiting less than that would not admit. */
-function findObstacle(now: RatesNow, plan: PlanFacts, ask: AdmitRequest, nowMs: number): Obstacle | null {
-  if (!ask.planIncludesModel) return { reason: 'plan', retryAfterMs: 0 }
-  const { requestsPerMinute, requestsPerDay, allowance } = ask.limits
+function findObstacle(now: RatesNow, plan: PlanFacts, request: AdmitRequest, nowMs: number): Obstacle | null {
+  if (!request.planIncludesModel) return { reason: 'plan', retryAfterMs: 0 }
+  const { requestsPerMinute, requestsPerDay, allowance } = request.limits
   const dayIsFull = requestsPerDay !== null && now.day.count >= requestsPerDay
   const waitsMs: Record<Limit, number> = {
-    requests: waitForRoom(now.log, requestsPerMinute, nowMs),
-    tokens: waitForTokens(now.bucket, ask.usualTokens),
+    requests: waitForRequest(now.log, requestsPerMinute, nowMs),
+    tokens: waitForTokens(now.bucket, request.usualTokens),
     day: dayIsFull ? (now.day.day + 1) * DAY_MS - nowMs : 0,
     ...allowanceWaitsMs(now, plan, allowance, nowMs),
   }
@@ -135,9 +135,9 @@ function sumsOf({ settled, ended, running }: Use, { extra, overage }: PlanFacts,
   return { used: settled + ended, running, limit: allowance + extra, overage }
 }
 
-function allow(now: RatesNow, plan: PlanFacts, ask: AdmitRequest, window: string, nowMs: number): AdmitDecision {
-  const isTight = isLessThanHalfFull(now.bucket) || isAllowanceTight(sumsOf(now, plan, ask.limits.allowance))
-  return { kind: 'allow', quotaStatus: quotaStatus(now, plan, ask, window, nowMs), isTight }
+function allow(now: RatesNow, plan: PlanFacts, request: AdmitRequest, window: string, nowMs: number): AdmitDecision {
+  const isTight = isLessThanHalfFull(now.bucket) || isAllowanceTight(sumsOf(now, plan, request.limits.allowance))
+  return { kind: 'allow', quotaStatus: quotaStatus(now, plan, request, window, nowMs), isTight }
 }
 
 /** `window` is the one that the request is charged to. */

@@ -1,5 +1,5 @@
 /**
- * What is held of an account, in the words of the port: only what admission would go by now.
+ * The held state of an account, in the types of the port: only the part that admission would use now.
  */
 
 import type { HeldAccount } from '../port.ts'

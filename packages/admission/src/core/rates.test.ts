@@ -11,26 +11,26 @@ import {
   tokensLeft,
   waitForEmpty,
   waitForFull,
-  waitForRoom,
+  waitForRequest,
   waitForTokens,
 } from './rates.ts'
 
-/** Pauses before each ask, in milliseconds. */
+/** The pauses before each request, in milliseconds. */
 const pauses = fc.array(fc.integer({ min: 0, max: 30_000 }), { minLength: 1, maxLength: 200, size: 'max' })
 const limit = fc.integer({ min: 1, max: 8 })
 
-interface Ask {
+interface Attempt {
   atMs: number
   waitMs: number
 }
 
-function requestAll(asks: number[], max: number): Ask[] {
+function requestAll(attempts: number[], max: number): Attempt[] {
   let log: SlidingLog = []
   let nowMs = 0
-  return asks.map((pauseMs) => {
+  return attempts.map((pauseMs) => {
     nowMs += pauseMs
     log = lastMinute(log, nowMs)
-    const waitMs = waitForRoom(log, max, nowMs)
+    const waitMs = waitForRequest(log, max, nowMs)
     if (waitMs === 0) log = [...log, nowMs]
     return { atMs: nowMs, waitMs }
   })
@@ -38,8 +38,8 @@ function requestAll(asks: number[], max: number): Ask[] {
 
 test('no 60 seconds ever hold more than the limit', () => {
   fc.assert(
-    fc.property(pauses, limit, (asks, max) => {
-      const admitted = requestAll(asks, max).filter((ask) => ask.waitMs === 0)
+    fc.property(pauses, limit, (attempts, max) => {
+      const admitted = requestAll(attempts, max).filter((request) => request.waitMs === 0)
       for (const first of admitted) {
         const within = admitted.filter(({ atMs }) => atMs >= first.atMs && atMs < first.atMs + MINUTE_MS)
         expect(within.length).toBeLessThanOrEqual(max)
@@ -50,24 +50,26 @@ test('no 60 seconds ever hold more than the limit', () => {
 
 test('nothing is refused unless the limit was reached in the 60 seconds before', () => {
   fc.assert(
-    fc.property(pauses, limit, (asks, max) => {
-      const asked = requestAll(asks, max)
-      asked.forEach(({ atMs, waitMs }, index) => {
-        const before = asked.slice(0, index).filter((ask) => ask.waitMs === 0 && ask.atMs > atMs - MINUTE_MS)
+    fc.property(pauses, limit, (attempts, max) => {
+      const requested = requestAll(attempts, max)
+      requested.forEach(({ atMs, waitMs }, index) => {
+        const before = requested
+          .slice(0, index)
+          .filter((request) => request.waitMs === 0 && request.atMs > atMs - MINUTE_MS)
         expect(waitMs > 0).toBe(before.length >= max)
       })
     }),
   )
 })
 
-test('waiting exactly as long as told admits, and a millisecond less does not', () => {
+test('waiting exactly the returned time admits, and a millisecond less does not', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 59_999 }), { minLength: 1, maxLength: 20 }), limit, (times, max) => {
       const log = times.sort((a, b) => a - b)
       const nowMs = 59_999
-      const waitMs = waitForRoom(lastMinute(log, nowMs), max, nowMs)
+      const waitMs = waitForRequest(lastMinute(log, nowMs), max, nowMs)
       fc.pre(waitMs > 0)
-      const at = (later: number) => waitForRoom(lastMinute(log, nowMs + later), max, nowMs + later)
+      const at = (later: number) => waitForRequest(lastMinute(log, nowMs + later), max, nowMs + later)
       expect(at(waitMs)).toBe(0)
       expect(at(waitMs - 1)).toBe(1)
     }),
@@ -90,7 +92,7 @@ const bucket = fc
     return refilled(used, rate, laterMs)
   })
 
-test('waiting exactly as long as told is enough, and a millisecond less is not', () => {
+test('waiting exactly the returned time is enough, and a millisecond less is not', () => {
   fc.assert(
     fc.property(bucket, tokens, (level, size) => {
       const waitMs = waitForTokens(level, size)
@@ -112,12 +114,12 @@ test('refilling in steps is refilling at once', () => {
   )
 })
 
-test('over any time, no more is admitted than a full bucket, the refill, and what the last one took beyond', () => {
-  const asks = fc.array(fc.tuple(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 0, max: 3000 })), {
+test("over any time, no more is admitted than a full bucket, the refill, and the last request's excess", () => {
+  const attempts = fc.array(fc.tuple(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 0, max: 3000 })), {
     maxLength: 50,
   })
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 1000 }), asks, (rate, sequence) => {
+    fc.property(fc.integer({ min: 1, max: 1000 }), attempts, (rate, sequence) => {
       let level = refilled(null, rate, 0)
       let admitted = 0
       let largest = 0

@@ -20,13 +20,13 @@ export function lastMinute(log: SlidingLog, nowMs: number): SlidingLog {
   return oldest === -1 ? [] : log.slice(oldest)
 }
 
-/** How long until one more fits; 0 when it does now. `log` holds the last minute. */
-export function waitForRoom(log: SlidingLog, limit: number, nowMs: number): number {
+/** Returns the wait until one more request fits; 0 when it does now. `log` holds the last minute. */
+export function waitForRequest(log: SlidingLog, limit: number, nowMs: number): number {
   const blocking = log[log.length - limit]
   return blocking === undefined ? 0 : blocking + MINUTE_MS - nowMs
 }
 
-/** How long until the log is empty. */
+/** Returns the wait until the log is empty. */
 export function waitForEmpty(log: SlidingLog, nowMs: number): number {
   const newest = log.at(-1)
   return newest === undefined ? 0 : newest + MINUTE_MS - nowMs
@@ -49,7 +49,7 @@ export function refilled(bucket: TokenBucket | null, perMinute: number, nowMs: n
   return { level, atMs: nowMs, perMinute }
 }
 
-/** How long until a request of this size may take its tokens; 0 when it may now. */
+/** Returns the wait until a request of this size may take its tokens; 0 when it may now. */
 export function waitForTokens(bucket: TokenBucket, tokens: number): number {
   const needed = Math.min(tokens, bucket.perMinute) * SCALE
   return Math.max(0, Math.ceil((needed - bucket.level) / bucket.perMinute))

@@ -18,7 +18,7 @@ import {
 
 const NOW_MS = Date.UTC(2026, 10, 30, 12)
 
-/** A life of random requests: what the sums say, and the records they are the sums of. */
+/** A history of random requests: the sums, and the records behind them. */
 interface Incarnation {
   use: Use
   records: Map<string, RequestRecord>
@@ -74,7 +74,7 @@ function happen(
   return { use, records }
 }
 
-test("what is pending is always the sum of the window's records, whatever happens", () => {
+test("the pending amount is always the sum of the window's records", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60, size: 'max' }), (events) => {
       let life: Incarnation = { use: unused(NOW_MS), records: new Map() }

@@ -3,9 +3,9 @@
  *
  * `running` and `ended` are the sums over the window's records, kept along with every change of a record.
  *
- * Settled and ended requests count as used of the monthly allowance, running ones with the most they can cost. A request
- * is admitted while used + running is below the limit, so the limit is passed by less than the worst case of the one
- * admitted last, however many ask at once.
+ * Settled and ended requests count as used of the monthly allowance, running ones with the most they can cost. A request is
+ * admitted while used + running is below the limit. So the total passes the limit by less than the last request's worst case, at
+ * any number of concurrent requests.
  */
 
 import { monthOf } from './month.ts'
@@ -13,9 +13,9 @@ import { corrected, type SlidingLog, type TokenBucket } from './rates.ts'
 
 export interface Use {
   readonly window: string
-  /** The latest window that was ever heard of. */
+  /** The latest known window. */
   readonly latest: string
-  /** Metering has told the window's total, or it began with nothing. */
+  /** Metering has reported the window's total, or it began with nothing. */
   readonly known: boolean
   readonly settled: number
   readonly version: number
@@ -28,7 +28,7 @@ export interface Use {
 
 interface HeldInBucket {
   readonly window: string
-  /** What the bucket holds of the request; null where that is lost: then nothing corrects it. */
+  /** The request's tokens in the bucket; null where they are lost: then nothing corrects them. */
   readonly tokens: number | null
 }
 
@@ -46,12 +46,12 @@ export interface EndedRecord extends HeldInBucket {
 }
 
 /**
- * It holds nothing of the allowance: its lease has lapsed, it has cost nothing, or the ledger includes it by a report that
- * another may replace. Its tokens may still turn out to be others.
+ * It holds nothing of the allowance. Its lease has lapsed, it has cost nothing, or the ledger includes it by a report that
+ * another may replace. Its tokens may still change.
  */
 interface OverRecord extends HeldInBucket {
   readonly state: 'over'
-  /** Of the total that brought its tokens; {@link NOT_REPORTED} where the ledger has not told of it. */
+  /** The version of the total that brought its tokens; {@link NOT_REPORTED} where the ledger has not reported it. */
   readonly version: number
   readonly forgottenAtMs: number
 }
@@ -59,7 +59,7 @@ interface OverRecord extends HeldInBucket {
 export type RequestRecord = RunningRecord | EndedRecord | OverRecord
 
 export const NOT_REPORTED = -1
-/** The ledger is told of a request within seconds, and its two reporters within moments of each other. */
+/** The ledger learns of a request within seconds, and the two reports of it come within moments of each other. */
 const OVER_KEPT_MS = 10 * 60_000
 /** The report of a lapsed one may wait for a metering service that is away. */
 const LAPSED_KEPT_MS = 60 * 60_000
@@ -71,9 +71,9 @@ export function unused(nowMs: number): Use {
 }
 
 /**
- * A new window. It begins with nothing used where the last total was known, and where nobody has heard of a window as late
- * as this one; otherwise its total is unknown. Requests that run keep belonging to the window of their admission; those
- * that have ended in another one stand in nobody's way.
+ * A new window. It begins with nothing used where the last total was known, and no window as late as this one is known. Otherwise
+ * its total is unknown. Running requests keep belonging to the window of their admission; those that have ended in another one
+ * count no more.
  */
 export function inWindow(use: Use, window: string, records: Iterable<RequestRecord>): Use {
   if (use.window === window) return use
@@ -108,13 +108,12 @@ function over({ window }: RequestRecord, tokens: number | null, version: number,
 
 export interface Remains {
   use: Use
-  /** Null: nothing is to be kept. */
+  /** Null: the store keeps nothing. */
   record: RequestRecord | null
 }
 
 /**
- * The end of a request. Where its lease had lapsed its charge is the ledger's to tell; where the ledger has told of it,
- * nothing happens.
+ * The end of a request. Where its lease had lapsed, the ledger reports its charge. Where the ledger has reported it, nothing happens.
  */
 export function ended(
   use: Use,
@@ -135,8 +134,7 @@ export function ended(
 }
 
 /**
- * Nobody has renewed it, and a backend may still work for it. The bucket goes on holding the reservation until the ledger
- * tells.
+ * Nobody has renewed it, and a backend may still work for it. The bucket keeps the reservation until the ledger reports the tokens.
  */
 export function lapsed(use: Use, record: RunningRecord, nowMs: number): Remains {
   const forgottenAtMs = record.lapsesAtMs + LAPSED_KEPT_MS
@@ -155,7 +153,7 @@ export function included(
 ): Remains {
   const released = withoutRecord(use, record)
   const { tokens, mayChange = false, version } = reported
-  // A telling that was overtaken by a newer one knows less.
+  // An older report that comes after a newer one knows less.
   if (mayChange && record.state === 'over' && record.version > version) return { use: released, record }
   const corrected = tokens === undefined ? released : withTokens(released, record, tokens, nowMs)
   const isKept = mayChange && record.tokens !== null

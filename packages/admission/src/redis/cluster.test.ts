@@ -63,7 +63,7 @@ test('each account lives on its node, and limits hold on all of them', async () 
   expect((await admission.currentWindow()).window).toMatch(/^\d{4}-\d{2}$/)
 })
 
-test('a node that dies takes only its own accounts along, answers in time, and is never silently old afterwards', async () => {
+test('a node that dies makes only its own accounts unavailable, in bounded time, and is never silently old afterwards', async () => {
   const accounts = [0, 1, 2].map(accountOn)
   for (const account of accounts) await prepare(account)
   const before = await presentEpoch(accounts[1]!)
@@ -86,7 +86,7 @@ test('a node that dies takes only its own accounts along, answers in time, and i
   expect((await admit(accounts[1]!)).kind).toBe('allow')
 })
 
-test('a slot that moves to another node is found there, and its state is asked for again', async () => {
+test('a slot that moves to another node is found there, and its state is requested again', async () => {
   const account = accountOn(2)
   await prepare(account)
   expect((await admit(account)).kind).toBe('allow')
@@ -104,10 +104,10 @@ test('a slot on its way to another node does not stop its accounts, and those be
   await prepare(account)
   await prepare(beside)
   expect((await admit(account)).kind).toBe('allow')
-  await using patient = await openRedisAdmission({ url: cluster.url, timeoutMs: 10_000 })
+  await using slow = await openRedisAdmission({ url: cluster.url, timeoutMs: 10_000 })
   const move = await cluster.beginMove(keySlot(account), { from: 0, to: 1 })
   await move.moveKeys(/:(use|log)$/)
-  const waiting = admit(account, KEY_HASH, patient)
+  const waiting = admit(account, KEY_HASH, slow)
   expect((await admit(beside)).kind).toBe('allow')
   expect(admission.partOf(account)).toBe(admission.partOf(beside))
   await delay(50)
@@ -118,12 +118,12 @@ test('a slot on its way to another node does not stop its accounts, and those be
   expect((await admit(account)).kind).toBe('allow')
 })
 
-test('a replica that takes over is never silently old: what it had not heard of is asked for', async () => {
+test('a replica that takes over is never silently old: it requests the state that it missed', async () => {
   const account = accountOn(2)
   await prepare(account)
   expect((await admit(account)).kind).toBe('allow')
   const before = await presentEpoch(account)
-  // What happens from here on comes to the primary only.
+  // From here on, writes reach the primary only.
   await cluster.replicas[2]!.kill('SIGSTOP')
   await commandRedis(cluster.nodes[2]!.url, 'CLIENT', 'KILL', 'TYPE', 'replica')
   await admission.deactivate({ account, keyHash: KEY_HASH, version: 2 })

@@ -40,7 +40,7 @@ async function forgetting(lost: () => Promise<void>): Promise<void> {
   await restart(before)
 }
 
-/** Nothing that was answered is missing in the file. */
+/** The file misses no acknowledged write. */
 const written = () =>
   expect.poll(() => commandRedis(server.url, 'INFO', 'persistence')).toMatch(/^aof_buffer_length:0\r$/m)
 
@@ -77,7 +77,7 @@ test('a key that was dead before a restart is dead after it, before anyone fills
   expect(await stage.admit()).toEqual({ kind: 'deny', reason: 'key' })
 })
 
-test('a total older than the ledger is asked for again', async () => {
+test('a total older than the ledger is requested again', async () => {
   await forgetting(() => stage.settle(900, 4, []))
   await stage.fill()
   expect(await stage.used()).toBeNull()
@@ -96,7 +96,7 @@ test('a charge that the ledger included meanwhile is not counted twice for ever'
   expect(verdict(await stage.admit())).toBe('allow')
 })
 
-test('what runs across a restart stays held', async () => {
+test('a request that runs across a restart stays held', async () => {
   await stage.admit({ requestId: 'running', worstCharge: 1000 })
   await forgetting(async () => {})
   await stage.fill()
@@ -106,7 +106,7 @@ test('what runs across a restart stays held', async () => {
   expect(await stage.used()).toBe(400)
 })
 
-test('what runs across a flush is held again when its edge renews it', async () => {
+test('a request that runs across a flush is held again when its edge renews it', async () => {
   await stage.admit({ requestId: 'running', worstCharge: 1000 })
   await flush()
   await stage.fill()
@@ -116,7 +116,7 @@ test('what runs across a flush is held again when its edge renews it', async () 
   expect(verdict(await stage.admit())).toBe('pending')
 })
 
-test('a flushed store asks to be filled again', async () => {
+test('a flushed store requests a fill again', async () => {
   await flush()
   expect(await stage.admit()).toEqual({ kind: 'miss' })
   await stage.fill()

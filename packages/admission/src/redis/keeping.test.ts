@@ -38,7 +38,7 @@ async function timesToLive(account: string): Promise<Record<string, number>> {
   return Object.fromEntries(entries.map(([key, ttlMs]) => [key.replace(`adm:{${account}}:`, ''), ttlMs]))
 }
 
-test('an unknown account leaves nothing behind, whatever is asked about it', async () => {
+test('no call about an unknown account leaves anything behind', async () => {
   await using stage = await newAccount(open)
   const { account } = stage
   await stage.admit()
@@ -106,7 +106,7 @@ test('everything about an account has its time to go: facts after a day, use a d
   }
 })
 
-test('what is over is forgotten in its time, and leaves nothing behind', async () => {
+test('a request that is over is deleted in its time, and leaves nothing behind', async () => {
   await using stage = await knownAccount(open)
   const [, use = '', leases = ''] = accountKeys(stage.account)
   const records = async () => (await operator.hkeys(use)).filter((field) => field.startsWith('request:')).toSorted()
@@ -133,12 +133,12 @@ test('what is over is forgotten in its time, and leaves nothing behind', async (
   expect([await operator.exists(leases), stage.lapsed]).toEqual([0, 1])
 })
 
-test('records that a process of the former version wrote are read: what the bucket holds of an ended one is not known', async () => {
+test('records of the former version are read: the tokens of an ended one are not known', async () => {
   await using stage = await knownAccount(open, { tokensPerMinute: 10_000 })
   const [, use = ''] = accountKeys(stage.account)
   const left = async () => {
-    const answer = await stage.admit({ usualTokens: 0, worstCharge: 0 })
-    return answer.kind === 'allow' && [answer.quotaStatus.used, answer.quotaStatus.tokens.remaining]
+    const decision = await stage.admit({ usualTokens: 0, worstCharge: 0 })
+    return decision.kind === 'allow' && [decision.quotaStatus.used, decision.quotaStatus.tokens.remaining]
   }
   for (const requestId of ['ended', 'running']) await stage.admit({ requestId, usualTokens: 500 })
   await stage.finish('ended', 30, 700)
@@ -168,7 +168,7 @@ test('an account that rotates its key all day keeps a bounded number of dead one
   }
 })
 
-test('the log keeps what a minute admitted, and no more', async () => {
+test("the log keeps a minute's admissions, and no more", async () => {
   await using stage = await knownAccount(open)
   const log = accountKeys(stage.account).at(-1)!
   await stage.admitAtOnce(200)
@@ -205,17 +205,17 @@ test('exactly 3 of 500 simultaneous requests pass a limit of 3 per minute, from 
   const now = () => stage.clock.nowMs
   const edges = await Promise.all(Array.from({ length: 5 }, () => open({ now })))
   const limits = limitsWith({ requestsPerMinute: 3 })
-  const ask = { account: stage.account, keyHash: KEY, planHint: 'free', planIncludesModel: true, limits }
-  const answers = await Promise.all(
+  const request = { account: stage.account, keyHash: KEY, planHint: 'free', planIncludesModel: true, limits }
+  const decisions = await Promise.all(
     Array.from({ length: 500 }, (_, index) =>
-      edges[index % 5]!.admit({ ...ask, requestId: `r-${index}`, usualTokens: 1, worstCharge: 1, leaseMs: 30_000 }),
+      edges[index % 5]!.admit({ ...request, requestId: `r-${index}`, usualTokens: 1, worstCharge: 1, leaseMs: 30_000 }),
     ),
   )
-  expect(countAllowed(answers)).toBe(3)
+  expect(countAllowed(decisions)).toBe(3)
   await Promise.all(edges.map((edge) => edge[Symbol.asyncDispose]()))
 })
 
-test("on Redis' own clock, waiting as long as told is enough, and a lease lapses in its time", async () => {
+test("on Redis' own clock, waiting for `retryAfterMs` is enough, and a lease lapses in its time", async () => {
   await using admission = await open({})
   const account = 'real-clock'
   const keys = [{ keyHash: KEY, version: 1, active: true }]

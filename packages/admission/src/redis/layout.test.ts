@@ -74,7 +74,7 @@ describe.each(calls)('%s', (_, call) => {
   })
 })
 
-test('a newer version takes the state of this one for another life: it asks again, and a running request stays held', async () => {
+test('a newer version takes the state of this one for another incarnation: it requests it again, and a running request stays held', async () => {
   await stage.admit({ requestId: 'running', worstCharge: 70 })
   expect(await runNewer('authenticate', KEY)).toEqual(['miss'])
   await fillNewer()

@@ -1,5 +1,5 @@
 /**
- * The Lua scripts, and how the port's values become their arguments and their answers the port's values. Each script is the
+ * The Lua scripts, and the conversion of the port's values to their arguments and of their replies to the port's values. Each script is the
  * shared prelude followed by one file, so that a script is one EVALSHA and its logic is written once.
  */
 
@@ -34,7 +34,7 @@ const ADMIT = [
 ] as const
 /** `extraWindow`: the window of `extra`, '' for the present one. `moreLater`: top-ups of a later window are known. */
 const FILL = ['version', 'plan', 'overage', 'extra', 'extraWindow', 'moreLater'] as const
-/** `makesKnown`: the total was asked for. */
+/** `makesKnown`: the store requested the total. */
 const SETTLE = ['totalWindow', 'settled', 'version', 'makesKnown'] as const
 
 /** With the names of their arguments. Yes and no are 1 and 0. */
@@ -61,7 +61,7 @@ export function accountKeys(account: string): string[] {
   return [`${tag}account`, `${tag}use`, `${tag}leases`, `${tag}log`]
 }
 
-export function admitArguments(ask: AdmitRequest): Argument[] {
+export function admitArguments(request: AdmitRequest): Argument[] {
   const {
     requestId,
     keyHash,
@@ -73,7 +73,7 @@ export function admitArguments(ask: AdmitRequest): Argument[] {
     leaseMs,
     ends = [],
     takes = 'all',
-  } = ask
+  } = request
   const once = {
     request: requestId,
     keyHash,
@@ -149,9 +149,9 @@ type InspectReply = [
   requests: (string | number)[],
 ]
 
-/** Reads the answer of `lua/inspect.lua`. */
-export function readHeldAccount(answer: unknown): HeldAccount {
-  const [window, plan, keys, total, [running, ended], requests] = answer as InspectReply
+/** Reads the reply of `lua/inspect.lua`. */
+export function readHeldAccount(reply: unknown): HeldAccount {
+  const [window, plan, keys, total, [running, ended], requests] = reply as InspectReply
   return {
     window,
     facts:
