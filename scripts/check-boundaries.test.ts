@@ -42,6 +42,7 @@ const NO_IO = 'core, pricing and auto reach no I/O'
 const NO_WORLD = 'core, pricing and auto take the time and chance as arguments'
 const NO_CYCLE = 'imports form no cycle'
 const PRODUCT = 'the product never imports what is for developers alone'
+const ONE_DIRECTION = 'the folders of a service import each other in one direction'
 const DECLARED = 'a package is imported only where it is declared'
 
 describe.each<[what: string, rule: string, files: Record<string, string>]>([
@@ -168,6 +169,24 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
     {
       'packages/bus/package.json': manifest('@gateway/bus', ['nats', '@gateway/servers']),
       'dev/servers/package.json': manifest('@gateway/servers', ['@gateway/bus']),
+    },
+  ],
+  [
+    'a type that holds what its users need, and imports them',
+    ONE_DIRECTION,
+    {
+      'services/edge/src/edge-context.ts': `import type { Shedder } from './http/shedder.ts'\n`,
+      'services/edge/src/http/shedder.ts': `export interface Shedder {}\n`,
+      'services/edge/src/http/listen.ts': `import type { EdgeContext } from '../edge-context.ts'\n`,
+    },
+  ],
+  [
+    'two folders of a service that import each other, by different files',
+    ONE_DIRECTION,
+    {
+      'services/edge/src/http/listen.ts': `import { prove } from '../auth/prove.ts'\n`,
+      'services/edge/src/http/header.ts': `export const header = 1\n`,
+      'services/edge/src/auth/prove.ts': `import { header } from '../http/header.ts'\n`,
     },
   ],
   ['a package that nobody declared', DECLARED, { 'services/keys/src/db.ts': `import pg from 'pg'\n` }],

@@ -4,9 +4,9 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openAccountCache } from '../services/edge/src/admission/account-cache.ts'
+import { openAccountCache } from '../services/edge/src/auth/account-cache.ts'
 import { claimKey } from '../services/edge/src/auth/authenticate.ts'
-import type { Route, Routes } from '../services/edge/src/http/route.ts'
+import type { Route, Routes } from '../services/edge/src/create-app.ts'
 import { routes } from '../services/edge/src/routes.ts'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
 import { collectBearers, findWrongResponses, promiseCredentials } from './promises/credentials.ts'

@@ -9,8 +9,8 @@ import { hostedEntryOf, hostedTools } from '@gateway/contracts/hosted-tools'
 import { chargeFor } from '../packages/pricing/src/charge.ts'
 import { expect, test } from 'vitest'
 import { makeOffer } from '../services/edge/src/admission/admit.ts'
-import { messages } from '../services/edge/src/inference/requests/messages.ts'
-import { responses } from '../services/edge/src/inference/requests/responses.ts'
+import { messages } from '../services/edge/src/requests/messages.ts'
+import { responses } from '../services/edge/src/requests/responses.ts'
 import { withPricedTools } from '../services/router/src/core/hosted-tools.ts'
 
 const KINDS = { messages, responses }

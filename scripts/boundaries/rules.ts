@@ -20,6 +20,8 @@ const PURE_MODULES = new Set([
 ])
 /** Reads data that its package ships, once, when it is imported: an import of JSON does no more. */
 const DATA_READER = 'packages/auto/src/read-packed.ts'
+/** Services whose folders still import each other in both directions. */
+const FOLDERS_STILL_ENTANGLED = new Set<string>(['services/console', 'services/router'])
 const WORLDLY =
   /(?<![\w.])(?:Date\.now\(|new Date\(\)|performance\.now\(|Math\.random\(|process\.|fetch\(|setTimeout\(|setInterval\(|console\.)/
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm
@@ -111,6 +113,18 @@ export const rules: Record<string, Rule> = {
     }
   },
 
+  'the folders of a service import each other in one direction': function* (tree) {
+    for (const owner of tree.owners) {
+      if (owner.kind !== 'service' || FOLDERS_STILL_ENTANGLED.has(owner.folder)) continue
+      const needs = importsBetweenPlaces(tree, owner)
+      for (const cycle of cyclesOf([...needs.keys()], (place) => [...(needs.get(place) ?? [])])) {
+        // The rule of files finds a cycle of files alone.
+        if (cycle.every((place) => place.endsWith('.ts'))) continue
+        yield { path: `${owner.folder}/src`, message: [...cycle, cycle[0]].join(' → ') }
+      }
+    }
+  },
+
   'a package is imported only where it is declared': function* (tree) {
     const root = tree.owners.find(({ kind }) => kind === 'root')
     for (const file of tree.files.values()) {
@@ -139,6 +153,23 @@ function* crossings(tree: SourceTree): Iterable<{ file: SourceFile; item: Resolv
       if (target && target !== file.owner) yield { file, item, target }
     }
   }
+}
+
+/** A folder of `src` is one place, and so is each file beside the folders. Imports of types count, those of tests do not. */
+function importsBetweenPlaces(tree: SourceTree, owner: Owner): Map<string, Set<string>> {
+  const src = `${owner.folder}/src/`
+  const placeOf = (path: string): string => path.slice(src.length).split('/', 1)[0]!
+  const needs = new Map<string, Set<string>>()
+  for (const file of tree.files.values()) {
+    if (file.testOnly || !file.path.startsWith(src)) continue
+    const place = placeOf(file.path)
+    const needed = needs.get(place) ?? new Set()
+    needs.set(place, needed)
+    for (const target of targetsOf(file)) {
+      if (target.startsWith(src) && placeOf(target) !== place) needed.add(placeOf(target))
+    }
+  }
+  return needs
 }
 
 function ownerOfPath(tree: SourceTree, path: string): Owner | undefined {

@@ -12,7 +12,7 @@ export interface Change {
 
 /** The end of a response does not wait until its usage is stored. */
 const NO_WAIT: Change = {
-  file: 'services/edge/src/inference/settle.ts',
+  file: 'services/edge/src/relay/settle.ts',
   from: /return open\.reported\n/,
   to: 'open.reported.inTime.catch(() => {})\nreturn { inTime: Promise.resolve(), stored: Promise.resolve() }\n',
 }

@@ -1,35 +1,27 @@
 /**
- * What every route of the edge works with; opened by `start.ts`, closed in reverse.
+ * The ports of a running edge; `start.ts` opens them, and closes them in reverse. Code in a folder does not import this type: it
+ * names the ports that it needs.
  */
 
 import type { EdgeAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
-import type { IdempotencyStore } from '@gateway/idempotency/port'
 import type { ConfigSource } from '@gateway/config/config-source'
-import type { UsageEvent } from '@gateway/contracts/usage-event'
+import type { UsageReporter } from './relay/settle.ts'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Tracer } from '@gateway/telemetry/tracing'
 import type { BytesInFlight } from './http/memory-budget.ts'
-import type { LargeBodies } from './http/large-bodies.ts'
-import type { KeysClient, LedgerFigures, MeteringClient } from './http/sdk-clients.ts'
+import type { LargeBodies } from './requests/large-bodies.ts'
+import type { KeysClient, LedgerFigures, MeteringClient } from './rpc/service-clients.ts'
 import type { EdgeSettings } from './config.ts'
 import type { CountAtBackends } from './inference/count-at-backends.ts'
 import type { MinuteBuckets } from './core/minute-buckets.ts'
-import type { ResponseKeySource } from './idempotency/response-keys.ts'
-import type { RunningResponses } from './idempotency/running-responses.ts'
+import type { IdempotencyPorts } from './idempotency/ports.ts'
 import type { ClientNetwork } from './http/client-network.ts'
 import type { LoadShedder } from './http/load-shedder.ts'
 import type { EdgeMetrics } from './metrics.ts'
-import type { AccountCache } from './admission/account-cache.ts'
-import type { RunningRequests } from './inference/running-requests.ts'
+import type { AccountCache } from './auth/account-cache.ts'
+import type { RunningRequests } from './admission/running-requests.ts'
 import type { VerifySignIn } from './auth/verify-token.ts'
-
-export interface Reported {
-  /** Resolves when the usage is stored. Rejects when that is not known in time. */
-  inTime: Promise<void>
-  /** Resolves when the usage is stored, however late; never where this process has to leave that to another. */
-  stored: Promise<void>
-}
 
 export interface EdgeContext {
   bus: Bus
@@ -52,8 +44,8 @@ export interface EdgeContext {
   largeBodies: LargeBodies
   clientNetwork: ClientNetwork
   shedder: LoadShedder
-  idempotency: { store: IdempotencyStore; keys: ResponseKeySource; running: RunningResponses }
-  usage: { report(event: UsageEvent): Reported }
+  idempotency: IdempotencyPorts
+  usage: UsageReporter
   metrics: EdgeMetrics
   tracer: Tracer
 }

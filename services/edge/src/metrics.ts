@@ -9,7 +9,6 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
 import { countShed, countTokens, observeShedLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { ByteBudget } from './core/memory-budget.ts'
-import type { RunningRequests } from './inference/running-requests.ts'
 
 export interface EdgeMetrics {
   /** A response is over. `model`: the config's, as asked for; empty where none was. */
@@ -48,7 +47,7 @@ export function edgeMetrics(metrics: Metrics): EdgeMetrics {
   }
 }
 
-export function observeRunning(metrics: Metrics, running: RunningRequests): void {
+export function observeRunning(metrics: Metrics, running: { readonly count: number; readonly streams: number }): void {
   metrics.observedGauge('gateway_requests_in_flight', 'admitted requests under way', () => running.count)
   observeStreams(metrics, () => running.streams)
 }

@@ -4,12 +4,12 @@
  */
 
 import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
-import { chat, embeddings, images } from './inference/requests/inference-kinds.ts'
-import { messages } from './inference/requests/messages.ts'
-import { responses } from './inference/requests/responses.ts'
+import { chat, embeddings, images } from './requests/inference-kinds.ts'
+import { messages } from './requests/messages.ts'
+import { responses } from './requests/responses.ts'
 import type { Operation } from './reference/api-reference.ts'
 import { operations, type OperationId } from './reference/operations.ts'
-import type { Route } from './http/route.ts'
+import type { Route } from './create-app.ts'
 import type { Method } from './reference/api-reference.ts'
 import { countPromptTokens } from './inference/count-tokens.ts'
 import {

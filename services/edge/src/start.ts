@@ -12,12 +12,17 @@ import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { explainListenError } from '@gateway/service/explain-listen-error'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
-import { openLocalAdmissionFallback } from './admission/local-admission-fallback.ts'
+import { LocalAdmissionFallback } from './admission/local-admission-fallback.ts'
 import { batchReleases } from './admission/batched-releases.ts'
-import { createApp, type Routes } from './http/route.ts'
+import { createApp, type Routes } from './create-app.ts'
 import { trackBytesInFlight, usualBytesInFlight } from './http/memory-budget.ts'
-import { openLargeBodies } from './http/large-bodies.ts'
-import { createKeysClient, createMeteringClient, createRoutersClient, openLedgerFigures } from './http/sdk-clients.ts'
+import { openLargeBodies } from './requests/large-bodies.ts'
+import {
+  createKeysClient,
+  createMeteringClient,
+  createRoutersClient,
+  openLedgerFigures,
+} from './rpc/service-clients.ts'
 import { openBackendCounts } from './inference/count-at-backends.ts'
 import type { EdgeSettings } from './config.ts'
 import { createMinuteBuckets } from './core/minute-buckets.ts'
@@ -28,10 +33,10 @@ import { openLoadShedder } from './http/load-shedder.ts'
 import { listen } from './http/listen.ts'
 import { refuseUnparsed } from './http/refuse-unparsed.ts'
 import { edgeMetrics, observeBytes, observeShedding, observeRunning } from './metrics.ts'
-import { openAccountCache } from './admission/account-cache.ts'
-import { createUsageReporter } from './inference/settle.ts'
+import { openAccountCache } from './auth/account-cache.ts'
+import { createUsageReporter } from './relay/settle.ts'
 import { pages, routes } from './routes.ts'
-import { followDeadKeys, trackRunningRequests } from './inference/running-requests.ts'
+import { followDeadKeys, trackRunningRequests } from './admission/running-requests.ts'
 import { createVerifySignIn, refuseEveryToken } from './auth/verify-token.ts'
 import { clientNetwork } from './http/client-network.ts'
 
@@ -72,7 +77,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const unitOf = (slug: string) => config.current.plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
   const { edgesMax, signIn } = settings
   const store = batchReleases(parts.admission, logger)
-  const admission = openLocalAdmissionFallback({
+  const admission = new LocalAdmissionFallback({
     store,
     keys,
     metering,

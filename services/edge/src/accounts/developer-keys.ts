@@ -18,11 +18,15 @@ import {
 } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
 import { hashKey, invalidKey } from '../auth/authenticate.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import { parseBody } from '../inference/requests/inference-kinds.ts'
-import type { Handler } from '../http/route.ts'
+import type { KeysClient } from '../rpc/service-clients.ts'
+import { parseBody } from '../requests/inference-kinds.ts'
+import type { Handler } from '../http/handler.ts'
 
-export function mintDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
+interface DeveloperKeysContext {
+  keys: KeysClient
+}
+
+export function mintDeveloperKey(edge: DeveloperKeysContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     if (request.body !== undefined) parseBody(mintKeyBody, request.body)
     const { key, plan } = await edge.keys.mint({ owner })
@@ -30,7 +34,7 @@ export function mintDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
   }
 }
 
-export function rotateDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
+export function rotateDeveloperKey(edge: DeveloperKeysContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     const reply = await edge.keys.rotate({ owner, keyHash: currentKeyHash(request.body) })
     if (reply.kind === 'invalid') throw invalidKey()
@@ -38,7 +42,7 @@ export function rotateDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
   }
 }
 
-export function revokeDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
+export function revokeDeveloperKey(edge: DeveloperKeysContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     const reply = await edge.keys.revoke({ owner, keyHash: currentKeyHash(request.body) })
     if (reply.kind === 'invalid') throw invalidKey()
@@ -46,7 +50,7 @@ export function revokeDeveloperKey(edge: EdgeContext): Handler<'sign-in'> {
   }
 }
 
-export function listDeveloperKeys(edge: EdgeContext): Handler<'sign-in'> {
+export function listDeveloperKeys(edge: DeveloperKeysContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     const { after } = parseBody(developerKeyListQuery, request.query)
     const { keys, next, isUnknown } = await edge.keys.list({ owner, ...(after && { after: keyIdOf(after) }) })

@@ -5,11 +5,17 @@
 import type { z } from 'zod'
 import { GatewayError } from '@gateway/contracts/errors'
 import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-api'
-import type { EdgeContext } from '../edge-context.ts'
-import type { Handler } from '../http/route.ts'
-import { parseBody } from '../inference/requests/inference-kinds.ts'
+import type { ClientNetwork } from '../http/client-network.ts'
+import type { KeysClient } from '../rpc/service-clients.ts'
+import type { Handler } from '../http/handler.ts'
+import { parseBody } from '../requests/inference-kinds.ts'
 
-export function mintGuestKey(edge: EdgeContext): Handler<'none'> {
+interface GuestKeysContext {
+  keys: KeysClient
+  clientNetwork: ClientNetwork
+}
+
+export function mintGuestKey(edge: GuestKeysContext): Handler<'none'> {
   return async (request, response) => {
     const { device_id: deviceId } = parseBody(guestKeyRequest, request.body)
     const reply = await edge.keys.mintGuest({ deviceId, clientNetwork: edge.clientNetwork(request) })

@@ -4,6 +4,7 @@
  */
 
 import { maskKey } from '@gateway/contracts/api-key'
+import type { ConfigSource } from '@gateway/config/config-source'
 import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
 import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import { findPlan, liveModels, planIncludes } from '@gateway/contracts/models'
@@ -13,11 +14,16 @@ import { priceFor, fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { toUsageRecord } from '@gateway/pricing/usage-record'
 import { describePrice } from '../core/describe-price.ts'
 import type { ProvenCaller } from '../auth/authenticate.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import type { Handler } from '../http/route.ts'
-import { parseBody } from '../inference/requests/inference-kinds.ts'
+import type { LedgerFigures } from '../rpc/service-clients.ts'
+import type { Handler } from '../http/handler.ts'
+import { parseBody } from '../requests/inference-kinds.ts'
 
-export function showPlan(edge: EdgeContext): Handler<'key'> {
+interface AccountContext {
+  config: ConfigSource
+  figures: LedgerFigures
+}
+
+export function showPlan(edge: AccountContext): Handler<'key'> {
   return (_request, response, caller) => {
     const config = edge.config.current
     const { plan, limit } = allowanceOf(config, caller)
@@ -54,7 +60,7 @@ function priceOn(plan: PlanConfig, model: ModelConfig): PlannedModel['price'] {
   return describePrice(priceFor(model, plan))
 }
 
-export function showQuota(edge: EdgeContext): Handler<'key'> {
+export function showQuota(edge: AccountContext): Handler<'key'> {
   return async (_request, response, caller) => {
     const { plan, limit } = allowanceOf(edge.config.current, caller)
     const { used, resetAtMs } = await edge.figures.quota({ account: caller.account, unit: plan.unit })
@@ -78,7 +84,7 @@ function allowanceOf(config: GatewayConfig, caller: ProvenCaller): { plan: PlanC
   return { plan, limit: fromPlanUnit(plan.limit, plan.unit) + caller.extra }
 }
 
-export function showUsage(edge: EdgeContext): Handler<'account'> {
+export function showUsage(edge: AccountContext): Handler<'account'> {
   return async (request, response, account) => {
     const question = completeUsageQuestion(parseBody(usageQuery, request.query), Date.now())
     const { from, to, group_by: groupBy } = question

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { AdmitDecision } from '@gateway/admission/port'
-import { openAccountCache, cacheRefusals } from './account-cache.ts'
+import { openAccountCache } from '../auth/account-cache.ts'
+import { cacheRefusals } from './cached-refusals.ts'
 
 test('an unknown key is remembered briefly, so that it may be minted a moment later', () => {
   let nowMs = 0

@@ -12,15 +12,30 @@ import type { HostedCalls } from '@gateway/contracts/hosted-tools'
 import { findPlan, planIncludes, plansThatInclude } from '@gateway/contracts/models'
 import type { Price } from '@gateway/contracts/usage'
 import { priceFor, worstCharge, fromPlanUnit } from '@gateway/pricing/charge'
-import { fillKey, invalidKey, orUnavailable, type Caller } from '../auth/authenticate.ts'
+import { fillKey, invalidKey, orUnavailable, type AuthContext, type Caller } from '../auth/authenticate.ts'
 import { chargeBounds } from '../core/charge-bounds.ts'
 import { chooseLane, type LaneChoice } from '../core/choose-lane.ts'
 import type { TokenEstimate } from '../core/estimate-tokens.ts'
 import { rateLimited } from '../core/rate-limited.ts'
 import { windowOf } from '../core/lane-window.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import type { InferenceRequest } from '../inference/requests/inference-kinds.ts'
-import { LEASE_MS } from '../inference/running-requests.ts'
+import type { EdgeMetrics } from '../metrics.ts'
+import type { MeteringClient } from '../rpc/service-clients.ts'
+import type { InferenceRequest } from '../requests/inference-kinds.ts'
+import { LEASE_MS } from './running-requests.ts'
+
+/** Counts the calls of admission that wait. */
+interface CallLoad {
+  enter(): void
+  leave(): void
+  /** The store refused the caller. */
+  turnedAway(): void
+}
+
+export interface AdmitContext extends AuthContext {
+  metering: MeteringClient
+  metrics: EdgeMetrics
+  shedder: CallLoad
+}
 
 export interface Admitted extends LaneChoice {
   plan: PlanConfig
@@ -45,7 +60,7 @@ export interface Offer {
 const MAX_ROUNDS = 6
 
 export async function admit(
-  edge: EdgeContext,
+  edge: AdmitContext,
   config: GatewayConfig,
   caller: Caller,
   requestId: string,
@@ -68,7 +83,7 @@ type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
 
 /** Asks the store until it decides. `requestOn` gets the plan that the account is believed to have; null: that is not known. */
 export async function decide(
-  edge: EdgeContext,
+  edge: AdmitContext,
   caller: Caller,
   requestOn: (planHint: string | null) => AdmitRequest,
 ): Promise<{ answer: Decision; waitedMs: number }> {
@@ -97,7 +112,7 @@ export async function decide(
 }
 
 /** Only this call is the store's; what it lacks is asked of others outside of it. */
-async function requestStore(edge: EdgeContext, ask: AdmitRequest): Promise<{ answer: AdmitDecision; tookMs: number }> {
+async function requestStore(edge: AdmitContext, ask: AdmitRequest): Promise<{ answer: AdmitDecision; tookMs: number }> {
   const requestedAtMs = performance.now()
   edge.shedder.enter()
   try {

@@ -4,9 +4,10 @@ import { AdmissionUnavailableError, type AdmitRequest, type EdgeAdmission } from
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import type { LookUpReply } from '@gateway/contracts/keys-api'
 import { createLogger } from '@gateway/telemetry/logger'
-import { openLocalAdmissionFallback, TOTAL_MAX_AGE_MS } from './local-admission-fallback.ts'
-import type { KeysClient, MeteringClient } from '../http/sdk-clients.ts'
-import { LEASE_MS, type Reservation } from '../inference/running-requests.ts'
+import { TOTAL_MAX_AGE_MS } from './ledger-totals.ts'
+import { LocalAdmissionFallback } from './local-admission-fallback.ts'
+import type { KeysClient, MeteringClient } from '../rpc/service-clients.ts'
+import { LEASE_MS, type Reservation } from './running-requests.ts'
 
 const account = 'Tag12345'
 const keyHash = 'hash'
@@ -76,7 +77,7 @@ describe('while the admission store is away', () => {
       },
     })
     decidedHere = 0
-    const over = (port: EdgeAdmission) => openLocalAdmissionFallback({ ...parts, store: port })
+    const over = (port: EdgeAdmission) => new LocalAdmissionFallback({ ...parts, store: port })
     partly = (isLost) => {
       const refuse = () => Promise.reject(new AdmissionUnavailableError('this part is away'))
       return over({

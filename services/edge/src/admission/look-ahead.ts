@@ -6,11 +6,15 @@
  */
 
 import type { AdmitRequest, Takes } from '@gateway/admission/port'
+import type { ConfigSource } from '@gateway/config/config-source'
 import { GatewayError } from '@gateway/contracts/errors'
 import { findPlan } from '@gateway/contracts/models'
 import { proveKey, type Caller } from '../auth/authenticate.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import { decide, denialBy, limitsOf } from './admit.ts'
+import { type AdmitContext, decide, denialBy, limitsOf } from './admit.ts'
+
+export interface LimitsContext extends AdmitContext {
+  config: ConfigSource
+}
 
 /** The fewest that a request takes: what it usually takes is not known before it is read. */
 const LEAST_TOKENS = 1
@@ -19,7 +23,7 @@ const USUAL_BYTES_PER_TOKEN = 4
 
 /** Resolves with the account's plan; throws the refusal, or INVALID_KEY. `bytes`: of the body, as announced. */
 export async function lookAtLimits(
-  edge: EdgeContext,
+  edge: LimitsContext,
   caller: Caller,
   requestId: string,
   bytes: number,
@@ -37,7 +41,12 @@ export async function lookAtLimits(
  * Before a client learns the fault of its request: its key must be alive, and a wrong request counts as one of the minute.
  * A refusal that says when to come back is no fault of the request, and counts for nothing.
  */
-export async function countFault(edge: EdgeContext, caller: Caller, requestId: string, fault: unknown): Promise<void> {
+export async function countFault(
+  edge: LimitsContext,
+  caller: Caller,
+  requestId: string,
+  fault: unknown,
+): Promise<void> {
   const isWrong = fault instanceof GatewayError && fault.details.retryAfterMs === undefined
   if (!isWrong) return void (await proveKey(edge, caller))
   const { answer } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'request'))
@@ -45,7 +54,7 @@ export async function countFault(edge: EdgeContext, caller: Caller, requestId: s
 }
 
 function requestWith(
-  edge: EdgeContext,
+  edge: LimitsContext,
   caller: Caller,
   requestId: string,
   planHint: string | null,

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { formatKey, KEY_ID_LENGTH, KEY_SECRET_LENGTH } from '@gateway/contracts/api-key'
 import { rpcClient } from '@gateway/rpc/client'
-import { openAccountCache } from '../admission/account-cache.ts'
+import { openAccountCache } from './account-cache.ts'
 import type { EdgeContext } from '../edge-context.ts'
-import { followDeadKeys, type RunningRequests } from '../inference/running-requests.ts'
+import { followDeadKeys, type RunningRequests } from '../admission/running-requests.ts'
 import { claimKey, hashKey } from './authenticate.ts'
 
 test.each(['rotated', 'revoked'] as const)(

@@ -8,12 +8,21 @@
 
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { AdmissionUnavailableError } from '@gateway/admission/port'
+import { AdmissionUnavailableError, type EdgeAdmission } from '@gateway/admission/port'
 import { KEY_PREFIX, parseKey, type ParsedKey } from '@gateway/contracts/api-key'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { EdgeContext } from '../edge-context.ts'
-import { invalidToken } from './verify-token.ts'
+import type { KeysClient } from '../rpc/service-clients.ts'
+import type { AccountCache } from './account-cache.ts'
+import { invalidToken, type VerifySignIn } from './verify-token.ts'
+
+/** The ports that prove a credential. */
+export interface AuthContext {
+  admission: EdgeAdmission
+  keys: KeysClient
+  plans: AccountCache
+  verifySignIn: VerifySignIn
+}
 
 /** A key, not proven to be alive. */
 export interface Caller {
@@ -50,7 +59,7 @@ export interface Principals {
 export type Credential = keyof Principals
 
 /** Resolves with the principal, or rejects with the refusal. */
-export type Prove<Principal> = (edge: EdgeContext, request: IncomingMessage) => Promise<Principal>
+export type Prove<Principal> = (edge: AuthContext, request: IncomingMessage) => Promise<Principal>
 
 export const proofs: { [Name in Credential]: Prove<Principals[Name]> } = {
   none: async () => null,
@@ -86,20 +95,20 @@ function credentialOf({ headers }: IncomingMessage): Bearer {
 }
 
 /** The key that a request names, not known to be dead. Nobody has proven that it is alive. */
-export async function claimKey(edge: EdgeContext, request: IncomingMessage): Promise<Caller> {
+export async function claimKey(edge: AuthContext, request: IncomingMessage): Promise<Caller> {
   const caller = await readCaller(edge, request)
   if (edge.plans.isDeadKey(caller.keyHash)) throw invalidKey()
   return caller
 }
 
 /** Whether this edge has served the account that a key names. It proves nothing: a forger gains a place in the queue. */
-export function namesKnownAccount({ plans }: Pick<EdgeContext, 'plans'>, { headers }: IncomingMessage): boolean {
+export function namesKnownAccount({ plans }: { plans: AccountCache }, { headers }: IncomingMessage): boolean {
   const claimed = readCredential(headers)
   return claimed.kind === 'key' && plans.planOf(claimed.parsed.accountTag) !== null
 }
 
 /** By the key itself, or by a sign-in token of its owner. */
-async function readCaller(edge: EdgeContext, request: IncomingMessage): Promise<Caller> {
+async function readCaller(edge: AuthContext, request: IncomingMessage): Promise<Caller> {
   const bearer = credentialOf(request)
   switch (bearer.kind) {
     case 'none':
@@ -117,7 +126,7 @@ async function readCaller(edge: EdgeContext, request: IncomingMessage): Promise<
   }
 }
 
-async function signIn(edge: EdgeContext, request: IncomingMessage): Promise<KeyOwner> {
+async function signIn(edge: AuthContext, request: IncomingMessage): Promise<KeyOwner> {
   const bearer = credentialOf(request)
   if (bearer.kind === 'none') throw noAuth()
   if (bearer.kind !== 'other') throw invalidToken()
@@ -125,7 +134,7 @@ async function signIn(edge: EdgeContext, request: IncomingMessage): Promise<KeyO
 }
 
 /** Null: somebody who signed in and never minted a key. */
-async function findAccount(edge: EdgeContext, request: IncomingMessage): Promise<string | null> {
+async function findAccount(edge: AuthContext, request: IncomingMessage): Promise<string | null> {
   if (credentialOf(request).kind === 'other') {
     const reply = await edge.keys.findAccount({ owner: await signIn(edge, request) })
     return reply.kind === 'found' ? reply.account : null
@@ -135,7 +144,7 @@ async function findAccount(edge: EdgeContext, request: IncomingMessage): Promise
 }
 
 /** Throws INVALID_KEY unless the key is alive; asks keys once where the admission store does not know it. */
-export async function proveKey(edge: EdgeContext, caller: Caller): Promise<ProvenCaller> {
+export async function proveKey(edge: AuthContext, caller: Caller): Promise<ProvenCaller> {
   for (let filled = false; ; filled = true) {
     const answer = await orUnavailable(edge.admission.authenticate(caller))
     if (answer.kind === 'active') {
@@ -149,7 +158,7 @@ export async function proveKey(edge: EdgeContext, caller: Caller): Promise<Prove
 }
 
 /** Has keys write the account into the admission store. Throws INVALID_KEY when keys does not know the key. */
-export async function fillKey(edge: EdgeContext, caller: Caller): Promise<string> {
+export async function fillKey(edge: AuthContext, caller: Caller): Promise<string> {
   if (edge.plans.isUnknownKey(caller.keyHash)) throw invalidKey()
   const reply = await edge.keys.fill({ account: caller.account, keyHash: caller.keyHash })
   if (reply.kind === 'unknown') {

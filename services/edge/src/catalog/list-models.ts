@@ -5,6 +5,7 @@
 
 import type { Request } from 'express'
 import type { z } from 'zod'
+import type { ConfigSource } from '@gateway/config/config-source'
 import type { modelList, tierCatalog } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
 import { findModel, liveModels } from '@gateway/contracts/models'
@@ -13,10 +14,13 @@ import { ANTHROPIC_VERSION } from '../core/read-path.ts'
 import { noticeHeaders } from '../core/response-headers.ts'
 import { pageOf, toModelInfo, toModelInfos } from '../core/anthropic-models.ts'
 import { tiersOf, toModelEntries, toModelEntry } from '../core/public-lists.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import type { Handler } from '../http/route.ts'
+import type { Handler } from '../http/handler.ts'
 
-export function listModels(edge: EdgeContext): Handler<'none'> {
+interface CatalogContext {
+  config: ConfigSource
+}
+
+export function listModels(edge: CatalogContext): Handler<'none'> {
   return (request, response) => {
     const models = liveModels(edge.config.current.models, Date.now())
     response.vary(ANTHROPIC_VERSION)
@@ -29,7 +33,7 @@ export function listModels(edge: EdgeContext): Handler<'none'> {
   }
 }
 
-export function showModel(edge: EdgeContext): Handler<'none'> {
+export function showModel(edge: CatalogContext): Handler<'none'> {
   return (request, response) => {
     const id = [request.params['id'] ?? []].flat().join('/')
     const model = findModel(liveModels(edge.config.current.models, Date.now()), id)
@@ -46,7 +50,7 @@ function isOfAnthropic({ headers }: Request): boolean {
 }
 
 /** The brand tiers in order, with what a token costs on each. */
-export function showCatalog(edge: EdgeContext): Handler<'none'> {
+export function showCatalog(edge: CatalogContext): Handler<'none'> {
   return (request, response) => {
     if (request.query['view'] !== 'tiers') throw new GatewayError('VALIDATION_ERROR', 'view: the only view is tiers')
     const data = tiersOf({ models: liveModels(edge.config.current.models, Date.now()) })

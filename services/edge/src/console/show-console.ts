@@ -11,7 +11,7 @@ import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { etagOf, isHeld } from '../http/respond-cacheable.ts'
 import type { ConsoleSettings, EdgeSettings } from '../config.ts'
-import type { Handler } from '../http/route.ts'
+import type { Handler } from '../http/handler.ts'
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const RETRY = 'no-cache'

@@ -4,7 +4,7 @@
  */
 
 import type { EdgeSettings } from '../config.ts'
-import type { Handler } from '../http/route.ts'
+import type { Handler } from '../http/handler.ts'
 
 export function showStart({ publicBaseUrl, docsUrl, consoleUrl }: EdgeSettings): Handler<'none'> {
   const addresses = { name: 'Model Gateway', api: `${publicBaseUrl}/v1`, docs: docsUrl, console: consoleUrl }

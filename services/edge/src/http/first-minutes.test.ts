@@ -13,7 +13,7 @@ import { loadEdgeSettings } from '../config.ts'
 import { refuseEveryToken } from '../auth/verify-token.ts'
 import type { EdgeContext } from '../edge-context.ts'
 import { openLoadShedder } from './load-shedder.ts'
-import { createApp } from './route.ts'
+import { createApp } from '../create-app.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { pages, routes } from '../routes.ts'
 

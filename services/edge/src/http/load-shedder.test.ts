@@ -13,7 +13,7 @@ import {
   randomBase62,
 } from '@gateway/contracts/api-key'
 import type { EdgeContext } from '../edge-context.ts'
-import { openAccountCache } from '../admission/account-cache.ts'
+import { openAccountCache } from '../auth/account-cache.ts'
 import { namesKnownAccount } from '../auth/authenticate.ts'
 import { clientNetwork } from './client-network.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'

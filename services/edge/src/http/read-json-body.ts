@@ -15,12 +15,17 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import { findPlan } from '@gateway/contracts/models'
 import { claimKey, proveKey, type Caller, type ProvenCaller, namesKnownAccount } from '../auth/authenticate.ts'
-import type { EdgeContext } from '../edge-context.ts'
 import { rateLimited } from '../core/rate-limited.ts'
-import { takeOne } from '../core/minute-buckets.ts'
-import { countFault, lookAtLimits } from '../admission/look-ahead.ts'
-import { reservationOf, LARGEST_BODY_BYTES, noteProven, type MemoryReservation } from './memory-budget.ts'
-import { BodyBytes, invalid, LargeJson, parseJson, SMALL_BODY_BYTES } from './parse-json.ts'
+import { type MinuteBuckets, takeOne } from '../core/minute-buckets.ts'
+import { countFault, type LimitsContext, lookAtLimits } from '../admission/look-ahead.ts'
+import {
+  type BytesInFlight,
+  reservationOf,
+  LARGEST_BODY_BYTES,
+  noteProven,
+  type MemoryReservation,
+} from './memory-budget.ts'
+import { BodyBytes, invalid, LargeJson, parseJson, SMALL_BODY_BYTES } from '../requests/parse-json.ts'
 import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from './take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -29,8 +34,14 @@ const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
 /** The bytes that Node reads of a body before anybody asks for it. */
 const READ_AHEAD_BYTES = 64 * 1024
 
+export interface BodyContext extends LimitsContext {
+  bytes: BytesInFlight
+  /** Counts of tokens and quotes. */
+  asides: MinuteBuckets
+}
+
 /** For inference, whose caller is not proven. Only a caller with a live key learns the fault of its body. */
-export function readClaimed(edge: EdgeContext): Step {
+export function readClaimed(edge: BodyContext): Step {
   return async (request, response, next) => {
     const caller = response.locals['principal'] as Caller
     await makeRoom(edge, request, response, caller)
@@ -56,7 +67,7 @@ export function readClaimed(edge: EdgeContext): Step {
 
 /** For requests that the edge answers by itself. They have a rate of their own, and prove the key of every body, whatever its size. */
 export async function proveAndMakeRoom(
-  edge: EdgeContext,
+  edge: BodyContext,
   request: IncomingMessage,
   response: StepResponse,
 ): Promise<ProvenCaller> {
@@ -74,7 +85,7 @@ export async function proveAndMakeRoom(
 }
 
 async function makeRoom(
-  edge: EdgeContext,
+  edge: BodyContext,
   request: IncomingMessage,
   response: StepResponse,
   caller: Caller,
@@ -94,7 +105,7 @@ async function makeRoom(
 }
 
 async function proveFirst<Proven extends { account: string; plan: string }>(
-  edge: EdgeContext,
+  edge: BodyContext,
   request: IncomingMessage,
   hold: MemoryReservation,
   caller: Caller,

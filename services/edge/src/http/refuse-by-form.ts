@@ -6,7 +6,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { EdgeSettings } from '../config.ts'
 import type { Step } from './take-steps.ts'
 
 /**
@@ -60,7 +59,11 @@ function bitOf(header: string): number {
   return name !== undefined && header.toLowerCase() === name ? 1 << header.length : 0
 }
 
-type Addresses = Pick<EdgeSettings, 'publicBaseUrl' | 'port' | 'corsOrigins'>
+interface Addresses {
+  publicBaseUrl: string
+  port: number
+  corsOrigins: string[]
+}
 
 /**
  * Keeps foreign web pages out of a gateway that has no name: one on a developer's machine, where guest keys need no sign-in.

@@ -5,11 +5,11 @@
 
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ERROR_STATUS, GatewayError } from '@gateway/contracts/errors'
+import type { Logger } from '@gateway/telemetry/logger'
 import { requestFields } from '@gateway/telemetry/tracing'
-import type { EdgeContext } from '../edge-context.ts'
 import { hintFor } from '../core/read-path.ts'
 import { reservationOf } from './memory-budget.ts'
-import { sendError } from './send-error.ts'
+import { type ErrorSettings, sendError } from './send-error.ts'
 import { type Fail, measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
 /** A client whose base URL is wrong is told the path that it meant. */
@@ -28,7 +28,7 @@ export function methodNotAllowed(allowed: string[]): RequestHandler {
 }
 
 /** For the direct path, and for Express, which knows it by its fourth parameter. */
-export function renderErrors(edge: EdgeContext): Fail & ErrorRequestHandler {
+export function renderErrors(edge: ErrorSettings & { logger: Logger }): Fail & ErrorRequestHandler {
   return (thrown: unknown, request: StepRequest, response: StepResponse, _next?: unknown) => {
     const error = thrown instanceof GatewayError ? thrown : internal(thrown)
     const measured = measuredOf(response)

@@ -89,6 +89,11 @@ export function endpointOf(response: StepResponse): string {
   return route?.path ?? 'other'
 }
 
+/** Reads a header that Node gives as one string. */
+export function headerOf({ headers }: StepRequest, name: string): string | undefined {
+  return headers[name] as string | undefined
+}
+
 const methodOf = (response: StepResponse): string => response.req.method ?? ''
 
 function onClose(this: StepResponse): void {

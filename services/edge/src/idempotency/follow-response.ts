@@ -4,15 +4,21 @@
  * it.
  */
 
+import type { Bus } from '@gateway/bus/port'
 import { decodeJson, encodeJson } from '@gateway/rpc/json'
 import { GatewayError, isErrorCode } from '@gateway/contracts/errors'
 import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
 import { subjects } from '@gateway/contracts/subjects'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import type { EdgeContext } from '../edge-context.ts'
-import type { HttpClient } from '../inference/http-client.ts'
-import { openResponseWindow } from '../inference/client-writer.ts'
+import type { BytesInFlight } from '../http/memory-budget.ts'
+import type { HttpClient } from '../relay/http-client.ts'
+import { openResponseWindow } from '../relay/client-writer.ts'
 import type { SharedResponse } from './shared-response.ts'
+
+export interface FollowContext {
+  bus: Bus
+  bytes: BytesInFlight
+}
 
 /** A busy edge takes a moment; a dead one is known to be so at once. */
 const ACCEPT_TIMEOUT_MS = 1_000
@@ -23,7 +29,7 @@ const NO_BODY = new Uint8Array(0)
  * client has seen nothing of it. `dialect`: a stream's; null where the answer is JSON.
  */
 export function followResponse(
-  { bus, bytes }: Pick<EdgeContext, 'bus' | 'bytes'>,
+  { bus, bytes }: FollowContext,
   owner: string,
   request: FollowRequest,
   reader: HttpClient,

@@ -14,17 +14,21 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { type Claim, type ClaimResult, IdempotencyUnavailableError } from '@gateway/idempotency/port'
-import { httpClient, type HttpClient } from '../inference/http-client.ts'
-import { type Client, NO_SOURCE } from '../inference/client-writer.ts'
-import { invalidKey, proveKey, type Caller, type ProvenCaller } from '../auth/authenticate.ts'
+import { httpClient, type HttpClient } from '../relay/http-client.ts'
+import { type Client, NO_SOURCE } from '../relay/client-writer.ts'
+import type { RunningRequests } from '../admission/running-requests.ts'
+import { type AuthContext, invalidKey, proveKey, type Caller, type ProvenCaller } from '../auth/authenticate.ts'
 import { fingerprintOf, isFingerprintOf, isSameFingerprint, nameOf, type Question } from './response-keys.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import type { InferenceRequest } from '../inference/requests/inference-kinds.ts'
+import type { InferenceRequest } from '../requests/inference-kinds.ts'
 import type { StepResponse } from '../http/take-steps.ts'
-import { followResponse, joinResponse } from './follow-response.ts'
-import { replayResponse } from './stored-response.ts'
-import { runClaimed } from './run-claimed.ts'
+import { type FollowContext, followResponse, joinResponse } from './follow-response.ts'
+import { type ReplayContext, replayResponse } from './stored-response.ts'
+import { type RunClaimedContext, runClaimed } from './run-claimed.ts'
 import { CLAIM_LEASE_MS } from './running-responses.ts'
+
+export interface OnceContext extends AuthContext, FollowContext, ReplayContext, RunClaimedContext {
+  running: RunningRequests
+}
 
 interface OnceRequest {
   /** The header's value. */
@@ -50,7 +54,7 @@ type Found = Exclude<ClaimResult, { kind: 'claimed' }>
 
 /** Resolves when the client has been answered or has left; rejects with what to answer while nothing has been sent. */
 export async function respondOnce(
-  edge: EdgeContext,
+  edge: OnceContext,
   request: OnceRequest,
   response: StepResponse,
   run: (client: Client, claim: string) => Promise<void>,
@@ -92,7 +96,7 @@ function questionOf({
 }
 
 async function claimFor(
-  edge: EdgeContext,
+  edge: OnceContext,
   { key, caller, requestId }: OnceRequest,
   question: Question,
 ): Promise<Claim> {
@@ -106,7 +110,7 @@ async function claimFor(
 }
 
 /** True: the key is this request's, and it has to run. A client that waits is one that a stopping edge waits for. */
-async function claimOrRead(edge: EdgeContext, attempt: Attempt): Promise<boolean> {
+async function claimOrRead(edge: OnceContext, attempt: Attempt): Promise<boolean> {
   const { claim, caller, reader, stream } = attempt
   const { account, requestId } = claim
   edge.running.begin({ account, requestId, keyHash: caller.keyHash, stream, cut: () => reader.cut(invalidKey()) })
@@ -129,7 +133,7 @@ async function claimOrRead(edge: EdgeContext, attempt: Attempt): Promise<boolean
 }
 
 /** False: its client left before anything was begun. */
-async function isWanted(edge: EdgeContext, { claim, reader }: Attempt): Promise<boolean> {
+async function isWanted(edge: OnceContext, { claim, reader }: Attempt): Promise<boolean> {
   if (!reader.isOver()) return true
   await edge.idempotency.store.release(claim).catch(() => {})
   return false
@@ -138,7 +142,7 @@ async function isWanted(edge: EdgeContext, { claim, reader }: Attempt): Promise<
 const FIRST_PAUSE_MS = 25
 const MAX_PAUSE_MS = 250
 
-async function claimKey(edge: EdgeContext, claim: Claim, after: string | undefined): Promise<ClaimResult> {
+async function claimKey(edge: OnceContext, claim: Claim, after: string | undefined): Promise<ClaimResult> {
   try {
     return await edge.idempotency.store.claim(claim, {
       leaseMs: CLAIM_LEASE_MS,
@@ -152,7 +156,7 @@ async function claimKey(edge: EdgeContext, claim: Claim, after: string | undefin
 }
 
 /** Whether the client has been answered with what was found. */
-async function readFound(edge: EdgeContext, attempt: Attempt, found: Found, caller: ProvenCaller): Promise<boolean> {
+async function readFound(edge: OnceContext, attempt: Attempt, found: Found, caller: ProvenCaller): Promise<boolean> {
   const { claim, reader } = attempt
   if ((await isSameQuestion(edge, found, attempt)) === false) {
     edge.metrics.idempotent('refused')
@@ -170,7 +174,7 @@ async function readFound(edge: EdgeContext, attempt: Attempt, found: Found, call
 }
 
 async function readRunning(
-  edge: EdgeContext,
+  edge: OnceContext,
   { claim: { account }, reader, stream, dialect }: Attempt,
   { owner, requestId }: Extract<Found, { kind: 'running' }>,
 ): Promise<boolean> {
@@ -186,7 +190,7 @@ async function readRunning(
  * question is read only where its fingerprint does not tell.
  */
 async function isSameQuestion(
-  edge: EdgeContext,
+  edge: OnceContext,
   { fingerprint }: Found,
   { claim, question }: Attempt,
 ): Promise<boolean | null> {

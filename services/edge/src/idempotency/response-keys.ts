@@ -7,7 +7,7 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { ResponseSecretsReply } from '@gateway/contracts/idempotency'
 import type { SealingKeys } from '@gateway/sealing/sealing'
-import { type KeysClient, shareCalls } from '../http/sdk-clients.ts'
+import { type KeysClient, shareCalls } from '../rpc/service-clients.ts'
 
 export interface ResponseKeySource {
   current(): Promise<ResponseKeys>

@@ -9,20 +9,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Claim } from '@gateway/idempotency/port'
+import type { Logger } from '@gateway/telemetry/logger'
 import { failpoint } from '@gateway/service/failpoint'
 import { lastingHeaders } from '../core/response-headers.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import type { Client, Reader } from '../inference/client-writer.ts'
+import type { BytesInFlight } from '../http/memory-budget.ts'
+import type { IdempotencyPorts } from './ports.ts'
+import type { Client, Reader } from '../relay/client-writer.ts'
 import { billedClaimOf } from './response-keys.ts'
 import { sealResponse } from './stored-response.ts'
 import { shareResponse, type CompleteResponse } from './shared-response.ts'
+
+export interface RunClaimedContext {
+  bytes: BytesInFlight
+  idempotency: IdempotencyPorts
+  logger: Logger
+}
 
 const KEEPING = { forMs: 24 * 3_600_000, accountBytes: 64 * 1024 * 1024 }
 const TRY_AGAIN_AFTER_MS = 1_000
 const TRY_AGAIN_AT_MOST = 60
 
 export function runClaimed(
-  edge: EdgeContext,
+  edge: RunClaimedContext,
   claim: Claim,
   reader: Reader,
   run: (client: Client, claim: string) => Promise<void>,
@@ -47,7 +55,7 @@ export function runClaimed(
 }
 
 /** What becomes of the answer. */
-function keepOf(edge: EdgeContext, claim: Claim) {
+function keepOf(edge: RunClaimedContext, claim: Claim) {
   const { store, keys } = edge.idempotency
   let sealed: Uint8Array | null = null
   let isKept = false

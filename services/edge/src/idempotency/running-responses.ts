@@ -15,8 +15,8 @@ import {
 import { groups, subjects } from '@gateway/contracts/subjects'
 import type { Claim, IdempotencyStore } from '@gateway/idempotency/port'
 import type { Logger } from '@gateway/telemetry/logger'
-import { NO_SOURCE, type Reader } from '../inference/client-writer.ts'
-import { takenOver } from '../inference/taken-over.ts'
+import { NO_SOURCE, type Reader } from '../relay/client-writer.ts'
+import { takenOver } from '../relay/taken-over.ts'
 import type { SharedResponse } from './shared-response.ts'
 
 /** Longer than it takes a router to notice that its edge is gone, so that nothing of a dead request runs on. */

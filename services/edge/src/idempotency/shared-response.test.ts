@@ -2,7 +2,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
-import type { Reader, Source } from '../inference/client-writer.ts'
+import type { Reader, Source } from '../relay/client-writer.ts'
 import { MAX_KEPT_BYTES, shareResponse, type CompleteResponse } from './shared-response.ts'
 
 const ERROR = new GatewayError('SERVICE_UNAVAILABLE', 'broken')

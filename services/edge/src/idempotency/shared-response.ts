@@ -9,7 +9,7 @@
 
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import { type Client, type Headers, NO_SOURCE, type Reader } from '../inference/client-writer.ts'
+import { type Client, type Headers, NO_SOURCE, type Reader } from '../relay/client-writer.ts'
 import { NOTHING_COUNTED, type ResponseReservation } from '../http/memory-budget.ts'
 
 /** Larger answers are not kept. */

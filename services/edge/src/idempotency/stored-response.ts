@@ -12,6 +12,7 @@
 import { promisify } from 'node:util'
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
 import { monthOf } from '@gateway/admission/month'
+import type { ConfigSource } from '@gateway/config/config-source'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClaimResult, HeldKey } from '@gateway/idempotency/port'
@@ -19,15 +20,28 @@ import { fromPlanUnit } from '@gateway/pricing/charge'
 import { findPlan } from '@gateway/contracts/models'
 import { keptHead, type KeptHead } from '@gateway/contracts/idempotency'
 import { open, seal, type SealingKeys } from '@gateway/sealing/sealing'
+import type { Logger } from '@gateway/telemetry/logger'
 import type { ProvenCaller } from '../auth/authenticate.ts'
 import { quotaHeaders } from '../core/response-headers.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import type { HttpClient } from '../inference/http-client.ts'
+import type { EdgeMetrics } from '../metrics.ts'
+import type { MeteringClient } from '../rpc/service-clients.ts'
+import type { UsageReporter } from '../relay/settle.ts'
+import type { IdempotencyPorts } from './ports.ts'
+import type { HttpClient } from '../relay/http-client.ts'
 import { MAX_KEPT_BYTES } from './shared-response.ts'
+
+export interface ReplayContext {
+  config: ConfigSource
+  idempotency: IdempotencyPorts
+  metering: MeteringClient
+  usage: UsageReporter
+  logger: Logger
+  metrics: EdgeMetrics
+}
 
 /** False: it cannot be read any more and is forgotten. */
 export async function replayResponse(
-  edge: EdgeContext,
+  edge: ReplayContext,
   held: HeldKey,
   kept: Extract<ClaimResult, { kind: 'kept' }>,
   caller: ProvenCaller,
@@ -47,7 +61,7 @@ export async function replayResponse(
 }
 
 /** Null: it is sealed under a master secret that keys does not hold any more, or was altered. */
-async function openKept(edge: EdgeContext, held: HeldKey, sealed: Uint8Array): Promise<StoredResponse | null> {
+async function openKept(edge: ReplayContext, held: HeldKey, sealed: Uint8Array): Promise<StoredResponse | null> {
   try {
     return await openResponse(await edge.idempotency.keys.current(), held, sealed)
   } catch (error) {
@@ -61,7 +75,7 @@ async function openKept(edge: EdgeContext, held: HeldKey, sealed: Uint8Array): P
   }
 }
 
-async function reportUsage(edge: EdgeContext, held: HeldKey, usage: UsageEvent): Promise<void> {
+async function reportUsage(edge: ReplayContext, held: HeldKey, usage: UsageEvent): Promise<void> {
   try {
     await edge.usage.report(usage).inTime
   } catch (cause) {
@@ -71,7 +85,7 @@ async function reportUsage(edge: EdgeContext, held: HeldKey, usage: UsageEvent):
   edge.idempotency.store.settle(held).catch(() => {})
 }
 
-async function quotaNow(edge: EdgeContext, caller: ProvenCaller): Promise<Record<string, string>> {
+async function quotaNow(edge: ReplayContext, caller: ProvenCaller): Promise<Record<string, string>> {
   const plan = findPlan(edge.config.current, caller.plan)
   const { used, resetAtMs } =
     caller.used === null

@@ -5,19 +5,26 @@
  */
 
 import type { z } from 'zod'
+import type { ConfigSource } from '@gateway/config/config-source'
 import type { tokensCounted } from '@gateway/contracts/messages'
 import { findPlan, planIncludes } from '@gateway/contracts/models'
-import type { EdgeContext } from '../edge-context.ts'
 import { reservationOf } from '../http/memory-budget.ts'
-import { jobBody } from './requests/inference-kinds.ts'
-import { countTokens } from './requests/messages.ts'
-import { LargeJson } from '../http/parse-json.ts'
-import type { Handler } from '../http/route.ts'
-import { measuredOf } from '../http/take-steps.ts'
-import { modelNamed } from './requests/understand.ts'
-import { headerOf } from './infer.ts'
+import { jobBody } from '../requests/inference-kinds.ts'
+import { countTokens } from '../requests/messages.ts'
+import type { LargeBodies } from '../requests/large-bodies.ts'
+import type { CountAtBackends } from './count-at-backends.ts'
+import { LargeJson } from '../requests/parse-json.ts'
+import type { Handler } from '../http/handler.ts'
+import { headerOf, measuredOf } from '../http/take-steps.ts'
+import { modelNamed } from '../requests/understand.ts'
 
-export function countPromptTokens(edge: EdgeContext): Handler<'key'> {
+interface CountContext {
+  config: ConfigSource
+  countAtBackends: CountAtBackends
+  largeBodies: LargeBodies
+}
+
+export function countPromptTokens(edge: CountContext): Handler<'key'> {
   return async (request, response, caller) => {
     const { current } = edge.config
     const body: unknown = request.body

@@ -1,202 +1,190 @@
 /**
- * `POST /v1/chat/completions`, `/v1/embeddings` and `/v1/images/generations`: parse, choose, admit, relay. With an
- * `Idempotency-Key`, only where no other request under that key has run or runs.
+ * A request to a model: `POST /v1/chat/completions`, `/v1/responses`, `/v1/messages`, `/v1/embeddings` and
+ * `/v1/images/generations`.
+ *
+ * Its steps: authenticate, read, choose the model, admit on a lane, dispatch, relay, settle. With an `Idempotency-Key`, the edge
+ * admits only where no other request under that key has run or runs.
  */
 
-import type { GatewayConfig, ServedModelConfig } from '@gateway/contracts/config'
+import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
-import type { PlannedJob } from '@gateway/contracts/job'
-import type { Price } from '@gateway/contracts/usage'
-import type { CompleteBill } from '@gateway/contracts/usage-event'
 import { partOf, requestAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admission/admit.ts'
-import { countFault } from '../admission/look-ahead.ts'
-import { httpClient, KEEP_ALIVE_AFTER_MS } from './http-client.ts'
-import type { Client } from './client-writer.ts'
-import type { Caller } from '../auth/authenticate.ts'
-import { reservationOf, noteProven, type MemoryReservation } from '../http/memory-budget.ts'
+import { countFault, type LimitsContext } from '../admission/look-ahead.ts'
+import { type Caller, claimKey } from '../auth/authenticate.ts'
 import { adviceHeader, noticeHeaders } from '../core/response-headers.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import { respondOnce } from '../idempotency/respond-once.ts'
-import type { InferenceRequest, InferenceKind } from './requests/inference-kinds.ts'
-import { LargeJson } from '../http/parse-json.ts'
-import { understand, type Understood } from './requests/understand.ts'
-import { retryAfterMs } from '../http/load-shedder.ts'
-import { endpointOf, measuredOf, type StepRequest, type StepResponse } from '../http/take-steps.ts'
-import { relayResponse } from './relay-response.ts'
+import { type LoadShedder, retryAfterMs } from '../http/load-shedder.ts'
+import { type MemoryReservation, noteProven, reservationOf } from '../http/memory-budget.ts'
+import { type BodyContext, readClaimed } from '../http/read-json-body.ts'
+import {
+  endpointOf,
+  headerOf,
+  type Measured,
+  measuredOf,
+  type Step,
+  type StepRequest,
+  type StepResponse,
+} from '../http/take-steps.ts'
+import { type OnceContext, respondOnce } from '../idempotency/respond-once.ts'
+import type { Client } from '../relay/client-writer.ts'
+import { httpClient, KEEP_ALIVE_AFTER_MS } from '../relay/http-client.ts'
+import { type RelayContext, relayResponse } from '../relay/relay-response.ts'
+import type { InferenceKind, InferenceRequest } from '../requests/inference-kinds.ts'
+import type { LargeBodies } from '../requests/large-bodies.ts'
+import { LargeJson } from '../requests/parse-json.ts'
+import { understand, type Understood } from '../requests/understand.ts'
+import { timeForHeadersMs, type SdkTimeouts } from './client-timeouts.ts'
+import { planJob } from './plan-job.ts'
 
-type Answer = (request: StepRequest, response: StepResponse, caller: Caller) => Promise<void>
+export interface InferenceContext extends BodyContext, LimitsContext, OnceContext, RelayContext {
+  largeBodies: LargeBodies
+  shedder: LoadShedder
+}
 
-export function infer(edge: EdgeContext, parse: InferenceKind): Answer {
-  return async (request, response, caller) => {
+/** A request from the time when its body is understood. */
+interface Inference {
+  caller: Caller
+  config: GatewayConfig
+  inference: InferenceRequest
+  model: ModelConfig
+  measured: Measured
+  endpoint: string
+  reservation: MemoryReservation
+  /** For an attempt under an `Idempotency-Key` Infinity: the client's next attempt joins the same response. */
+  headersDueAtMs: number
+}
+
+/** Each step ends the request with an error, or hands it to the next one. */
+export function inferenceSteps(edge: InferenceContext, kind: InferenceKind): Step[] {
+  return [authenticate(edge), readClaimed(edge), chooseModel(edge, kind), runOrReplay(edge)]
+}
+
+/** Admission proves that the key is alive. */
+function authenticate(edge: InferenceContext): Step {
+  return async (request, response, next) => {
+    response.locals['principal'] = await claimKey(edge, request)
+    next()
+  }
+}
+
+function chooseModel(edge: InferenceContext, kind: InferenceKind): Step {
+  return async (request, response, next) => {
+    const caller = response.locals['principal'] as Caller
     const config = edge.config.current
-    const hold = reservationOf(response)!
+    const reservation = reservationOf(response)!
     const measured = measuredOf(response)
-    const { span, requestId } = measured
-    const { asked, model } = await understandFor(edge, caller, requestId, config, parse, request.body, hold)
+    const { asked, model } = await understandFor(edge, caller, measured, config, kind, request.body, reservation)
     // `asked` holds all of it that is needed.
     request.body = undefined
     if (asked.dialect === 'messages') {
       asked.anthropicVersion = headerOf(request, 'anthropic-version')
       asked.anthropicBeta = headerOf(request, 'anthropic-beta')
     }
+    const { span } = measured
     measured.model = model.id
     if (span.isRecorded) span.set({ ...requestAttributes(asked.kind, model.id), 'gateway.stream': asked.stream })
-    const endpoint = endpointOf(response)
+    response.locals['inference'] = {
+      caller,
+      config,
+      inference: asked,
+      model,
+      measured,
+      endpoint: endpointOf(response),
+      reservation,
+      headersDueAtMs: measured.startedAtMs + waitForHeadersMs(request, asked),
+    } satisfies Inference
+    next()
+  }
+}
+
+function waitForHeadersMs(request: StepRequest, { stream }: InferenceRequest): number {
+  if (headerOf(request, IDEMPOTENCY_HEADER) !== undefined) return Infinity
+  return timeForHeadersMs(request.headers as SdkTimeouts, { stream, streamHeadersWithinMs: KEEP_ALIVE_AFTER_MS })
+}
+
+function runOrReplay(edge: InferenceContext): Step {
+  return async (request, response) => {
+    const run = response.locals['inference'] as Inference
     const key = headerOf(request, IDEMPOTENCY_HEADER)
-    const deadlineMs = MAX_REQUEST_MS
-    // With a key, the next attempt takes up what this one does not wait for.
-    const answer = { stream: asked.stream, streamHeadersWithinMs: KEEP_ALIVE_AFTER_MS }
-    const withinMs = key === undefined ? timeForHeadersMs(request.headers as SdkTimeouts, answer) : Infinity
-    const headersDueAtMs = measured.startedAtMs + withinMs
-
-    const run = async (client: Client, claim?: string): Promise<void> => {
-      refuseWhileUnmetered(edge)
-      const admitting = partOf(edge.tracer, span, 'admit')
-      let admitted: Admitted
-      try {
-        admitted = await admit(edge, config, caller, requestId, model, asked)
-        hold.provenAs(caller.account, admitted.plan.guest)
-        failpoint('edge.admitted')
-      } catch (error) {
-        noteProven(edge, hold, caller, error)
-        throw error
-      } finally {
-        admitting.end()
-      }
-      const job = planJob(config, caller, requestId, asked, admitted, headersDueAtMs, span.traceparent, claim)
-      const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, asked) }
-      const { body } = asked
-      const relay = { admitted, notices, job, body, keyHash: caller.keyHash, deadlineMs, endpoint, measured }
-      await relayResponse(edge, relay, client)
-    }
-
-    if (key === undefined) await run(httpClient(response, { stream: asked.stream, dialect: asked.dialect, requestId }))
-    else {
-      const runForAll = (client: Client, claim: string) => hold.whileRunning(() => run(client, claim))
-      await respondOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, runForAll)
-    }
+    if (key === undefined) await runRequest(edge, run, clientOf(run, response))
+    else await runOnce(edge, run, key, response)
   }
 }
 
-/** As the official SDKs say how long they wait. */
-export interface SdkTimeouts {
-  /** Node's, where a request has a timeout of its own; in whole seconds. */
-  'x-stainless-timeout'?: string | undefined
-  /** Python's: the longest silence that it bears. The one before the headers is the first. */
-  'x-stainless-read-timeout'?: string | undefined
+function clientOf(
+  { inference: { stream, dialect }, measured: { requestId } }: Inference,
+  response: StepResponse,
+): Client {
+  return httpClient(response, { stream, dialect, requestId })
 }
 
-/**
- * How long a client waits for the headers of its answer. Nothing after the headers is bound by it: an SDK stops its own timer
- * there. Infinity where the client sets no bound, or one that always holds: a stream's headers are sent within
- * `streamHeadersWithinMs`.
- */
-export function timeForHeadersMs(
-  said: SdkTimeouts,
-  answer: { stream: boolean; streamHeadersWithinMs: number },
-): number {
-  const bounds = [said['x-stainless-timeout'], said['x-stainless-read-timeout']]
-    .map((seconds) => Number(seconds) * 1_000)
-    .filter((ms) => ms > 0 && Number.isFinite(ms))
-  const boundMs = Math.min(...bounds)
-  return answer.stream && boundMs > answer.streamHeadersWithinMs ? Infinity : boundMs
+function runOnce(edge: InferenceContext, run: Inference, key: string, response: StepResponse): Promise<void> {
+  const { caller, inference: asked, measured, reservation } = run
+  const once = { key, caller, requestId: measured.requestId, asked, deadlineMs: MAX_REQUEST_MS }
+  return respondOnce(edge, once, response, (client, claim) =>
+    reservation.whileRunning(() => runRequest(edge, run, client, claim)),
+  )
 }
 
-/** Only a caller with a live key learns the fault of its request. */
-async function understandFor(
-  edge: EdgeContext,
-  caller: Caller,
-  requestId: string,
-  config: GatewayConfig,
-  parse: InferenceKind,
-  body: unknown,
-  hold: MemoryReservation,
-): Promise<Understood> {
-  try {
-    if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, hold)
-    return hold.whileWorking(() => understand(config, parse, body))
-  } catch (error) {
-    await countFault(edge, caller, requestId, error)
-    noteProven(edge, hold, caller, error)
-    throw error
-  }
+async function runRequest(edge: InferenceContext, run: Inference, client: Client, claim?: string): Promise<void> {
+  refuseWhileUnmetered(edge)
+  const admitted = await admitTraced(edge, run)
+  const { caller, inference, model, endpoint, measured } = run
+  const job = planJob(run, admitted, claim)
+  const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, inference) }
+  const { body } = inference
+  const { keyHash } = caller
+  const relay = { admitted, notices, job, body, keyHash, deadlineMs: MAX_REQUEST_MS, endpoint, measured }
+  // Dispatches the job, relays its response, settles its charge.
+  await relayResponse(edge, relay, client)
 }
 
-/** Work that could not be metered is not begun. */
-function refuseWhileUnmetered(edge: EdgeContext): void {
+/** The edge begins no work that it could not meter. */
+function refuseWhileUnmetered(edge: InferenceContext): void {
   if (!edge.bus.durable.isHealthy()) {
     const sentence = 'The gateway cannot meter requests at the moment; try again shortly'
     throw new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: retryAfterMs() })
   }
 }
 
-function planJob(
-  config: GatewayConfig,
-  caller: Caller,
-  requestId: string,
-  asked: InferenceRequest,
-  { plan, lane, price, estimate, hosted, quotaStatus }: Admitted,
-  headersDueAtMs: number,
-  traceparent: string | undefined,
-  claim: string | undefined,
-): PlannedJob & CompleteBill {
-  return {
-    requestId,
-    kind: asked.kind,
-    dialect: asked.dialect,
-    anthropicVersion: asked.anthropicVersion,
-    anthropicBeta: asked.anthropicBeta,
-    headWithinMs: headersDueAtMs === Infinity ? undefined : Math.max(0, Math.floor(headersDueAtMs - performance.now())),
-    configRevision: config.revision,
-    pool: lane.pool,
-    needs: asked.needs,
-    stream: asked.stream,
-    includeUsage: asked.includeUsage,
-    encodingFormat: asked.encodingFormat,
-    ...asked.vectorsOf?.(lane),
-    defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
-    mostOutputTokens: isCapped(asked, lane) ? estimate.maxOutputTokens : undefined,
-    promptTokensEstimate: estimate.usualPromptTokens,
-    reservedOutputTokens: asked.kind === 'images' ? estimate.maxOutputTokens : undefined,
-    asksHostedTools: hosted !== undefined,
-    hostedTools: hosted,
-    tokensBesideSound: hasRateOfSound(price) ? estimate.usualTokensBesideSound : undefined,
-    affinityKey: hasAffinity(config, lane.pool) ? asked.conversationKey?.() : undefined,
-    account: caller.account,
-    keyId: caller.keyId,
-    plan: plan.slug,
-    unit: plan.unit,
-    planVersion: quotaStatus.planVersion,
-    window: quotaStatus.window,
-    claim,
-    modelAsked: asked.model,
-    lane: lane.id,
-    price,
-    startedAtMs: Date.now(),
-    traceparent,
+async function admitTraced(edge: InferenceContext, run: Inference): Promise<Admitted> {
+  const { config, caller, measured, model, inference, reservation } = run
+  const admitting = partOf(edge.tracer, measured.span, 'admit')
+  try {
+    const admitted = await admit(edge, config, caller, measured.requestId, model, inference)
+    reservation.provenAs(caller.account, admitted.plan.guest)
+    failpoint('edge.admitted')
+    return admitted
+  } catch (error) {
+    noteProven(edge, reservation, caller, error)
+    throw error
+  } finally {
+    admitting.end()
   }
 }
 
-function hasRateOfSound(price: Price): boolean {
-  return price.kind === 'rates' && price.audioInputNanoUsdPerKiloToken !== undefined
+/** Only a caller with a live key learns the fault of its request. */
+async function understandFor(
+  edge: InferenceContext,
+  caller: Caller,
+  { requestId }: Measured,
+  config: GatewayConfig,
+  parse: InferenceKind,
+  body: unknown,
+  reservation: MemoryReservation,
+): Promise<Understood> {
+  try {
+    if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, reservation)
+    return reservation.whileWorking(() => understand(config, parse, body))
+  } catch (error) {
+    await countFault(edge, caller, requestId, error)
+    noteProven(edge, reservation, caller, error)
+    throw error
+  }
 }
 
-function isCapped({ kind, capsOutput, outputCap }: InferenceRequest, { maxOutputTokens }: ServedModelConfig): boolean {
-  return kind === 'chat' && (capsOutput ? outputCap : maxOutputTokens) !== undefined
-}
-
-function hasAffinity(config: GatewayConfig, poolId: string): boolean {
-  return config.pools.find(({ id }) => id === poolId)?.affinity === 'conversation'
-}
-
-/** From the request to its answer's end. */
+/** From the request to its response's end. */
 export const MAX_REQUEST_MS = 600_000
 const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
-
-/** Of a header that Node gives as one string. */
-export function headerOf({ headers }: StepRequest, name: string): string | undefined {
-  return headers[name] as string | undefined
-}

@@ -10,7 +10,7 @@ import type { EdgeSettings } from '../config.ts'
 import type { Operation } from './api-reference.ts'
 import { openApiDocument } from './openapi.ts'
 import { referencePage } from './reference-page.ts'
-import type { Handler } from '../http/route.ts'
+import type { Handler } from '../http/handler.ts'
 
 const STYLES = readFileSync(new URL('./reference.css', import.meta.url))
 export const STYLESHEET = `/docs/${createHash('sha256').update(STYLES).digest('hex').slice(0, 12)}.css`

@@ -6,7 +6,7 @@
 
 import { getPriority, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
-import type { ReadingConfig } from '../inference/requests/pack-request.ts'
+import type { ReadingConfig } from './pack-request.ts'
 import { type Done, readLarge, type Read, type Reading } from './read-large.ts'
 
 /** Beside a busy thread it has a quarter of a core. */

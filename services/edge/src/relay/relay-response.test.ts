@@ -21,7 +21,7 @@ import { httpClient } from './http-client.ts'
 import type { Client } from './client-writer.ts'
 import { relayResponse } from './relay-response.ts'
 import { renderErrors } from '../http/render-errors.ts'
-import type { RunningRequest } from './running-requests.ts'
+import type { RunningRequest } from '../admission/running-requests.ts'
 
 /** A router that is lost is known to be within a fraction of a second. */
 const TUNING = { heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }

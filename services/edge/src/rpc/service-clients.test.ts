@@ -4,7 +4,7 @@ import type { Bus } from '@gateway/bus/port'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { FindSessionReply } from '@gateway/contracts/developer-keys-api'
-import { requestsOn, createKeysClient, createMeteringClient, endsKey } from './sdk-clients.ts'
+import { requestsOn, createKeysClient, createMeteringClient, endsKey } from './service-clients.ts'
 
 let opened: AsyncDisposableStack
 let edge: Bus

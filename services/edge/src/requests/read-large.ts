@@ -4,11 +4,11 @@
  */
 
 import { GatewayError, type ErrorCode, type ErrorDetails } from '@gateway/contracts/errors'
-import { KINDS, type KindName } from '../inference/requests/kinds.ts'
-import { countTokens } from '../inference/requests/messages.ts'
-import { packRequest, type PackedRequest, type ReadingConfig } from '../inference/requests/pack-request.ts'
+import { KINDS, type KindName } from './kinds.ts'
+import { countTokens } from './messages.ts'
+import { packRequest, type PackedRequest, type ReadingConfig } from './pack-request.ts'
 import { parseJson } from './parse-json.ts'
-import { understand } from '../inference/requests/understand.ts'
+import { understand } from './understand.ts'
 
 export type Wanted = { kind: KindName } | { kind: 'count_tokens' }
 

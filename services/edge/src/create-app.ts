@@ -6,27 +6,21 @@
  */
 
 import type { RequestListener } from 'node:http'
-import express, { type Request, type Response } from 'express'
-import { allowBrowsers } from './allow-browsers.ts'
-import type { EdgeContext } from '../edge-context.ts'
-import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps } from './take-steps.ts'
-import { refuseAmbiguous, refuseReboundNames } from './refuse-by-form.ts'
-import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
-import type { Method } from '../reference/api-reference.ts'
-import {
-  type Credential,
-  namesKnownAccount,
-  type Principals,
-  type Prove,
-  type ProvenCaller,
-  proofs,
-} from '../auth/authenticate.ts'
-import type { InferenceKind } from '../inference/requests/inference-kinds.ts'
+import express from 'express'
+import { allowBrowsers } from './http/allow-browsers.ts'
+import type { EdgeContext } from './edge-context.ts'
+import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps } from './http/take-steps.ts'
+import { refuseAmbiguous, refuseReboundNames } from './http/refuse-by-form.ts'
+import { methodNotAllowed, notFound, renderErrors } from './http/render-errors.ts'
+import type { Method } from './reference/api-reference.ts'
+import { type Credential, namesKnownAccount, type Prove, type ProvenCaller, proofs } from './auth/authenticate.ts'
+import type { InferenceKind } from './requests/inference-kinds.ts'
 import { findPlan } from '@gateway/contracts/models'
-import { refuseWhileLate } from './load-shedder.ts'
-import { proveAndMakeRoom, readBodyOrBytes, readClaimed, readSmallJsonBody } from './read-json-body.ts'
-import type { OperationId } from '../reference/operations.ts'
-import { infer } from '../inference/infer.ts'
+import { refuseWhileLate } from './http/load-shedder.ts'
+import { proveAndMakeRoom, readBodyOrBytes, readSmallJsonBody } from './http/read-json-body.ts'
+import type { OperationId } from './reference/operations.ts'
+import type { Handler } from './http/handler.ts'
+import { inferenceSteps } from './inference/infer.ts'
 
 /** A request to a model. It takes the direct path (`take-steps.ts`). */
 interface InferenceRoute {
@@ -44,12 +38,6 @@ interface HandledBy<Name extends HandledCredential> {
   body?: 'small' | (Name extends 'key' ? 'large' : never)
   handle: (edge: EdgeContext) => Handler<Name>
 }
-
-export type Handler<Name extends HandledCredential> = (
-  request: Request,
-  response: Response,
-  principal: Principals[Name],
-) => void | Promise<void>
 
 /** `doc`: the operation in the API reference. Pages have none. */
 export type Route = (InferenceRoute | HandledRoute) & { doc?: OperationId }
@@ -99,8 +87,7 @@ export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
 export function stepsOf(edge: EdgeContext, route: Route): Step[] {
   const refuse = refuseWhileLate(edge, (request) => namesKnownAccount(edge, request))
   if (route.credential === 'key at admission') {
-    const answer = infer(edge, route.asks)
-    return [refuse, ...proven(edge, proofs[route.credential], [readClaimed(edge)], answer)]
+    return [refuse, ...inferenceSteps(edge, route.asks)]
   }
   // The types of the row hold proof and handler together.
   const answer = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void

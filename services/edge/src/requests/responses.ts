@@ -5,9 +5,9 @@
 
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
-import { chatNeeds } from '../../core/chat-needs.ts'
-import { estimateChat } from '../../core/estimate-tokens.ts'
-import { writeBody, type WrittenBody } from '../../core/write-body.ts'
+import { chatNeeds } from '../core/chat-needs.ts'
+import { estimateChat } from '../core/estimate-tokens.ts'
+import { writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey, hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
 
 export const responses: InferenceKind = (body, models) => {

@@ -10,7 +10,7 @@ import type { FindSessionReply, FindSessionRequest, KeyOwner } from '@gateway/co
 import { GatewayError } from '@gateway/contracts/errors'
 import { type RequestedBy, type Read, procedures, type Written } from '@gateway/contracts/bus-roles'
 import { rpcClient } from '@gateway/rpc/client'
-import { keepFigures } from '../accounts/cached-figures.ts'
+import { keepFigures } from './cached-figures.ts'
 
 export type KeysClient = ReturnType<typeof createKeysClient>
 

@@ -6,7 +6,7 @@ import { loadDefaultConfig } from '@gateway/config/load-config'
 import { MOST_MESSAGES, MOST_TOOLS } from '@gateway/contracts/chat'
 import { expect, test } from 'vitest'
 import { KINDS, type KindName } from './kinds.ts'
-import { parseJson } from '../../http/parse-json.ts'
+import { parseJson } from './parse-json.ts'
 import { understand } from './understand.ts'
 
 const { config } = loadDefaultConfig()

@@ -1,34 +1,9 @@
 /**
- * Keeps the edge's latest news of accounts and keys: plans, keys that are unknown or dead, and refusals that still hold. All of
- * it is bounded, so that a scanner with many keys cannot fill the memory.
- *
- * Plans are hints: admission decides. A dead key is refused, also where a former primary of Redis still takes it for alive.
+ * Caches the store's refusals that still hold, for an edge that loses the store.
  */
 
 import type { AdmitDecision } from '@gateway/admission/port'
-
-const MAX_ACCOUNTS = 100_000
-const MAX_UNKNOWN_KEYS = 10_000
-const MAX_DEAD_KEYS = 10_000
-/** Short, because a key could be minted by then; long enough to keep a scanner off the database. */
-const UNKNOWN_KEY_MS = 2_000
-
-export type AccountCache = ReturnType<typeof openAccountCache>
-
-export function openAccountCache(nowMs: () => number = Date.now) {
-  const plans = new Map<string, string>()
-  const unknownUntilMs = new Map<string, number>()
-  const deadKeys = new Map<string, true>()
-  return {
-    planOf: (account: string): string | null => plans.get(account) ?? null,
-    remember: (account: string, plan: string) => setBounded(plans, account, plan, MAX_ACCOUNTS),
-    isUnknownKey: (keyHash: string) => (unknownUntilMs.get(keyHash) ?? 0) > nowMs(),
-    cacheUnknownKey: (keyHash: string) =>
-      setBounded(unknownUntilMs, keyHash, nowMs() + UNKNOWN_KEY_MS, MAX_UNKNOWN_KEYS),
-    isDeadKey: (keyHash: string) => deadKeys.has(keyHash),
-    cacheDeadKey: (keyHash: string) => setBounded(deadKeys, keyHash, true, MAX_DEAD_KEYS),
-  }
-}
+import { setBounded } from '../auth/account-cache.ts'
 
 type Refusal = Extract<AdmitDecision, { kind: 'deny'; retryAfterMs: number }>
 
@@ -67,13 +42,4 @@ export function cacheRefusals(nowMs: () => number = () => performance.now()): Ca
       return isOfAllowance && (overage || limit > answer.quotaStatus.limit) ? null : answer
     },
   }
-}
-
-/** Forgets the oldest entry when full: a Map keeps insertion order. */
-function setBounded<Value>(map: Map<string, Value>, key: string, value: Value, maxEntries: number): void {
-  if (!map.has(key) && map.size >= maxEntries) {
-    const oldest = map.keys().next().value
-    if (oldest !== undefined) map.delete(oldest)
-  }
-  map.set(key, value)
 }

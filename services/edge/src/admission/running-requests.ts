@@ -9,7 +9,7 @@ import type { Bus } from '@gateway/bus/port'
 import { atMost } from '@gateway/service/start-service'
 import { rpcClient } from '@gateway/rpc/client'
 import type { Logger } from '@gateway/telemetry/logger'
-import type { AccountCache } from '../admission/account-cache.ts'
+import type { AccountCache } from '../auth/account-cache.ts'
 
 export const LEASE_MS = 30_000
 const RENEW_EVERY_MS = LEASE_MS / 3

@@ -7,9 +7,9 @@ import { loadDefaultConfig } from '@gateway/config/load-config'
 import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
 import { GatewayError } from '@gateway/contracts/errors'
 import { describe, expect, test } from 'vitest'
-import { makeOffer } from '../../admission/admit.ts'
+import { makeOffer } from '../admission/admit.ts'
 import { KINDS, type KindName } from './kinds.ts'
-import { parseJson } from '../../http/parse-json.ts'
+import { parseJson } from './parse-json.ts'
 import { understand } from './understand.ts'
 
 type Make = (count: number) => object

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'
 import { messages } from './messages.ts'
-import { readJsonBody } from '../../http/read-json-body.ts'
+import { readJsonBody } from '../http/read-json-body.ts'
 import { responses } from './responses.ts'
 
 const MODELS = [{ id: 'm', type: 'chat', maxOutputTokens: 100 }] as never

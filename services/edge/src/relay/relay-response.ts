@@ -6,6 +6,7 @@
  * client still waits or not. A router reports only for an edge that is lost.
  */
 
+import type { Bus } from '@gateway/bus/port'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ResponseEnd, ResponseFailure, ResponseHead, PlannedJob } from '@gateway/contracts/job'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
@@ -17,12 +18,19 @@ import type { Admitted } from '../admission/admit.ts'
 import { invalidKey } from '../auth/authenticate.ts'
 import { type Bill, billOf, errorOf, type Charge, type Departure, type LastWord } from '../core/last-word.ts'
 import { anthropicLimitHeaders, smartRouteHeader, quotaStatusHeaders } from '../core/response-headers.ts'
-import type { EdgeContext, Reported } from '../edge-context.ts'
+import type { LoadShedder } from '../http/load-shedder.ts'
+import type { BytesInFlight } from '../http/memory-budget.ts'
 import type { Measured } from '../http/take-steps.ts'
 import { type Client, openResponseWindow, type ResponseWindow, type Source } from './client-writer.ts'
 import { runJob, type ResponseEvents, type JobRun, type RouterLoss } from './run-job.ts'
-import { lapse, release, settle, settleInTime, usageEvent } from './settle.ts'
+import { lapse, release, type Reported, settle, type SettleContext, settleInTime, usageEvent } from './settle.ts'
 import { takenOver } from './taken-over.ts'
+
+export interface RelayContext extends SettleContext {
+  bus: Bus
+  bytes: BytesInFlight
+  shedder: LoadShedder
+}
 
 interface Relay {
   admitted: Admitted
@@ -37,7 +45,7 @@ interface Relay {
 }
 
 /** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
-export function relayResponse(edge: EdgeContext, relay: Relay, client: Client): Promise<void> {
+export function relayResponse(edge: RelayContext, relay: Relay, client: Client): Promise<void> {
   // Its client left while it was being admitted.
   if (client.isOver()) return release(edge, relay.job)
   new RelayedResponse(edge, relay, client).begin()
@@ -49,7 +57,7 @@ type Phase = 'wanted' | Departure | 'over'
 
 /** Stands between the job, whose answer it hears, and the client, to whom it passes the answer on. */
 class RelayedResponse implements ResponseEvents, Source {
-  readonly #edge: EdgeContext
+  readonly #edge: RelayContext
   readonly #relay: Relay
   readonly #client: Client
   readonly #enteredAtMs: number
@@ -59,7 +67,7 @@ class RelayedResponse implements ResponseEvents, Source {
   #head: ResponseHead | null = null
   #passage: ResponseWindow
 
-  constructor(edge: EdgeContext, relay: Relay, client: Client) {
+  constructor(edge: RelayContext, relay: Relay, client: Client) {
     this.#edge = edge
     this.#relay = relay
     this.#client = client
@@ -242,7 +250,7 @@ function streamDialect({ stream, dialect = 'chat' }: PlannedJob): ClientDialect 
 }
 
 /** Routers that are late gave the job back: the edge takes in less. */
-function noteBusyRouters(edge: EdgeContext, word: LastWord): void {
+function noteBusyRouters(edge: RelayContext, word: LastWord): void {
   if (word.kind !== 'failure' || word.failure.code !== 'SERVICE_UNAVAILABLE') return
   if (word.failure.retryAfterMs === undefined) return
   edge.metrics.shed('routers_busy')
@@ -250,7 +258,7 @@ function noteBusyRouters(edge: EdgeContext, word: LastWord): void {
 }
 
 /** Null: there is nothing to report. */
-async function settleBill(edge: EdgeContext, job: PlannedJob, bill: Bill): Promise<Reported | null> {
+async function settleBill(edge: RelayContext, job: PlannedJob, bill: Bill): Promise<Reported | null> {
   if (bill.kind === 'charge') return settleInTime(edge, usageEvent(job, bill.charge))
   if (bill.kind === 'unknown') lapse(edge, job)
   else await release(edge, job)
@@ -258,7 +266,7 @@ async function settleBill(edge: EdgeContext, job: PlannedJob, bill: Bill): Promi
 }
 
 /** A request that loses router after router likely kills them. */
-function reportLoss(edge: EdgeContext, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
+function reportLoss(edge: RelayContext, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
   edge.metrics.routerLost(isLast)
   const fields = { ...requestFields(job.requestId, job.traceparent), keyId: job.keyId, router, losses }
   if (isLast) edge.logger.error(fields, 'a request has lost every router that took it, and is given up')

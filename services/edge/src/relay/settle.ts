@@ -12,12 +12,35 @@ import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import { failpoint } from '@gateway/service/failpoint'
 import { rpcClient } from '@gateway/rpc/client'
 import { chargeFor } from '@gateway/pricing/charge'
-import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
+import type { Logger } from '@gateway/telemetry/logger'
+import { NO_SPAN, requestFields, type Span, type Tracer } from '@gateway/telemetry/tracing'
 import type { Charge } from '../core/last-word.ts'
-import type { EdgeContext, Reported } from '../edge-context.ts'
+import type { EdgeAdmission } from '@gateway/admission/port'
+import type { RunningRequests } from '../admission/running-requests.ts'
+import type { EdgeMetrics } from '../metrics.ts'
+
+export interface Reported {
+  /** Resolves when JetStream has stored the usage. Rejects after 30 s without a confirmation. */
+  inTime: Promise<void>
+  /** Resolves when JetStream has stored the usage, however late. Stays pending where another process reports it. */
+  stored: Promise<void>
+}
+
+export interface UsageReporter {
+  report(event: UsageEvent): Reported
+}
+
+export interface SettleContext {
+  admission: EdgeAdmission
+  running: RunningRequests
+  usage: UsageReporter
+  logger: Logger
+  metrics: EdgeMetrics
+  tracer: Tracer
+}
 
 /** The charge stays pending until the usage is stored. */
-export function settle(edge: EdgeContext, event: UsageEvent): Reported {
+export function settle(edge: SettleContext, event: UsageEvent): Reported {
   edge.metrics.tokens(event.lane, event.usage)
   const charge = chargeFor(event.price, event.usage)
   const tokens = event.usage.promptTokens + event.usage.completionTokens
@@ -31,7 +54,7 @@ export function settle(edge: EdgeContext, event: UsageEvent): Reported {
 }
 
 /** Where nobody waits for more: a report that takes longer is logged and goes on. */
-export async function settleInTime(edge: EdgeContext, event: UsageEvent): Promise<Reported> {
+export async function settleInTime(edge: SettleContext, event: UsageEvent): Promise<Reported> {
   const reported = settle(edge, event)
   try {
     await reported.inTime
@@ -54,18 +77,18 @@ async function within(span: Span, settled: Promise<unknown>): Promise<void> {
 }
 
 /** Nothing was produced for this request: what it held is free again. */
-export function release(edge: EdgeContext, job: PlannedJob): Promise<void> {
+export function release(edge: SettleContext, job: PlannedJob): Promise<void> {
   return finishReservation(edge, job, 0, 0)
 }
 
 /** Only a lost router knows the cost. The reservation stays until that router's report reaches the ledger, or lapses. */
-export function lapse(edge: EdgeContext, job: PlannedJob): void {
+export function lapse(edge: SettleContext, job: PlannedJob): void {
   edge.running.end(job.requestId)
 }
 
 /** A store that is away does not hold up the answer: the ledger's total corrects it when it is back. */
 async function finishReservation(
-  edge: EdgeContext,
+  edge: SettleContext,
   { account, requestId, traceparent }: Pick<PlannedJob, 'account' | 'requestId' | 'traceparent'>,
   charge: number,
   tokens: number,
@@ -99,7 +122,7 @@ interface Batch {
 }
 
 /** `onStored`: of an account's request. */
-export function createUsageReporter(bus: Bus, onStored: (account: string) => void): EdgeContext['usage'] {
+export function createUsageReporter(bus: Bus, onStored: (account: string) => void): UsageReporter {
   const edge = rpcClient('edge', bus)
   let open: Batch | null = null
 

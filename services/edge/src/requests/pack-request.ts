@@ -6,7 +6,7 @@
 import { messagesForAuto } from '@gateway/auto/read-text'
 import type { ChatMessage } from '@gateway/contracts/chat'
 import type { GatewayConfig, ModelConfig, ServedModelConfig } from '@gateway/contracts/config'
-import type { TokenEstimate } from '../../core/estimate-tokens.ts'
+import type { TokenEstimate } from '../core/estimate-tokens.ts'
 import type { InferenceRequest } from './inference-kinds.ts'
 import type { Understood } from './understand.ts'
 

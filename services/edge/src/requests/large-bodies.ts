@@ -12,13 +12,13 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { createFairQueue, type Waiter } from '@gateway/in-flight/fair-queue'
 import { windowOf } from '../core/lane-window.ts'
 import { rateLimited } from '../core/rate-limited.ts'
-import type { InferenceKind } from '../inference/requests/inference-kinds.ts'
-import { nameOf } from '../inference/requests/kinds.ts'
-import { type ReadingConfig, unpackRequest } from '../inference/requests/pack-request.ts'
+import type { InferenceKind } from './inference-kinds.ts'
+import { nameOf } from './kinds.ts'
+import { type ReadingConfig, unpackRequest } from './pack-request.ts'
 import type { LargeJson } from './parse-json.ts'
 import { type Done, orThrow, type Read, type Reading, type Wanted } from './read-large.ts'
-import type { Understood } from '../inference/requests/understand.ts'
-import type { countTokens } from '../inference/requests/messages.ts'
+import type { Understood } from './understand.ts'
+import type { countTokens } from './messages.ts'
 
 /** Who has a body read. */
 export interface ThreadUser {

@@ -1,10 +1,11 @@
 import { formatKey } from '@gateway/contracts/api-key'
 import type { Request, Response } from 'express'
 import { expect, test } from 'vitest'
-import type { EdgeContext } from '../edge-context.ts'
-import { chat } from '../inference/requests/inference-kinds.ts'
-import { stepsOf, type Handler, type Route } from './route.ts'
-import type { StepRequest, StepResponse } from './take-steps.ts'
+import type { EdgeContext } from './edge-context.ts'
+import { chat } from './requests/inference-kinds.ts'
+import { stepsOf, type Route } from './create-app.ts'
+import type { Handler } from './http/handler.ts'
+import type { StepRequest, StepResponse } from './http/take-steps.ts'
 
 const key = formatKey({ keyId: 'key00001', accountTag: 'account1', secret: 'x'.repeat(32) })
 const active = { kind: 'active', plan: 'free', overage: false, extra: 0, used: null }

@@ -5,11 +5,11 @@ import { GatewayError } from '@gateway/contracts/errors'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeOffer } from '../admission/admit.ts'
-import { KINDS, type KindName } from '../inference/requests/kinds.ts'
+import { KINDS, type KindName } from './kinds.ts'
 import { openLargeBodies, type LargeBodies } from './large-bodies.ts'
-import { countTokens } from '../inference/requests/messages.ts'
+import { countTokens } from './messages.ts'
 import { BodyBytes, LargeJson, parseJson } from './parse-json.ts'
-import { understand, type Understood } from '../inference/requests/understand.ts'
+import { understand, type Understood } from './understand.ts'
 
 const { config } = loadDefaultConfig()
 const shed: string[] = []

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { timeForHeadersMs, type SdkTimeouts } from './infer.ts'
+import { timeForHeadersMs, type SdkTimeouts } from './client-timeouts.ts'
 
 const WITHIN = { streamHeadersWithinMs: 15_000 }
 

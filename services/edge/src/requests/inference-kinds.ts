@@ -13,16 +13,16 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { ExactNumber } from '@gateway/contracts/json'
 import type { Capability, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import type { OutputRequest } from '../../core/response-headers.ts'
-import { chatNeeds } from '../../core/chat-needs.ts'
+import type { OutputRequest } from '../core/response-headers.ts'
+import { chatNeeds } from '../core/chat-needs.ts'
 import {
   estimateChat,
   estimateEmbeddings,
   estimateImages,
   IN_PROMPT,
   type TokenEstimate,
-} from '../../core/estimate-tokens.ts'
-import { writeBody, type WrittenBody } from '../../core/write-body.ts'
+} from '../core/estimate-tokens.ts'
+import { writeBody, type WrittenBody } from '../core/write-body.ts'
 
 /** A parsed request, in the terms that the rest of the journey uses. */
 export interface InferenceRequest extends OutputRequest {

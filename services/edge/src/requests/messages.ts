@@ -6,8 +6,8 @@
 
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import { countTokensRequest, messagesRequest, type CountTokensRequest } from '@gateway/contracts/messages'
-import { chatNeeds } from '../../core/chat-needs.ts'
-import { estimateChat } from '../../core/estimate-tokens.ts'
+import { chatNeeds } from '../core/chat-needs.ts'
+import { estimateChat } from '../core/estimate-tokens.ts'
 import { conversationKey, hostedCallsIn, jobBody, parseBody, type InferenceKind } from './inference-kinds.ts'
 
 export const messages: InferenceKind = (body) => {
