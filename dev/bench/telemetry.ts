@@ -41,7 +41,7 @@ function measureMetrics(): void {
     router.job('spark', 'served')
     edge.tokens('svc-instant', usage)
     edge.added(endpoint, 1.1)
-    edge.answered(endpoint, 'svc-instant', 'ok', 13)
+    edge.responseEnded(endpoint, 'svc-instant', 'ok', 13)
   }
   const rows = {
     'a plain request': nanosecondsOf(plain),

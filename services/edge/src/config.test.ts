@@ -3,7 +3,7 @@ import { loadEdgeSettings } from './config.ts'
 
 const PUBLIC = { PUBLIC_BASE_URL: 'https://gateway.example' }
 
-test('the console is served at the public address, with what it asks the identity provider for', () => {
+test('the console is served at the public address, with the scope that it requests from the identity provider', () => {
   const { console, corsOrigins } = loadEdgeSettings({ ...PUBLIC, CONSOLE_CLIENT_ID: 'us', CONSOLE_DIR: '/srv/console' })
   expect(console).toEqual({
     url: 'https://gateway.example/console',

@@ -10,8 +10,8 @@ import type { StepRequest, StepResponse } from './http/take-steps.ts'
 const key = formatKey({ keyId: 'key00001', accountTag: 'account1', secret: 'x'.repeat(32) })
 const active = { kind: 'active', plan: 'free', overage: false, extra: 0, used: null }
 
-/** The principal that the handler of a row with `credential: 'key'` was given; or what it was refused with. */
-async function principalOf(answer: object): Promise<unknown> {
+/** Returns the principal that the handler of a row with `credential: 'key'` got, or the refusal. */
+async function principalOf(authenticated: object): Promise<unknown> {
   let given: unknown
   const route: Route = {
     credential: 'key',
@@ -20,7 +20,7 @@ async function principalOf(answer: object): Promise<unknown> {
   const edge = {
     plans: { isDeadKey: () => false, planOf: () => null },
     bytes: { hold: () => ({ provenAs() {}, respondsItself: async () => {} }) },
-    admission: { authenticate: async () => answer },
+    admission: { authenticate: async () => authenticated },
   } as unknown as EdgeContext
   const request = { headers: { authorization: `Bearer ${key}` } } as StepRequest
   const response = { locals: {} } as StepResponse
@@ -61,7 +61,7 @@ test('a row that forgets its credential, or takes a principal that its credentia
     // @ts-expect-error: only inference may leave the proof to admission
     { credential: 'key at admission', handle: forAnybody } satisfies Route,
     // @ts-expect-error: inference is not open to anybody
-    { credential: 'none', asks: chat } satisfies Route,
+    { credential: 'none', kind: chat } satisfies Route,
     // @ts-expect-error: there is no such credential
     { credential: 'a nod', handle: forAnybody } satisfies Route,
   ]

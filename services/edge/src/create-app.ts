@@ -17,7 +17,7 @@ import { type Credential, namesKnownAccount, type Prove, type ProvenCaller, proo
 import type { InferenceKind } from './requests/inference-kinds.ts'
 import { findPlan } from '@gateway/contracts/models'
 import { refuseWhileLate } from './http/load-shedder.ts'
-import { proveAndMakeRoom, readBodyOrBytes, readSmallJsonBody } from './http/read-json-body.ts'
+import { proveAndReserve, readBodyOrBytes, readSmallJsonBody } from './http/read-json-body.ts'
 import type { OperationId } from './reference/operations.ts'
 import type { Handler } from './http/handler.ts'
 import { inferenceSteps } from './inference/infer.ts'
@@ -25,7 +25,7 @@ import { inferenceSteps } from './inference/infer.ts'
 /** A request to a model. It takes the direct path (`take-steps.ts`). */
 interface InferenceRoute {
   credential: 'key at admission'
-  asks: InferenceKind
+  kind: InferenceKind
 }
 
 /** Everything else, on Express' path. */
@@ -70,7 +70,7 @@ export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
     for (const [method, route] of Object.entries(methods) as [Method, Route][]) {
       const steps = stepsOf(edge, route)
       onPath[method === 'GET' ? 'get' : 'post'](...steps)
-      if ('asks' in route && method === 'POST') ways.set(path, takeSteps(path, [...first, ...steps], fail))
+      if ('kind' in route && method === 'POST') ways.set(path, takeSteps(path, [...first, ...steps], fail))
     }
     onPath.all(methodNotAllowed(Object.keys(methods).toSorted()))
   }
@@ -87,15 +87,15 @@ export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
 export function stepsOf(edge: EdgeContext, route: Route): Step[] {
   const refuse = refuseWhileLate(edge, (request) => namesKnownAccount(edge, request))
   if (route.credential === 'key at admission') {
-    return [refuse, ...inferenceSteps(edge, route.asks)]
+    return [refuse, ...inferenceSteps(edge, route.kind)]
   }
   // The types of the row hold proof and handler together.
-  const answer = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void
-  if (route.body === 'large') return [refuse, ...proven(edge, proveAndMakeRoom, [readBodyOrBytes], answer)]
+  const handle = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void
+  if (route.body === 'large') return [refuse, ...proven(edge, proveAndReserve, [readBodyOrBytes], handle)]
   if (route.credential === 'key' || route.credential === 'account') {
-    return proven<unknown>(edge, proveInTurn(proofs[route.credential]), route.body ? [readSmallJsonBody] : [], answer)
+    return proven<unknown>(edge, proveInTurn(proofs[route.credential]), route.body ? [readSmallJsonBody] : [], handle)
   }
-  return proven<unknown>(edge, proofs[route.credential], route.body ? [readSmallJsonBody] : [], answer)
+  return proven<unknown>(edge, proofs[route.credential], route.body ? [readSmallJsonBody] : [], handle)
 }
 
 /** Whoever asks for its own figures without a pause takes no more than its share of the event loop's time. */
@@ -119,7 +119,7 @@ function proven<Principal>(
   edge: EdgeContext,
   prove: (edge: EdgeContext, request: StepRequest, response: StepResponse) => Promise<Principal>,
   between: Step[],
-  answer: (request: StepRequest, response: StepResponse, principal: Principal) => void | Promise<void>,
+  handle: (request: StepRequest, response: StepResponse, principal: Principal) => void | Promise<void>,
 ): Step[] {
   return [
     async (request, response, next) => {
@@ -127,6 +127,6 @@ function proven<Principal>(
       next()
     },
     ...between,
-    (request, response) => answer(request, response, response.locals['principal'] as Principal),
+    (request, response) => handle(request, response, response.locals['principal'] as Principal),
   ]
 }

@@ -4,7 +4,7 @@ import { edgeMetrics } from './metrics.ts'
 import { MAX_REQUEST_MS } from './inference/infer.ts'
 
 test.each([
-  ['gateway_request_seconds', (tookMs: number) => measure().answered('chat', 'svc-core', 'ok', tookMs)],
+  ['gateway_request_seconds', (tookMs: number) => measure().responseEnded('chat', 'svc-core', 'ok', tookMs)],
   ['gateway_time_to_first_token_seconds', (tookMs: number) => measure().firstToken('svc-core', tookMs)],
 ])('%s tells the longest request that there can be from an endless one', (name, observe) => {
   observe(MAX_REQUEST_MS)

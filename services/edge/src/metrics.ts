@@ -12,11 +12,11 @@ import type { ByteBudget } from './core/memory-budget.ts'
 
 export interface EdgeMetrics {
   /** A response is over. `model`: the config's, as asked for; empty where none was. */
-  answered(endpoint: string, model: string, outcome: string, tookMs: number): void
+  responseEnded(endpoint: string, model: string, outcome: string, tookMs: number): void
   /** From the request to the beginning of its answer, less what backends took until then. */
   added(endpoint: string, tookMs: number): void
   firstToken(lane: string, tookMs: number): void
-  admission(answer: AdmitDecision, tookMs: number): void
+  admission(decision: AdmitDecision, tookMs: number): void
   admittedWithoutStore(): void
   tokens(lane: string, usage: TokenUsage): void
   /** A router was lost while it had a request. `isLast`: the edge gives the request up. */
@@ -67,7 +67,7 @@ export function observeBytes(metrics: Metrics, { budget }: { readonly budget: By
   )
 }
 
-function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added' | 'firstToken'> {
+function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'responseEnded' | 'added' | 'firstToken'> {
   const requests = metrics.counter(
     'gateway_requests_total',
     "responses: `ok`, `client_gone`, or the error's code; `model` is the requested one",
@@ -100,7 +100,7 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
   const addedAt = memoize((endpoint) => added.labels(endpoint))
   const firstTokenOf = memoize((lane) => firstToken.labels(lane))
   return {
-    answered(endpoint, model, outcome, tookMs) {
+    responseEnded(endpoint, model, outcome, tookMs) {
       const cells = byEndpoint(endpoint)
       cells.seconds.observe(tookMs / 1_000)
       if (outcome === OK) cells.ok(model).add()
@@ -151,7 +151,7 @@ type DenyReason = Extract<AdmitDecision, { kind: 'deny' }>['reason']
 const DENY_REASONS: DenyReason[] = ['key', 'plan', 'requests', 'tokens', 'day', 'allowance', 'pending']
 
 function admissionMetrics(metrics: Metrics): Pick<EdgeMetrics, 'admission' | 'admittedWithoutStore'> {
-  const answers = metrics.counter(
+  const decisions = metrics.counter(
     'gateway_admission_answers_total',
     '`allow`, `deny` (by `limit`), `plan`, `miss`, `cold`',
     ['answer', 'limit'],
@@ -161,17 +161,17 @@ function admissionMetrics(metrics: Metrics): Pick<EdgeMetrics, 'admission' | 'ad
     .counter('gateway_admission_without_store_total', 'decisions of an edge alone while Redis is away')
     .labels()
   const undenied = {
-    allow: answers.labels('allow', ''),
-    plan: answers.labels('plan', ''),
-    miss: answers.labels('miss', ''),
-    cold: answers.labels('cold', ''),
+    allow: decisions.labels('allow', ''),
+    plan: decisions.labels('plan', ''),
+    miss: decisions.labels('miss', ''),
+    cold: decisions.labels('cold', ''),
   }
-  const denied = new Map(DENY_REASONS.map((reason) => [reason, answers.labels('deny', reason)]))
+  const denied = new Map(DENY_REASONS.map((reason) => [reason, decisions.labels('deny', reason)]))
   return {
-    admission(answer, tookMs) {
+    admission(decision, tookMs) {
       seconds.observe(tookMs / 1_000)
-      if (answer.kind === 'deny') denied.get(answer.reason)?.add()
-      else undenied[answer.kind].add()
+      if (decision.kind === 'deny') denied.get(decision.reason)?.add()
+      else undenied[decision.kind].add()
     },
     admittedWithoutStore: () => alone.add(),
   }

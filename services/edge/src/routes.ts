@@ -30,14 +30,14 @@ type Page = Extract<Route, { credential: 'none' }>
 type DocumentedRoutes = Record<string, Partial<Record<Method, Route & { doc: OperationId }>>>
 
 export const routes = {
-  '/v1/chat/completions': { POST: { credential: 'key at admission', asks: chat, doc: 'createChatCompletion' } },
-  '/v1/responses': { POST: { credential: 'key at admission', asks: responses, doc: 'createResponse' } },
-  '/v1/messages': { POST: { credential: 'key at admission', asks: messages, doc: 'createMessage' } },
+  '/v1/chat/completions': { POST: { credential: 'key at admission', kind: chat, doc: 'createChatCompletion' } },
+  '/v1/responses': { POST: { credential: 'key at admission', kind: responses, doc: 'createResponse' } },
+  '/v1/messages': { POST: { credential: 'key at admission', kind: messages, doc: 'createMessage' } },
   '/v1/messages/count_tokens': {
     POST: { credential: 'key', body: 'large', handle: countPromptTokens, doc: 'countTokens' },
   },
-  '/v1/embeddings': { POST: { credential: 'key at admission', asks: embeddings, doc: 'createEmbeddings' } },
-  '/v1/images/generations': { POST: { credential: 'key at admission', asks: images, doc: 'createImage' } },
+  '/v1/embeddings': { POST: { credential: 'key at admission', kind: embeddings, doc: 'createEmbeddings' } },
+  '/v1/images/generations': { POST: { credential: 'key at admission', kind: images, doc: 'createImage' } },
   '/v1/quote': { POST: { credential: 'key', body: 'large', handle: quote, doc: 'quote' } },
 
   '/v1/models': { GET: { credential: 'none', handle: listModels, doc: 'listModels' } },

@@ -96,7 +96,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const largeBodies = openLargeBodies(metrics.shed)
   const shedder = openLoadShedder()
   observeShedding(page, shedder)
-  const answers = await trackRunningResponses(bus, parts.idempotency, logger)
+  const runningResponses = await trackRunningResponses(bus, parts.idempotency, logger)
   const edge: EdgeContext = {
     ...parts,
     admission,
@@ -105,7 +105,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     largeBodies,
     clientNetwork: networkOf,
     shedder,
-    idempotency: { store: parts.idempotency, keys: cacheResponseKeys(keys), running: answers },
+    idempotency: { store: parts.idempotency, keys: cacheResponseKeys(keys), running: runningResponses },
     keys,
     metering,
     verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
@@ -139,7 +139,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       // The clients of cut connections have left: the edge waits for their routers' last words.
       await running.drained(LAST_WORDS_MS)
       await deadKeys[Symbol.asyncDispose]()
-      await answers[Symbol.asyncDispose]()
+      await runningResponses[Symbol.asyncDispose]()
       running[Symbol.dispose]()
       await store[Symbol.asyncDispose]()
       shedder[Symbol.dispose]()

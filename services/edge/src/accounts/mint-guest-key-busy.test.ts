@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { EdgeContext } from '../edge-context.ts'
 import { mintGuestKey } from './mint-guest-key.ts'
 
-test('where more ask for new keys than can be made, a client is told at once when to try again', async () => {
+test('when more clients request new keys than the service can make, a client learns at once when to try again', async () => {
   const keys = { mintGuest: async () => ({ kind: 'busy', retryAfterMs: 1_000 }) }
   const edge = { keys, clientNetwork: () => '203.0.113.7' } as unknown as EdgeContext
   const request = { body: { device_id: 'device-1' } } as Request

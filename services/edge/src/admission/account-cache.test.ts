@@ -47,7 +47,7 @@ test.each(['tokens', 'plan'] as const)('one for %s depends on what was asked, so
   expect(refusals.of('account', NOW)).toBeNull()
 })
 
-test('an answer that allows, and another plan, end it', () => {
+test('a decision that allows, or another plan, ends it', () => {
   const refusals = cacheRefusals()
   refusals.note('account', refusal('requests', 5_000))
   expect(refusals.of('account', { ...NOW, plan: 'pro' })).toBeNull()

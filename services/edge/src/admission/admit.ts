@@ -65,18 +65,18 @@ export async function admit(
   caller: Caller,
   requestId: string,
   model: ModelConfig,
-  asked: InferenceRequest,
+  inference: InferenceRequest,
 ): Promise<Admitted> {
   let offer: Offer | null = null
-  const { answer, waitedMs } = await decide(edge, caller, (planHint) => {
-    offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
+  const { decision, waitedMs } = await decide(edge, caller, (planHint) => {
+    offer = planHint === null ? null : makeOffer(config, planHint, model, inference)
     return toRequest(caller, requestId, planHint, offer)
   })
-  if (answer.kind === 'deny') throw denial(answer, config, model)
+  if (decision.kind === 'deny') throw denial(decision, config, model)
   const { plan, chosen } = (offer as Offer | null) ?? { plan: null, chosen: null }
   if (!plan || !chosen) throw new Error('admission allowed a request that was offered no lane')
   if (chosen.wantedId !== undefined) edge.metrics.autoChose(chosen.wantedId, chosen.lane.id)
-  return { plan, ...chosen, quotaStatus: answer.quotaStatus, waitedMs }
+  return { plan, ...chosen, quotaStatus: decision.quotaStatus, waitedMs }
 }
 
 type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
@@ -86,18 +86,18 @@ export async function decide(
   edge: AdmitContext,
   caller: Caller,
   requestOn: (planHint: string | null) => AdmitRequest,
-): Promise<{ answer: Decision; waitedMs: number }> {
+): Promise<{ decision: Decision; waitedMs: number }> {
   let planHint = edge.plans.planOf(caller.account)
   let waitedMs = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { answer, tookMs } = await requestStore(edge, requestOn(planHint))
+    const { decision, tookMs } = await requestStore(edge, requestOn(planHint))
     waitedMs += tookMs
-    switch (answer.kind) {
+    switch (decision.kind) {
       case 'allow':
       case 'deny':
-        return { answer, waitedMs }
+        return { decision, waitedMs }
       case 'plan':
-        planHint = answer.plan
+        planHint = decision.plan
         edge.plans.remember(caller.account, planHint)
         break
       case 'miss':
@@ -112,32 +112,40 @@ export async function decide(
 }
 
 /** Only this call is the store's; what it lacks is asked of others outside of it. */
-async function requestStore(edge: AdmitContext, ask: AdmitRequest): Promise<{ answer: AdmitDecision; tookMs: number }> {
+async function requestStore(
+  edge: AdmitContext,
+  request: AdmitRequest,
+): Promise<{ decision: AdmitDecision; tookMs: number }> {
   const requestedAtMs = performance.now()
   edge.shedder.enter()
   try {
-    const answer = await orUnavailable(edge.admission.admit(ask))
+    const decision = await orUnavailable(edge.admission.admit(request))
     const tookMs = performance.now() - requestedAtMs
     // A look that passes is followed by the request's own call.
-    if (ask.takes === undefined || answer.kind === 'deny') edge.metrics.admission(answer, tookMs)
+    if (request.takes === undefined || decision.kind === 'deny') edge.metrics.admission(decision, tookMs)
     // A key that the store lacks is mostly made up.
-    if (answer.kind === 'deny' || answer.kind === 'miss') edge.shedder.turnedAway()
-    return { answer, tookMs }
+    if (decision.kind === 'deny' || decision.kind === 'miss') edge.shedder.turnedAway()
+    return { decision, tookMs }
   } finally {
     edge.shedder.leave()
   }
 }
 
-export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: InferenceRequest): Offer {
+export function makeOffer(
+  config: GatewayConfig,
+  planSlug: string,
+  model: ModelConfig,
+  inference: InferenceRequest,
+): Offer {
   const plan = findPlan(config, planSlug)
   const choice = planIncludes(plan, model)
-    ? chooseLane(config, plan, model, asked.needs, asked.messages, Date.now())
+    ? chooseLane(config, plan, model, inference.needs, inference.messages, Date.now())
     : null
   if (!choice) return { plan, chosen: null }
   const price = priceFor(choice.lane, plan)
   const windowTokens = windowOf(config, choice.lane)
-  const estimate = asked.estimate(choice.lane, windowTokens)
-  const hosted = asked.hostedCalls?.(choice.lane)
+  const estimate = inference.estimate(choice.lane, windowTokens)
+  const hosted = inference.hostedCalls?.(choice.lane)
   const bounds = chargeBounds(estimate, hosted, windowTokens)
   return { plan, chosen: { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) } }
 }
@@ -169,25 +177,25 @@ export function limitsOf(plan: PlanConfig | null): PlanLimits {
 
 type Denied = Extract<AdmitDecision, { kind: 'deny' }>
 
-function denial(answer: Denied, config: GatewayConfig, model: ModelConfig): GatewayError {
-  if (answer.reason === 'plan') return planLimit(answer.quotaStatus.plan, config, model)
-  return denialBy(answer)
+function denial(decision: Denied, config: GatewayConfig, model: ModelConfig): GatewayError {
+  if (decision.reason === 'plan') return planLimit(decision.quotaStatus.plan, config, model)
+  return denialBy(decision)
 }
 
 /** By a limit that has nothing to do with the model. */
-export function denialBy(answer: Denied): GatewayError {
-  switch (answer.reason) {
+export function denialBy(decision: Denied): GatewayError {
+  switch (decision.reason) {
     case 'key':
       return invalidKey()
     case 'plan':
       throw new Error('a plan refuses models alone')
     case 'allowance':
       return new GatewayError('quota_exceeded', 'The allowance of this billing cycle is used up', {
-        resetDate: new Date(answer.quotaStatus.windowResetAtMs).toISOString(),
-        overageEnabled: answer.quotaStatus.overage,
+        resetDate: new Date(decision.quotaStatus.windowResetAtMs).toISOString(),
+        overageEnabled: decision.quotaStatus.overage,
       })
     default:
-      return rateLimited(answer.reason, answer.retryAfterMs)
+      return rateLimited(decision.reason, decision.retryAfterMs)
   }
 }
 

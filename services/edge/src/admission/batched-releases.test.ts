@@ -26,7 +26,7 @@ async function knownStore(): Promise<Store> {
   return store
 }
 
-function ask(requestId: string, usualTokens = 10, worstCharge = 10): AdmitRequest {
+function requestOf(requestId: string, usualTokens = 10, worstCharge = 10): AdmitRequest {
   return {
     requestId,
     account: ACCOUNT,
@@ -57,25 +57,25 @@ describe('an end', () => {
     store = await knownStore()
     reported = []
     isAway = false
-    const answer = <Answer>(what: string, give: () => Promise<Answer>): Promise<Answer> => {
+    const decision = <Reply>(what: string, give: () => Promise<Reply>): Promise<Reply> => {
       if (isAway) return Promise.reject(new AdmissionUnavailableError('away'))
       reported.push(what)
       return give()
     }
     const watched: EdgeAdmission = {
       partOf: store.partOf,
-      admit: (asked) => {
-        const ends = (asked.ends ?? []).map(({ requestId }) => ` with the end of ${requestId}`)
-        return answer(`admit ${asked.requestId}${ends.join('')}`, () => store.admit(asked))
+      admit: (request) => {
+        const ends = (request.ends ?? []).map(({ requestId }) => ` with the end of ${requestId}`)
+        return decision(`admit ${request.requestId}${ends.join('')}`, () => store.admit(request))
       },
-      finish: (end) => answer(`finish ${end.requestId}`, () => store.finish(end)),
+      finish: (end) => decision(`finish ${end.requestId}`, () => store.finish(end)),
       renew: (leases, leaseMs) => store.renew(leases, leaseMs),
-      authenticate: (key) => answer('authenticate', () => store.authenticate(key)),
+      authenticate: (key) => decision('authenticate', () => store.authenticate(key)),
     }
     edge = batchReleases(watched, logger)
   })
   const admit = (id: string, usualTokens?: number, worstCharge?: number) =>
-    edge.admit(ask(id, usualTokens, worstCharge))
+    edge.admit(requestOf(id, usualTokens, worstCharge))
 
   test("travels with the account's next admission", async () => {
     await admit('a')
@@ -88,7 +88,7 @@ describe('an end', () => {
     expect(await store.inspect(ACCOUNT)).toMatchObject({ running: 10, ended: 8 })
   })
 
-  test('is told by itself within 100 ms when the account asks for nothing more', async () => {
+  test('is sent by itself within 100 ms when the account sends nothing more', async () => {
     await admit('a')
     await edge.finish(endOf('a'))
     expect(reported).toEqual(['admit a'])
@@ -96,7 +96,7 @@ describe('an end', () => {
     expect(reported).toEqual(['admit a', 'finish a'])
   })
 
-  test('is told at once where the allowance is nearly held, and where the bucket is less than half full', async () => {
+  test('is sent at once where the allowance is nearly held, and where the bucket is less than half full', async () => {
     await admit('a', 10, ALLOWANCE / 2)
     await edge.finish(endOf('a'))
     await admit('b', TOKENS_PER_MINUTE / 2 + 1)
@@ -104,7 +104,7 @@ describe('an end', () => {
     expect(reported).toEqual(['admit a', 'finish a', 'admit b', 'finish b'])
   })
 
-  test('is told at once when a later request of the account came near its limits or was refused', async () => {
+  test('is sent at once when a later request of the account came near its limits or was refused', async () => {
     await admit('early')
     await admit('late', 10, ALLOWANCE - 10)
     await edge.finish(endOf('early'))
@@ -112,20 +112,20 @@ describe('an end', () => {
     expect(reported).toEqual(['admit early', 'admit late', 'finish early', 'admit refused'])
   })
 
-  test('is told at once when nothing was heard of the account for five seconds', async () => {
+  test('is sent at once when the account sent nothing for five seconds', async () => {
     await admit('a')
     await vi.advanceTimersByTimeAsync(5_000)
     await edge.finish(endOf('a'))
     expect(reported).toEqual(['admit a', 'finish a'])
   })
 
-  test('is told before anybody asks what the account has used', async () => {
+  test("is sent before anybody reads the account's use", async () => {
     await admit('a')
     await edge.finish(endOf('a'))
     expect(await edge.authenticate({ account: ACCOUNT, keyHash: KEY })).toMatchObject({ used: 4 })
   })
 
-  test('that an unanswered admission carried is told again', async () => {
+  test('that an admission without a reply carried is sent again', async () => {
     await admit('a')
     await edge.finish(endOf('a'))
     isAway = true
@@ -145,7 +145,7 @@ describe('an end', () => {
     expect(reported).toEqual(['admit a', 'admit b'])
   })
 
-  test('is told when the edge stops', async () => {
+  test('is sent when the edge stops', async () => {
     await admit('a')
     await edge.finish(endOf('a'))
     await edge[Symbol.asyncDispose]()
@@ -176,16 +176,16 @@ async function play(edges: number, sequence: Step[], look: (held: Store, truth: 
   const holding = Array.from({ length: edges }, () => opened.use(batchReleases(held, logger)))
   const running = new Map<number, Admitted>()
   const seen = new Set<number>()
-  const answers: [unknown, unknown][] = []
+  const decisions: [unknown, unknown][] = []
   for (const step of sequence) {
     if ('advanceMs' in step) await vi.advanceTimersByTimeAsync(step.advanceMs)
     else if ('admit' in step && !seen.has(step.admit)) {
       const { admit: id, tokens, worst } = step
       seen.add(id)
-      const asked = ask(`request-${id}`, tokens, worst)
-      const answer = await holding[id % edges]!.admit(asked)
-      if (answer.kind === 'allow') running.set(id, { edge: id % edges, tokens, worst })
-      if (answer.kind === 'allow' || edges === 1) answers.push([answer, await truth.admit(asked)])
+      const request = requestOf(`request-${id}`, tokens, worst)
+      const decision = await holding[id % edges]!.admit(request)
+      if (decision.kind === 'allow') running.set(id, { edge: id % edges, tokens, worst })
+      if (decision.kind === 'allow' || edges === 1) decisions.push([decision, await truth.admit(request)])
     } else if ('finish' in step && running.has(step.finish)) {
       const { edge, tokens, worst } = running.get(step.finish)!
       running.delete(step.finish)
@@ -196,16 +196,16 @@ async function play(edges: number, sequence: Step[], look: (held: Store, truth: 
     await look(held, truth)
   }
   await vi.advanceTimersByTimeAsync(HOLD_MS)
-  return { held: await held.inspect(ACCOUNT), truth: await truth.inspect(ACCOUNT), answers }
+  return { held: await held.inspect(ACCOUNT), truth: await truth.inspect(ACCOUNT), decisions }
 }
 
 type Step = { admit: number; tokens: number; worst: number } | { finish: number; part: number } | { advanceMs: number }
 
-test('one edge gets the same answers as if every end were told at once', async () => {
+test('one edge gets the same decisions as if it sent every end at once', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
-      const { held, truth, answers } = await play(1, sequence, async () => {})
-      for (const [answer, atOnce] of answers) expect(answer).toEqual(atOnce)
+      const { held, truth, decisions } = await play(1, sequence, async () => {})
+      for (const [decision, atOnce] of decisions) expect(decision).toEqual(atOnce)
       expect(inOrder(held)).toEqual(inOrder(truth))
     }),
     { numRuns: 300 },

@@ -32,8 +32,8 @@ export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmissi
   const farFromLimitsUntilMs = new Map<string, number>()
   let looking: NodeJS.Timeout | undefined
 
-  function note(account: string, answer: AdmitDecision): void {
-    if (answer.kind !== 'allow' || answer.isTight) farFromLimitsUntilMs.delete(account)
+  function note(account: string, decision: AdmitDecision): void {
+    if (decision.kind !== 'allow' || decision.isTight) farFromLimitsUntilMs.delete(account)
     else {
       if (farFromLimitsUntilMs.size >= MAX_ACCOUNTS) farFromLimitsUntilMs.clear()
       farFromLimitsUntilMs.set(account, performance.now() + FAR_FROM_LIMITS_FOR_MS)
@@ -62,13 +62,13 @@ export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmissi
     const dueMs = performance.now() + LOOK_EVERY_MS - HOLD_MS
     for (const [account, { sinceMs }] of held) {
       if (sinceMs > dueMs) break
-      void tell(account)
+      void sendEnds(account)
     }
     looking = held.size > 0 ? setTimeout(look, LOOK_EVERY_MS) : undefined
   }
 
   /** The ledger's total corrects what the store does not hear. */
-  async function tell(account: string): Promise<void> {
+  async function sendEnds(account: string): Promise<void> {
     try {
       await Promise.all((take(account) ?? []).map((end) => store.finish({ ...end, account })))
     } catch (err) {
@@ -79,14 +79,14 @@ export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmissi
   return {
     partOf: (account) => store.partOf(account),
 
-    async admit(ask) {
-      const ends = take(ask.account)
+    async admit(request) {
+      const ends = take(request.account)
       try {
-        const answer = await store.admit(ends ? { ...ask, ends } : ask)
-        note(ask.account, answer)
-        return answer
+        const decision = await store.admit(ends ? { ...request, ends } : request)
+        note(request.account, decision)
+        return decision
       } catch (error) {
-        if (ends) hold(ask.account, ends)
+        if (ends) hold(request.account, ends)
         throw error
       }
     },
@@ -100,13 +100,13 @@ export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmissi
     renew: (leases, leaseMs) => store.renew(leases, leaseMs),
 
     authenticate(key) {
-      void tell(key.account)
+      void sendEnds(key.account)
       return store.authenticate(key)
     },
 
     async [Symbol.asyncDispose]() {
       clearTimeout(looking)
-      await Promise.all(held.keys().map(tell))
+      await Promise.all(held.keys().map(sendEnds))
     },
   }
 }

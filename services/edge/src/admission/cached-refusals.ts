@@ -14,7 +14,7 @@ const LONGEST_MS = 60_000
 const MAX_REFUSALS = 10_000
 
 interface CachedRefusals {
-  note(account: string, answer: AdmitDecision): void
+  note(account: string, decision: AdmitDecision): void
   /** The refusal that still holds; none where the account may have more now. */
   of(account: string, now: { plan: string; overage: boolean; limit: number }): Refusal | null
 }
@@ -24,22 +24,22 @@ interface CachedRefusals {
  * long as the store said, nobody may decide otherwise.
  */
 export function cacheRefusals(nowMs: () => number = () => performance.now()): CachedRefusals {
-  const refusals = new Map<string, { answer: Refusal; untilMs: number }>()
+  const refusals = new Map<string, { decision: Refusal; untilMs: number }>()
   return {
-    note(account, answer) {
-      if (answer.kind === 'allow' && refusals.size > 0) refusals.delete(account)
-      if (answer.kind !== 'deny' || answer.reason === 'key' || !ABOUT_THE_ACCOUNT.has(answer.reason)) return
-      const untilMs = nowMs() + Math.min(answer.retryAfterMs, LONGEST_MS)
-      setBounded(refusals, account, { answer, untilMs }, MAX_REFUSALS)
+    note(account, decision) {
+      if (decision.kind === 'allow' && refusals.size > 0) refusals.delete(account)
+      if (decision.kind !== 'deny' || decision.reason === 'key' || !ABOUT_THE_ACCOUNT.has(decision.reason)) return
+      const untilMs = nowMs() + Math.min(decision.retryAfterMs, LONGEST_MS)
+      setBounded(refusals, account, { decision, untilMs }, MAX_REFUSALS)
     },
 
     of(account, { plan, overage, limit }) {
       const refusal = refusals.get(account)
       if (!refusal) return null
-      const { answer, untilMs } = refusal
-      if (untilMs <= nowMs() || answer.quotaStatus.plan !== plan) return null
-      const isOfAllowance = answer.reason === 'allowance' || answer.reason === 'pending'
-      return isOfAllowance && (overage || limit > answer.quotaStatus.limit) ? null : answer
+      const { decision, untilMs } = refusal
+      if (untilMs <= nowMs() || decision.quotaStatus.plan !== plan) return null
+      const isOfAllowance = decision.reason === 'allowance' || decision.reason === 'pending'
+      return isOfAllowance && (overage || limit > decision.quotaStatus.limit) ? null : decision
     },
   }
 }

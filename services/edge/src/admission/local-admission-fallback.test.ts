@@ -13,7 +13,7 @@ const account = 'Tag12345'
 const keyHash = 'hash'
 const window = new Date().toISOString().slice(0, 7)
 
-const ask = (requestId: string, fields: Partial<AdmitRequest> = {}): AdmitRequest => ({
+const requestOf = (requestId: string, fields: Partial<AdmitRequest> = {}): AdmitRequest => ({
   requestId,
   account,
   keyHash,
@@ -31,7 +31,7 @@ describe('while the admission store is away', () => {
   let ledger: number
   let isAway: boolean
   let losesResponses: boolean
-  /** What is asked comes to the store when nobody waits for it any more. */
+  /** The store sees a call when nobody waits for it any more. */
   let isLate: boolean
   let seenLate: (() => Promise<unknown>)[]
   let running: Reservation[]
@@ -82,7 +82,7 @@ describe('while the admission store is away', () => {
       const refuse = () => Promise.reject(new AdmissionUnavailableError('this part is away'))
       return over({
         partOf: (of) => (isLost(of) ? 'lost' : 'found'),
-        admit: (asked) => (isLost(asked.account) ? refuse() : shared.admit(asked)),
+        admit: (request) => (isLost(request.account) ? refuse() : shared.admit(request)),
         finish: (end) => (isLost(end.account) ? refuse() : shared.finish(end)),
         renew: (leases, leaseMs) =>
           leases.some((lease) => isLost(lease.account)) ? refuse() : shared.renew(leases, leaseMs),
@@ -102,9 +102,9 @@ describe('while the admission store is away', () => {
   })
 
   const kinds = async (...ids: string[]) => {
-    const answers = []
-    for (const id of ids) answers.push(await admission.admit(ask(id)))
-    return answers.map((answer) => (answer.kind === 'deny' ? answer.reason : answer.kind))
+    const decisions = []
+    for (const id of ids) decisions.push(await admission.admit(requestOf(id)))
+    return decisions.map((decision) => (decision.kind === 'deny' ? decision.reason : decision.kind))
   }
 
   test('each of two edges admits half of the requests per minute', async () => {
@@ -113,8 +113,8 @@ describe('while the admission store is away', () => {
 
   test("a request is known by the number of the plan that keys names, and not by one of this edge's", async () => {
     const numberOf = async (id: string) => {
-      const answer = await admission.admit(ask(id))
-      return answer.kind === 'allow' && answer.quotaStatus.planVersion
+      const decision = await admission.admit(requestOf(id))
+      return decision.kind === 'allow' && decision.quotaStatus.planVersion
     }
     facts = { kind: 'active', plan: 'free', planVersion: 41, overage: false, extra: 0 }
     expect(await numberOf('a')).toBe(41)
@@ -130,30 +130,30 @@ describe('while the admission store is away', () => {
     expect(await admission.authenticate({ account, keyHash })).toEqual({ kind: 'deny' })
   })
 
-  test("the allowance stands on the ledger's total and what this edge has pending", async () => {
+  test("the allowance counts the ledger's total and the charges that are pending at this edge", async () => {
     ledger = 990
     expect(await kinds('a')).toEqual(['allow'])
     await admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
     expect(await kinds('b')).toEqual(['allowance'])
   })
 
-  test('requests that come together read the total once: what ended just before is not taken for included', async () => {
+  test('requests that come together read the total once: it does not include requests that ended just before', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     try {
       expect(await kinds('a')).toEqual(['allow'])
       vi.advanceTimersByTime(TOTAL_MAX_AGE_MS)
       await admission.finish({ account, requestId: 'a', charge: 1_000, tokens: 1 })
-      const answers = await Promise.all(['b', 'c', 'd'].map((id) => admission.admit(ask(id))))
-      const reasons = answers.map((answer) => answer.kind === 'deny' && answer.reason)
+      const decisions = await Promise.all(['b', 'c', 'd'].map((id) => admission.admit(requestOf(id))))
+      const reasons = decisions.map((decision) => decision.kind === 'deny' && decision.reason)
       expect(reasons).toEqual(['allowance', 'allowance', 'allowance'])
     } finally {
       vi.useRealTimers()
     }
   })
 
-  test('what the store had admitted here before it went away stands in the way of the allowance', async () => {
+  test('requests that the store admitted before it went away count against the allowance', async () => {
     isAway = false
-    expect((await admission.admit(ask('a', { worstCharge: 1_000 }))).kind).toBe('allow')
+    expect((await admission.admit(requestOf('a', { worstCharge: 1_000 }))).kind).toBe('allow')
     running = [{ account, requestId: 'a', worstCharge: 1_000, window }]
     isAway = true
     expect(await kinds('b')).toEqual(['pending'])
@@ -163,17 +163,17 @@ describe('while the admission store is away', () => {
   })
 
   test('two edges that know nothing of each other pass the allowance by one worst case each at most', async () => {
-    const answers = []
+    const decisions = []
     for (const id of ['a', 'b', 'c']) {
-      const generous = { ...ask(id).limits, requestsPerMinute: 100 }
-      answers.push(await admission.admit(ask(id, { worstCharge: 300, limits: generous })))
+      const generous = { ...requestOf(id).limits, requestsPerMinute: 100 }
+      decisions.push(await admission.admit(requestOf(id, { worstCharge: 300, limits: generous })))
     }
-    expect(answers.map(({ kind }) => kind)).toEqual(['allow', 'allow', 'deny'])
+    expect(decisions.map(({ kind }) => kind)).toEqual(['allow', 'allow', 'deny'])
   })
 
-  test('what the store has just refused for the account stays refused, unless there is more of it now', async () => {
+  test("the store's latest refusal of the account holds, unless its limit is higher now", async () => {
     isAway = false
-    expect((await admission.admit(ask('a', { worstCharge: 1_000 }))).kind).toBe('allow')
+    expect((await admission.admit(requestOf('a', { worstCharge: 1_000 }))).kind).toBe('allow')
     expect(await kinds('b')).toEqual(['pending'])
     await shared.finish({ account, requestId: 'a', charge: 1_000, tokens: 1 })
     expect(await kinds('c')).toEqual(['allowance'])
@@ -185,14 +185,14 @@ describe('while the admission store is away', () => {
     expect(await kinds('f')).toEqual(['allow'])
   })
 
-  test('a limit of requests that was reached in the store is not begun anew here', async () => {
+  test('a limit of requests that was reached in the store stays reached here', async () => {
     isAway = false
     expect(await kinds('a', 'b', 'c', 'd', 'e')).toEqual(['allow', 'allow', 'allow', 'allow', 'requests'])
     isAway = true
     expect(await kinds('f')).toEqual(['requests'])
   })
 
-  test('a request whose end its router tells is forgotten here when its lease would have lapsed', async () => {
+  test('the edge forgets a request whose end its router reports when its lease would have lapsed', async () => {
     const end = (requestId: string) => admission.finish({ account, requestId, charge: 0, tokens: 0 })
     vi.useFakeTimers({ toFake: ['performance'] })
     try {
@@ -238,9 +238,9 @@ describe('while the admission store is away', () => {
       isLate = true
       facts = { kind: 'active', plan: 'pro', overage: false, extra: 0 }
       expect(await kinds('a')).toEqual(['plan'])
-      // What gave it back is lost for good.
+      // The call that released it is lost for good.
       seenLate.pop()
-      expect((await admission.admit(ask('a', { planHint: 'pro' }))).kind).toBe('allow')
+      expect((await admission.admit(requestOf('a', { planHint: 'pro' }))).kind).toBe('allow')
       await end()
       await settle()
       await hear()
@@ -278,13 +278,13 @@ describe('while the admission store is away', () => {
     const keys = [{ keyHash, version: 1, active: true }]
     await shared.fill({ account: found, version: 1, plan: 'free', overage: false, extra: 0, keys })
     await shared.warm({ account: found, window, settled: 0, version: 0 })
-    expect((await parts.admit(ask('found-1', { account: found, worstCharge: 10 }))).kind).toBe('allow')
+    expect((await parts.admit(requestOf('found-1', { account: found, worstCharge: 10 }))).kind).toBe('allow')
     running = [{ account: found, requestId: 'found-1', worstCharge: 10, window }]
-    expect((await parts.admit(ask('lost-1', { account: lost }))).kind).toBe('allow')
+    expect((await parts.admit(requestOf('lost-1', { account: lost }))).kind).toBe('allow')
     running.push({ account: lost, requestId: 'lost-1', worstCharge: 10, window })
     expect(decidedHere).toBe(1)
 
-    expect((await parts.admit(ask('found-2', { account: found }))).kind).toBe('allow')
+    expect((await parts.admit(requestOf('found-2', { account: found }))).kind).toBe('allow')
     expect(decidedHere).toBe(1)
     expect((await shared.inspect(found)).running).toBe(20)
     expect(await parts.authenticate({ account: found, keyHash })).toMatchObject({ used: 0 })
@@ -299,10 +299,10 @@ describe('while the admission store is away', () => {
 
   test('an old hint of the plan is corrected, as by the store', async () => {
     facts = { kind: 'active', plan: 'pro', overage: false, extra: 0 }
-    expect(await admission.admit(ask('a'))).toEqual({ kind: 'plan', plan: 'pro' })
+    expect(await admission.admit(requestOf('a'))).toEqual({ kind: 'plan', plan: 'pro' })
   })
 
-  test('when the store is back, a renewal tells it what still runs', async () => {
+  test('when the store is back, a renewal repeats the running requests', async () => {
     expect(await kinds('a')).toEqual(['allow'])
     isAway = false
     await new Promise((resolve) => setTimeout(resolve, 600))

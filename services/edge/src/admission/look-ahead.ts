@@ -28,13 +28,13 @@ export async function lookAtLimits(
   requestId: string,
   bytes: number,
 ): Promise<string> {
-  const { answer } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'nothing'))
-  if (answer.kind === 'allow') return answer.quotaStatus.plan
-  if (answer.reason !== 'tokens') throw denialBy(answer)
+  const { decision } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'nothing'))
+  if (decision.kind === 'allow') return decision.quotaStatus.plan
+  if (decision.reason !== 'tokens') throw denialBy(decision)
   // The wait for a text of this size: after the one for its first token, it would only be refused again.
-  const { limit } = answer.quotaStatus.tokens
+  const { limit } = decision.quotaStatus.tokens
   const restMs = Math.ceil((Math.min(limit, bytes / USUAL_BYTES_PER_TOKEN) / limit) * 60_000)
-  throw denialBy({ ...answer, retryAfterMs: answer.retryAfterMs + restMs })
+  throw denialBy({ ...decision, retryAfterMs: decision.retryAfterMs + restMs })
 }
 
 /**
@@ -49,8 +49,8 @@ export async function countFault(
 ): Promise<void> {
   const isWrong = fault instanceof GatewayError && fault.details.retryAfterMs === undefined
   if (!isWrong) return void (await proveKey(edge, caller))
-  const { answer } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'request'))
-  if (answer.kind === 'deny') throw denialBy(answer)
+  const { decision } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'request'))
+  if (decision.kind === 'deny') throw denialBy(decision)
 }
 
 function requestWith(

@@ -33,7 +33,7 @@ const begin = (requestId: string, more: object = { reservation }) =>
 const aLease = () => vi.advanceTimersByTimeAsync(LEASE_MS)
 const ids = (leases: RunningLease[] = []) => leases.map(({ requestId }) => requestId)
 
-test('what runs keeps its reservation, however long it takes', async () => {
+test('a running request keeps its reservation, however long it takes', async () => {
   begin('a')
   begin('b')
   await aLease()
@@ -45,7 +45,7 @@ test('what runs keeps its reservation, however long it takes', async () => {
   expect(ids(renewed[0])).toEqual(['b'])
 })
 
-test('the store is told what a request may cost only where it has lost it', async () => {
+test("a renewal repeats a request's worst charge only where the store has lost it", async () => {
   begin('a')
   begin('b')
   lost = ['b']
@@ -58,7 +58,7 @@ test('the store is told what a request may cost only where it has lost it', asyn
   expect(second).toEqual([{ account: 'Tag12345', requestId: 'b', ...reservation }])
 })
 
-test('a request that has ended while the store was asked is not held again', async () => {
+test('a request that ended during the renewal is not held again', async () => {
   begin('a')
   lost = ['a']
   onRenew = () => running.end('a')
@@ -66,7 +66,7 @@ test('a request that has ended while the store was asked is not held again', asy
   expect(renewed).toHaveLength(1)
 })
 
-test('who reads the answer of another holds nothing', async () => {
+test("a client that reads another's response holds nothing", async () => {
   begin('a', {})
   await aLease()
   expect(renewed).toEqual([])

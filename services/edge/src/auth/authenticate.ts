@@ -146,12 +146,12 @@ async function findAccount(edge: AuthContext, request: IncomingMessage): Promise
 /** Throws INVALID_KEY unless the key is alive; asks keys once where the admission store does not know it. */
 export async function proveKey(edge: AuthContext, caller: Caller): Promise<ProvenCaller> {
   for (let filled = false; ; filled = true) {
-    const answer = await orUnavailable(edge.admission.authenticate(caller))
-    if (answer.kind === 'active') {
-      const { plan, overage, extra, used } = answer
+    const reply = await orUnavailable(edge.admission.authenticate(caller))
+    if (reply.kind === 'active') {
+      const { plan, overage, extra, used } = reply
       return { ...caller, plan, overage, extra, used }
     }
-    if (answer.kind === 'deny') throw invalidKey()
+    if (reply.kind === 'deny') throw invalidKey()
     if (filled) throw new GatewayError('SERVICE_UNAVAILABLE', 'The key could not be checked; try again shortly')
     await fillKey(edge, caller)
   }
@@ -170,9 +170,9 @@ export async function fillKey(edge: AuthContext, caller: Caller): Promise<string
 }
 
 /** An admission store that is away is the gateway's fault and passes: 503. */
-export async function orUnavailable<Answer>(answer: Promise<Answer>): Promise<Answer> {
+export async function orUnavailable<Reply>(reply: Promise<Reply>): Promise<Reply> {
   try {
-    return await answer
+    return await reply
   } catch (cause) {
     if (!(cause instanceof AdmissionUnavailableError)) throw cause
     throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission is not available; try again shortly', {}, { cause })

@@ -26,10 +26,15 @@ const later = (ms: number) => vi.setSystemTime(Date.now() + ms)
 
 /** Serves keys of these ids, counts the fetches, and can be away or hang. */
 async function openIssuer() {
-  const state = { kids: ['one'], asked: 0, mood: 'well' as 'well' | 'away' | 'hangs', hanging: [] as ServerResponse[] }
+  const state = {
+    kids: ['one'],
+    requests: 0,
+    mood: 'well' as 'well' | 'away' | 'hangs',
+    hanging: [] as ServerResponse[],
+  }
   const server = createServer((request, response) => {
     if (request.url !== '/jwks') {
-      state.asked++
+      state.requests++
       if (state.mood === 'hangs') return void state.hanging.push(response)
       response.statusCode = state.mood === 'away' ? 503 : 200
       return response.end(JSON.stringify({ issuer: url, jwks_uri: `${url}/jwks` }))
@@ -55,7 +60,7 @@ test('a rotation is seen with the first token of the new key, once the cool-down
   later(10_001)
   await find('two')
   await expect(find('one')).rejects.toThrow('no applicable key')
-  expect(issuer.asked).toBe(2)
+  expect(issuer.requests).toBe(2)
 })
 
 test('keys are fetched again after ten minutes, and no token waits for it', async () => {
@@ -63,7 +68,7 @@ test('keys are fetched again after ten minutes, and no token waits for it', asyn
   later(11 * MINUTE_MS)
   issuer.mood = 'hangs'
   await Promise.all([find('one'), find('one'), find('one')])
-  await expect.poll(() => issuer.asked).toBe(2)
+  await expect.poll(() => issuer.requests).toBe(2)
 })
 
 test('keys outlive an outage of the issuer by a day, then tokens fail as unavailable, and work again when it is back', async () => {
@@ -82,20 +87,20 @@ test.each(['one', 'forged'])('while the issuer is away, tokens of key %s ask it 
   await find('one')
   issuer.mood = 'away'
   later(11 * MINUTE_MS)
-  const before = issuer.asked
+  const before = issuer.requests
   for (let round = 0; round < 3; round++) {
     await Promise.allSettled(Array.from({ length: 20 }, () => find(kid)))
-    await expect.poll(() => issuer.asked - before).toBe(round + 1)
+    await expect.poll(() => issuer.requests - before).toBe(round + 1)
     await Promise.allSettled([find(kid)])
     later(10_001)
   }
-  expect(issuer.asked - before).toBe(3)
+  expect(issuer.requests - before).toBe(3)
 })
 
-test('an issuer that never answered is asked once per cool-down', async () => {
+test('the edge calls an issuer that never responded once per cool-down', async () => {
   issuer.mood = 'away'
   for (let times = 0; times < 5; times++) await expect(find('one')).rejects.toThrow(IssuerUnavailableError)
-  expect(issuer.asked).toBe(1)
+  expect(issuer.requests).toBe(1)
   issuer.mood = 'well'
   later(10_001)
   await find('one')

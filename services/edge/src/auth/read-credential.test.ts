@@ -7,7 +7,7 @@ const key = formatKey({ keyId: 'AbCdEfGh', accountTag: 'Tag12345', secret: 's'.r
 const otherKey = formatKey({ keyId: 'AbCdEfGh', accountTag: 'Tag12345', secret: 't'.repeat(32) })
 const token = 'eyJhbGciOiJub25lIn0.e30.'
 
-describe('what the Authorization header claims', () => {
+describe('the claim of the Authorization header', () => {
   test.each([
     [undefined, 'none'],
     ['', 'none'],
@@ -26,7 +26,7 @@ describe('what the Authorization header claims', () => {
     expect(readCredential({ authorization }).kind).toBe(kind)
   })
 
-  test('a well-formed key tells its key id and account without asking anyone', () => {
+  test('a well-formed key holds its key id and account: reading them needs no call', () => {
     const parsed = { keyId: 'AbCdEfGh', accountTag: 'Tag12345' }
     expect(readCredential({ authorization: `Bearer ${key}` })).toMatchObject({ parsed })
     expect(readCredential({ 'x-api-key': key })).toMatchObject({ parsed })

@@ -95,7 +95,7 @@ describe('a forged or misplaced token', () => {
     await expect(verify(await forge())).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
   })
 
-  test('the log tells the operator why tokens of the issuer are refused, once a minute', async () => {
+  test('the log states once a minute why the edge refuses tokens of the issuer', async () => {
     const reported: unknown[] = []
     const log = { ...logger, warn: (fields: unknown) => void reported.push(fields) } as typeof logger
     const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger: log })
@@ -105,7 +105,7 @@ describe('a forged or misplaced token', () => {
     expect(reported).toEqual([{ claim: 'aud', value: 'http://other.test', issuer: issuer.issuer, audience }])
   })
 
-  test('a flood of unknown key ids asks the issuer once per cool-down', async () => {
+  test('a flood of unknown key ids calls the issuer once per cool-down', async () => {
     const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger })
     await verify(await sign(good()))
     const before = issuer.requests()
@@ -122,7 +122,7 @@ describe('a forged or misplaced token', () => {
     expect(await verify(token)).toMatchObject({ subject: 'ada' })
   })
 
-  test('an issuer that never answered is a 503, since the token may be good', async () => {
+  test('an issuer that never responded is a 503, since the token may be good', async () => {
     const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger })
     await issuer[Symbol.asyncDispose]()
     await expect(verify(await sign(good()))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })

@@ -16,7 +16,7 @@ function choose(model: AutoModelConfig, plan: PlanConfig, messages: ChatMessage[
   return chooseLane(config, plan, model, ['chat'], messages, 0)
 }
 
-test('in shadow mode the named lane answers, and what Auto wants is told beside it', () => {
+test("in shadow mode the named lane serves, and Auto's choice is reported beside it", () => {
   const choice = choose({ ...auto, shadow: 'svc-fast' }, paid, proof)
   expect(choice).toMatchObject({ lane: { id: 'svc-fast' }, reason: 'shadow', wantedId: 'svc-pro' })
   expect(choice).not.toHaveProperty('confidence')
@@ -27,7 +27,7 @@ test('a shadow lane that the plan does not include leaves the first lane that it
   expect(choice).toMatchObject({ lane: { id: 'svc-instant' }, reason: 'shadow' })
 })
 
-test('out of shadow mode the wanted lane answers', () => {
+test('out of shadow mode the wanted lane serves', () => {
   expect(choose(auto, paid, proof)).toMatchObject({ lane: { id: 'svc-pro' }, wantedId: 'svc-pro' })
 })
 

@@ -22,7 +22,7 @@ test('a job that nobody accepts is not multiplied: each attempt waits longer', (
   expect(dispatched.map((again) => again?.acceptTimeoutMs)).toEqual([undefined, 500, 1_000, 2_000, 2_000, 2_000])
 })
 
-test('routers that are late with what they have are asked for three seconds, less and less often', () => {
+test('routers that are late with their jobs get dispatches for three seconds, less and less often', () => {
   const delays = [1, 2, 3, 4, 5, 6, 7].map((attempt) => delayMs({ ...FRESH, reason: 'busy', attempt }))
   expect(delays).toEqual([25, 50, 100, 200, 400, 500, 500])
   expect(delayMs({ ...FRESH, reason: 'busy', attempt: 2, waitedMs: BUSY_TIMEOUT_MS - 1 })).not.toBeNull()
@@ -34,8 +34,8 @@ test('late routers that take 32 jobs in each turn of up to 400 ms serve a burst 
   fc.assert(
     fc.property(turnsOf, ({ first, second }) => {
       const routers = [lateRouter(first), lateRouter(second)]
-      let asked = 0
-      expect(serve(240, () => routers[asked++ % 2]!)).toBe(240)
+      let requests = 0
+      expect(serve(240, () => routers[requests++ % 2]!)).toBe(240)
     }),
   )
 })
@@ -53,16 +53,16 @@ function lateRouter(turnMs: number) {
   }
 }
 
-/** How many of so many jobs are taken that come in the same moment. */
+/** The number of jobs that routers take, of those that come in the same moment. */
 function serve(jobs: number, anyRouter: () => ReturnType<typeof lateRouter>): number {
   let served = 0
-  const asking = Array.from({ length: jobs }, () => ({ atMs: 1, attempt: 1 }))
-  for (let job = asking.shift(); job; job = asking.sort((a, b) => a.atMs - b.atMs).shift()) {
+  const queue = Array.from({ length: jobs }, () => ({ atMs: 1, attempt: 1 }))
+  for (let job = queue.shift(); job; job = queue.sort((a, b) => a.atMs - b.atMs).shift()) {
     const { isAccepted, atMs } = anyRouter()(job.atMs)
     if (isAccepted) served++
     const { attempt } = job
     const again = isAccepted ? null : retry({ ...FRESH, reason: 'busy', attempt, waitedMs: atMs - 1 })
-    if (again) asking.push({ atMs: atMs + again.afterMs, attempt: attempt + 1 })
+    if (again) queue.push({ atMs: atMs + again.afterMs, attempt: attempt + 1 })
   }
   return served
 }

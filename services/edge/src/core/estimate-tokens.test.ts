@@ -16,7 +16,7 @@ const AROUND_REQUEST = 1_520
 const chat = (body: object) => chatRequest.parse({ messages: [{ role: 'user', content: 'Hello!' }], ...body })
 
 describe('a reservation', () => {
-  test('is never below what a byte-level tokenizer counts, in any script', () => {
+  test('is never below the count of a byte-level tokenizer, in any script', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (content) => {
         const estimate = estimateChat(chat({ messages: [{ role: 'user', content }] }), 100)
@@ -60,7 +60,7 @@ describe('a reservation', () => {
     expect(estimateChat(chat(body), laneCap).maxOutputTokens).toBe(expected)
   })
 
-  test('in the bucket is the usual answer for each of the choices asked for, and never more than their cap', () => {
+  test('in the bucket is the usual response for each requested choice, and never more than their cap', () => {
     const responseOf = (body: object) => {
       const { usualTokens, usualPromptTokens } = estimateChat(chat(body), 8_192)
       return usualTokens - usualPromptTokens
@@ -75,7 +75,7 @@ describe('a reservation', () => {
     const content = [{ type: 'text', text: 'What?' }, ...Array.from({ length: count }, () => image)]
     return chat({ messages: [{ role: 'user', content }] })
   }
-  test('of an image is the most that a vendor counts for one, whatever the bytes of its encoding', () => {
+  test('of an image is the most that a vendor counts for one, however many bytes its encoding has', () => {
     // gpt-4o-mini's: 2,833, and 5,667 for each tile; at full detail an image has eight at the most.
     const most = 2_833 + 8 * 5_667
     const { maxPromptTokens, usualPromptTokens } = estimateChat(withImages(1), 1)
@@ -152,7 +152,7 @@ describe('a reservation', () => {
     expect(two.maxOutputTokens).toBe(0)
   })
 
-  /** What a text of these tokens reserves at the most. */
+  /** The most that a text of these tokens reserves. */
   const reservedFor = (tokens: number[]) =>
     estimateEmbeddings(embeddingsRequest.parse({ model: 'svc-embed', input: tokens })).maxPromptTokens
 

@@ -163,11 +163,11 @@ function choicesOf({ n, n_cmpl }: ChatRequest): number {
 function mostOutputTokens(request: ChatRequest, uncapped: number): number {
   const { max_tokens: older, max_completion_tokens: newer } = request
   const ofLlamaCpp = plainNumber(request.n_predict)
-  const asked = older == null && newer == null ? uncapped : Math.max(older ?? 0, newer ?? 0)
-  if (typeof ofLlamaCpp !== 'number') return asked
+  const cap = older == null && newer == null ? uncapped : Math.max(older ?? 0, newer ?? 0)
+  if (typeof ofLlamaCpp !== 'number') return cap
   // Below zero it lifts the cap.
   const isLifted = ofLlamaCpp < 0 || ofLlamaCpp > LARGEST_CAP_TOKENS
-  return Math.max(asked, isLifted ? LARGEST_CAP_TOKENS : Math.ceil(ofLlamaCpp))
+  return Math.max(cap, isLifted ? LARGEST_CAP_TOKENS : Math.ceil(ofLlamaCpp))
 }
 
 export function estimateEmbeddings(request: EmbeddingsRequest): TokenEstimate {

@@ -32,24 +32,24 @@ const message = fc.record({
 const messages = fc.array(message, { minLength: 1, maxLength: 5 })
 const needs: fc.Arbitrary<Capability[]> = fc.uniqueArray(fc.constantFrom(...capability.options))
 
-test('a model that is named explicitly is never rewritten: whichever it is, on every plan, whatever is asked', () => {
+test('a model that is named explicitly is never rewritten: any model, on every plan, for every request', () => {
   expect(explicit).toHaveLength(25)
   fc.assert(
-    fc.property(messages, needs, (asked, needed) => {
+    fc.property(messages, needs, (messageList, needed) => {
       for (const model of explicit) {
         for (const plan of config.plans) {
-          expect(chooseLane(config, plan, model, needed, asked, 0)).toEqual({ lane: model })
+          expect(chooseLane(config, plan, model, needed, messageList, 0)).toEqual({ lane: model })
         }
       }
     }),
   )
 })
 
-test('the alias becomes one of its lanes, which then is what is billed', () => {
+test('the alias becomes one of its lanes, and that lane is billed', () => {
   const lanes = auto.type === 'auto' ? auto.lanes : []
   fc.assert(
-    fc.property(messages, fc.constantFrom(...config.plans), (asked, plan) => {
-      const choice = chooseLane(config, plan, auto, ['chat'], asked, 0)
+    fc.property(messages, fc.constantFrom(...config.plans), (messageList, plan) => {
+      const choice = chooseLane(config, plan, auto, ['chat'], messageList, 0)
       expect(lanes).toContain(choice?.lane.id)
       expect(choice?.reason).toBeTruthy()
     }),

@@ -36,8 +36,8 @@ test.each([
   ['a client whose own time was over while a backend was at work', TIMED_OUT, WAITING, charged('client_gone')],
   ['a revoked key', FAILURE_WITH_USAGE, { ...GONE, departure: 'cut' as const }, charged('cut')],
   ['a router that was lost with all that it knew', LOST, GONE, { kind: 'unknown' }],
-])('%s', (_name, word, heard, bill) => {
-  expect(billOf(word, heard)).toEqual(bill)
+])('%s', (_name, word, received, bill) => {
+  expect(billOf(word, received)).toEqual(bill)
 })
 
 test('a router that is lost after content costs the prompt and the events that came', () => {
@@ -48,14 +48,14 @@ test('a router that is lost after content costs the prompt and the events that c
 
 test('no client pays for a failure before content, and the usage of a last word is charged as it is', () => {
   const word = fc.constantFrom(END, FAILURE, FAILURE_WITH_USAGE, LOST)
-  const heard = fc.record({
+  const received = fc.record({
     departure: fc.constantFrom<Departure | null>(null, 'client_gone', 'cut', 'router_lost', 'edge_lost'),
     head: fc.constantFrom(null, SERVED),
     events: fc.nat(),
     promptTokensEstimate: fc.nat(),
   })
   fc.assert(
-    fc.property(word, heard, (last, facts) => {
+    fc.property(word, received, (last, facts) => {
       const bill = billOf(last, facts)
       const isWaiting = facts.departure === null
       if (last.kind === 'failure' && isWaiting && !facts.head) expect(bill.kind).toBe('nothing')
@@ -75,7 +75,7 @@ const failure = (fields: Partial<ResponseFailure>): ResponseFailure => ({
   ...fields,
 })
 
-describe('what a client is told of a failure', () => {
+describe('the error of a failure', () => {
   test('its own time is over: a code of its own, and no word of backends', () => {
     const error = failureToError(failure({ code: 'UPSTREAMS_EXHAUSTED', clientTimedOut: true }), 'svc-instant')
     expect(error.code).toBe('CLIENT_TIMEOUT')
@@ -83,7 +83,7 @@ describe('what a client is told of a failure', () => {
     expect(error.message).not.toMatch(/backend|unavailable/)
   })
 
-  test('all backends ask for a pause: when the first is back', () => {
+  test('all backends want a pause: when the first is back', () => {
     const error = failureToError(failure({ code: 'UPSTREAMS_EXHAUSTED', retryAfterMs: 29_500 }), 'svc-instant')
     expect(error).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', details: { retryAfterMs: 29_500 } })
     for (const dialect of clientDialects) {
@@ -93,7 +93,7 @@ describe('what a client is told of a failure', () => {
     }
   })
 
-  test('all backends unavailable: the lane and what was attempted', () => {
+  test('all backends unavailable: the lane and the attempts', () => {
     const error = failureToError(failure({ code: 'UPSTREAMS_EXHAUSTED' }), 'svc-instant')
     expect(error).toMatchObject({
       code: 'UPSTREAMS_EXHAUSTED',

@@ -48,14 +48,14 @@ export type Bill =
   /** Only the lost router knows. If it lives, it reports the cost. */
   | { kind: 'unknown' }
 
-export function billOf(word: LastWord, heard: Received): Bill {
+export function billOf(word: LastWord, received: Received): Bill {
   switch (word.kind) {
     case 'end':
-      return billOfEnd(word.end, heard)
+      return billOfEnd(word.end, received)
     case 'failure':
-      return billOfFailure(word.failure, heard)
+      return billOfFailure(word.failure, received)
     case 'lost':
-      return billOfLoss(heard)
+      return billOfLoss(received)
   }
 }
 
@@ -67,9 +67,9 @@ function billOfEnd({ usage, attempts }: ResponseEnd, { departure, head }: Receiv
   return { kind: 'charge', charge: { served, outcome, delivered, usage, attempts } }
 }
 
-function billOfFailure({ usage, attempts, clientTimedOut }: ResponseFailure, heard: Received): Bill {
-  const { head } = heard
-  const departure = heard.departure ?? (clientTimedOut ? 'client_gone' : null)
+function billOfFailure({ usage, attempts, clientTimedOut }: ResponseFailure, received: Received): Bill {
+  const { head } = received
+  const departure = received.departure ?? (clientTimedOut ? 'client_gone' : null)
   const isOwed = head !== null || (departure !== null && usage !== undefined)
   const served = head ?? lastOf(attempts)
   if (!isOwed || !served) return NOTHING

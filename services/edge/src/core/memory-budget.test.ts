@@ -14,7 +14,7 @@ import {
 const MEGABYTE = 1024 * 1024
 const LARGEST = 25 * MEGABYTE
 
-test('guests at many addresses cannot take the room of those who pay', () => {
+test('guests at many addresses cannot take the memory of those who pay', () => {
   const budget = createByteBudget(512 * MEGABYTE, LARGEST)
   let guests = 0
   for (let address = 0; address < 100; address++)
@@ -23,14 +23,14 @@ test('guests at many addresses cannot take the room of those who pay', () => {
   expect(take(budget, 'accounts', 'a', LARGEST)).toBe('taken')
 })
 
-test('large bodies cannot take the room of small ones', () => {
+test('large bodies cannot take the memory of small ones', () => {
   const budget = createByteBudget(512 * MEGABYTE, LARGEST)
   for (let account = 0; account < 100; account++) take(budget, 'accounts', `account ${account}`, LARGEST)
   expect(take(budget, 'accounts', 'another', LARGEST)).toBe('full')
   expect(take(budget, 'unproven', 'address', 64 * 1024)).toBe('taken')
 })
 
-test('one sender has a part of a pot only, and is told that it is the one', () => {
+test('one sender has a part of a budget only, and learns that it is the one', () => {
   const budget = createByteBudget(512 * MEGABYTE, LARGEST)
   let bodies = 0
   while (take(budget, 'accounts', 'a', MEGABYTE) === 'taken') bodies++
@@ -46,7 +46,7 @@ test.each<BodyBudget>(['guests', 'accounts'])(
   },
 )
 
-test('while unread answers are too many, whoever has most of them is found', () => {
+test('while unread responses are too many, the sender with most of them is found', () => {
   const budget = createByteBudget(8 * MEGABYTE, LARGEST)
   for (let reader = 0; reader < 20; reader++) takeAnyway(budget, 'answers', `slow ${reader}`, 10_000)
   takeAnyway(budget, 'answers', 'hostile', 2 * MEGABYTE)

@@ -2,17 +2,17 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createMinuteBuckets, takeOne } from './minute-buckets.ts'
 
-test('a minute of requests passes at once, and the next is told how long to wait', () => {
+test('a minute of requests passes at once, and the next learns how long to wait', () => {
   const buckets = createMinuteBuckets(10)
   for (let turn = 0; turn < 60; turn++) expect(takeOne(buckets, 'one', 60, 5_000)).toBe(0)
   expect(takeOne(buckets, 'one', 60, 5_000)).toBeCloseTo(1_000)
   expect(takeOne(buckets, 'other', 60, 5_000)).toBe(0)
 })
 
-test('whoever waits as long as told passes, and traffic below the rate is never refused', () => {
-  const asked = fc.record({ afterMs: fc.integer({ min: 0, max: 3_000 }), heeds: fc.boolean() })
+test('a sender that waits for the stated time passes, and traffic below the rate is never refused', () => {
+  const arrivals = fc.record({ afterMs: fc.integer({ min: 0, max: 3_000 }), heeds: fc.boolean() })
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 90 }), fc.array(asked, { maxLength: 200 }), (perMinute, requests) => {
+    fc.property(fc.integer({ min: 1, max: 90 }), fc.array(arrivals, { maxLength: 200 }), (perMinute, requests) => {
       const buckets = createMinuteBuckets(10)
       const taken: number[] = []
       let nowMs = 0

@@ -12,7 +12,7 @@ test('an entry has the fields of the contract, and nothing of pools, backends or
   expect(entry).toEqual({ id: 'gpt-5', object: 'model', created: 1_767_225_600, owned_by: 'openai' })
 })
 
-test('an announced end is told, with what replaces the model where something does', () => {
+test("an announced end is stated, with the model's replacement where it has one", () => {
   const legacy = model({ deprecatedAt: '2026-01-01', sunsetAt: '2027-06-01', replacement: 'svc-core' })
   expect(toModelEntry(legacy, 'm').deprecation).toEqual({
     since: '2026-01-01',
@@ -32,7 +32,7 @@ test('aliases have entries of their own where they are listed', () => {
   expect(toModelEntries(model({ aliases, listed: true })).map(({ id }) => id)).toEqual(['m', ...aliases])
 })
 
-test('the tiers are those with a place, in its order, whatever the order in the file', () => {
+test('the tiers are those with a place, in its order, not in the order of the file', () => {
   const models = [
     model({ id: 'c' }),
     model({ id: 'b', order: 2, name: 'Bee', purpose: 'Second.', availability: 'paid' }),

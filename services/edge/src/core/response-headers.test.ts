@@ -11,7 +11,7 @@ import {
   quotaStatusHeaders,
 } from './response-headers.ts'
 
-test('the header tells the lane, the reason and how sure Auto is', () => {
+test("the header names the lane, the reason and Auto's confidence", () => {
   expect(smartRouteHeader({ laneId: 'svc-research', reason: 'time-sensitive', confidence: 0.8349 })).toBe(
     'svc-research; reason=time-sensitive; confidence=0.83',
   )
@@ -35,10 +35,10 @@ test('a lane that stands in for the wanted one carries no confidence', () => {
 })
 
 const thinker = { advisedMinOutputTokens: 2_000 }
-const asked = (wish: object) => ({ model: 'svc-ultra-pro', ...wish })
+const withOptions = (options: object) => ({ model: 'svc-ultra-pro', ...options })
 
 test('a cap that thinking may use up is warned of, with both ways out', () => {
-  expect(adviceHeader(thinker, asked({ outputCap: 1_999 }))).toEqual({
+  expect(adviceHeader(thinker, withOptions({ outputCap: 1_999 }))).toEqual({
     'x-svc-warning':
       'svc-ultra-pro may use up max_tokens (1999) by thinking and leave the answer empty; ' +
       'allow at least 2000, or send chat_template_kwargs {"enable_thinking": false}',
@@ -50,13 +50,13 @@ test.each([
   ['there is no cap', thinker, {}],
   ['thinking is disabled', thinker, { outputCap: 10, thinkingDisabled: true }],
   ['nothing is advised for the model', {}, { outputCap: 10 }],
-])('where %s there is no warning', (_, model, wish) => {
-  expect(adviceHeader(model, asked(wish))).toEqual({})
+])('where %s there is no warning', (_, model, options) => {
+  expect(adviceHeader(model, withOptions(options))).toEqual({})
 })
 
 const model = (fields: object) => servedModelConfig.parse({ id: 'svc-ultra', type: 'chat', pool: 'nova', ...fields })
 
-test('a legacy model says since when it is deprecated and what replaces it', () => {
+test('a legacy model states the day of its deprecation and its replacement', () => {
   expect(noticeHeaders(model({ deprecatedAt: '2026-01-01', replacement: 'svc-core' }))).toEqual({
     deprecation: '@1767225600',
     link: '</v1/models/svc-core>; rel="successor-version"',
@@ -110,7 +110,7 @@ test('the smallest amounts and long waits are written as clients read numbers', 
   expect(headers['x-ratelimit-reset-tokens']).toBe('2m0s')
 })
 
-test('what the answered request itself cost is counted where it is known', () => {
+test("the headers count the request's own cost where it is known", () => {
   expect(quotaStatusHeaders(quotaStatus, 'tokens', 1_250)['x-svc-quota-used']).toBe('5')
 })
 
@@ -125,7 +125,7 @@ test('a client of the Messages API reads the same limits under the names that it
   })
 })
 
-test('what served an answer stays true of it, where the account stood does not', () => {
+test('a kept response keeps the headers about its target, and not those about the account', () => {
   const headers = {
     'x-svc-quota-used': '5',
     'x-ratelimit-remaining-requests': '59',

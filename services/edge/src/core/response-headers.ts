@@ -34,9 +34,9 @@ export interface OutputRequest {
 /** Warns of a cap that a model which thinks first may use up before its answer. The request is served as it was asked. */
 export function adviceHeader(
   { advisedMinOutputTokens: advised }: Pick<ServedModelConfig, 'advisedMinOutputTokens'>,
-  asked: OutputRequest & { model: string },
+  inference: OutputRequest & { model: string },
 ): Record<string, string> {
-  const { outputCap, thinkingDisabled, model } = asked
+  const { outputCap, thinkingDisabled, model } = inference
   if (advised === undefined || outputCap === undefined || outputCap >= advised || thinkingDisabled) return {}
   return {
     'x-svc-warning':
@@ -97,10 +97,10 @@ export function quotaStatusHeaders(quotaStatus: QuotaStatus, unit: PlanUnit, spe
 
 /** `120ms`, `1.5s`, `6m0s`: the notation that OpenAI's clients know. */
 function duration(ms: number): string {
-  const whole = Math.max(0, Math.ceil(ms))
-  if (whole < 1000) return `${whole}ms`
-  if (whole < 60_000) return `${whole / 1000}s`
-  const seconds = Math.ceil(whole / 1000)
+  const complete = Math.max(0, Math.ceil(ms))
+  if (complete < 1000) return `${complete}ms`
+  if (complete < 60_000) return `${complete / 1000}s`
+  const seconds = Math.ceil(complete / 1000)
   return `${Math.floor(seconds / 60)}m${seconds % 60}s`
 }
 

@@ -8,7 +8,7 @@ const turn = fc.record({
   ms: fc.double({ min: 0, max: 30, noNaN: true }),
 })
 
-test('whoever waits as told takes no more than its share and a moment, whatever the others do', () => {
+test('a sender that waits for the stated time takes no more than its share and a moment, for all loads of the others', () => {
   fc.assert(
     fc.property(fc.array(turn, { minLength: 1, maxLength: 200 }), (turns) => {
       const shares = createWorkShares()
@@ -25,7 +25,7 @@ test('whoever waits as told takes no more than its share and a moment, whatever 
   )
 })
 
-test('a sender is refused for its own work alone, and after the wait that it is told for none', () => {
+test('a sender is refused for its own work alone, and not after the stated wait', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 200 }), (turns) => {
       const [together, alone] = [createWorkShares(), createWorkShares()]

@@ -15,9 +15,9 @@ test('a body is the bytes that JSON.stringify writes, and each measured member h
       const request = Object.fromEntries(members)
       const { bytes, memberBytes } = writeBody(request, REQUESTED)
       expect(bytes.toString()).toBe(JSON.stringify(request))
-      for (const asked of REQUESTED) {
-        const json = JSON.stringify(request[asked])
-        expect(memberBytes[asked]).toBe(json === undefined ? undefined : Buffer.byteLength(json))
+      for (const name of REQUESTED) {
+        const json = JSON.stringify(request[name])
+        expect(memberBytes[name]).toBe(json === undefined ? undefined : Buffer.byteLength(json))
       }
     }),
     { numRuns: 1_000 },

@@ -5,7 +5,7 @@ import express from 'express'
 import { expect, test } from 'vitest'
 import { allowBrowsers } from './allow-browsers.ts'
 
-async function ask(origins: string[], method: string, origin: string): Promise<Headers> {
+async function send(origins: string[], method: string, origin: string): Promise<Headers> {
   const app = express()
   app.use(...allowBrowsers(origins), (_request, response) => void response.json({}))
   const server = createServer(app).listen(0, '127.0.0.1')
@@ -19,19 +19,19 @@ async function ask(origins: string[], method: string, origin: string): Promise<H
 }
 
 test('a page of a configured origin may call and read our headers', async () => {
-  const headers = await ask(['https://app.example.com'], 'GET', 'https://app.example.com')
+  const headers = await send(['https://app.example.com'], 'GET', 'https://app.example.com')
   expect(headers.get('access-control-allow-origin')).toBe('https://app.example.com')
   expect(headers.get('access-control-expose-headers')).toContain('x-svc-upstream,x-svc-dropped-params')
-  const preflight = await ask(['https://app.example.com'], 'OPTIONS', 'https://app.example.com')
+  const preflight = await send(['https://app.example.com'], 'OPTIONS', 'https://app.example.com')
   expect(preflight.get('access-control-allow-headers')).toBe('authorization')
 })
 
 test('a page of another origin may not', async () => {
-  const headers = await ask(['https://app.example.com'], 'GET', 'https://evil.example')
+  const headers = await send(['https://app.example.com'], 'GET', 'https://evil.example')
   expect(headers.get('access-control-allow-origin')).toBeNull()
 })
 
 test('without configured origins nothing is said to browsers', async () => {
-  const headers = await ask([], 'GET', 'https://app.example.com')
+  const headers = await send([], 'GET', 'https://app.example.com')
   expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
 })

@@ -50,8 +50,8 @@ export function allowBrowsers(origins: string[]): Step[] {
   const isAllowed = (origin: string): boolean => isOpen || origins.includes(origin)
   const refuse: Step = ({ method, headers }, _response, next) => {
     const { origin } = headers
-    const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
-    if (!asks || origin === undefined || isAllowed(origin)) return next()
+    const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+    if (!isPreflight || origin === undefined || isAllowed(origin)) return next()
     // The page itself reads nothing of it, but its developer does.
     throw new GatewayError(
       'FORBIDDEN',

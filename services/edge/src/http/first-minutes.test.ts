@@ -1,4 +1,4 @@
-/** What somebody meets who has just started the gateway, or points the wrong thing at it. */
+/** The first minutes of somebody who has just started the gateway, or points the wrong thing at it. */
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -43,17 +43,17 @@ async function open(environment: NodeJS.ProcessEnv = {}): Promise<string> {
 }
 
 describe('the address of the gateway itself', () => {
-  const ask = async (method: string, accept: string) =>
+  const send = async (method: string, accept: string) =>
     fetch(`${await open()}/`, { method, headers: { accept }, redirect: 'manual' })
 
   test('leads a browser to the console', async () => {
-    const response = await ask('GET', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
+    const response = await send('GET', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
     expect([response.status, response.headers.get('location')]).toEqual([302, 'http://127.0.0.1:8080/console'])
     expect(response.headers.get('vary')).toMatch(/accept/i)
   })
 
   test.each(['*/*', 'application/json'])('tells others (%s) where to ask, in a short JSON', async (accept) => {
-    const response = await ask('GET', accept)
+    const response = await send('GET', accept)
     expect([response.status, await response.json()]).toEqual([
       200,
       {
@@ -65,15 +65,15 @@ describe('the address of the gateway itself', () => {
     ])
   })
 
-  test('answers HEAD, by which tools look whether it is there', async () => {
-    const response = await ask('HEAD', '*/*')
+  test('responds to HEAD, by which tools look whether it is there', async () => {
+    const response = await send('HEAD', '*/*')
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
 })
 
 describe('a key of another service', () => {
   const HINT = /key of another service.*begin with svc_/
-  const ask = async (key: string, headers: Record<string, string> = {}, path = '/v1/chat/completions') =>
+  const send = async (key: string, headers: Record<string, string> = {}, path = '/v1/chat/completions') =>
     fetch((await open()) + path, {
       method: 'POST',
       body: '{}',
@@ -83,7 +83,7 @@ describe('a key of another service', () => {
   test.each(['sk-proj-abc123', 'sk-ant-api03-abc'])(
     '%s gets the contract’s body, and a header that names the mistake',
     async (key) => {
-      const response = await ask(key)
+      const response = await send(key)
       expect(response.headers.get('www-authenticate')).toMatch(/^Bearer error="invalid_token", error_description="/)
       expect(response.headers.get('www-authenticate')).toMatch(HINT)
       expect([response.status, await response.json()]).toEqual([
@@ -99,17 +99,17 @@ describe('a key of another service', () => {
       code: 'INVALID_TOKEN',
       hint: expect.stringMatching(HINT) as string,
     }
-    expect(await (await ask('sk-abc', { 'x-stainless-lang': 'go' })).json()).toMatchObject({ error })
-    expect(await (await ask('sk-abc', {}, '/v1/messages')).json()).toMatchObject({ error })
+    expect(await (await send('sk-abc', { 'x-stainless-lang': 'go' })).json()).toMatchObject({ error })
+    expect(await (await send('sk-abc', {}, '/v1/messages')).json()).toMatchObject({ error })
   })
 
   test('any other value has no such sentence', async () => {
-    const response = await ask('abcdef')
+    const response = await send('abcdef')
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, null])
   })
 })
 
-describe('a browser page that asks whether it may call', () => {
+describe('a browser page that sends a preflight request', () => {
   const preflight = async (environment: NodeJS.ProcessEnv, headers: Record<string, string> = {}) =>
     fetch(`${await open(environment)}/v1/chat/completions`, {
       method: 'OPTIONS',
@@ -180,7 +180,7 @@ describe('Anthropic’s client lists the models', () => {
     expect([after.data.map(({ id }) => id), after.has_more]).toEqual([ids.slice(-1), false])
   })
 
-  test('an answer in one shape is not kept for a client of the other', async () => {
+  test('a response in one shape is not kept for a client of the other', async () => {
     const response = await fetch(`${await open()}/v1/models`)
     expect(response.headers.get('vary')).toMatch(/anthropic-version/)
   })

@@ -7,44 +7,44 @@ import { expect, test } from 'vitest'
 import { listen } from './listen.ts'
 
 const MEBIBYTE = 'x'.repeat(1024 * 1024)
-/** What the system keeps for a connection, on both sides, is less. */
+/** The kernel buffers less than this for a connection, on both sides. */
 const MORE_THAN_BUFFERS_TAKE = 64
 
-test('a stopping edge answers once more on a busy connection and closes it, so that its client lets it end', async () => {
+test('a stopping edge responds once more on a busy connection and closes it, so that its client lets it end', async () => {
   const held = Promise.withResolvers<void>()
   const server = await listen((_, response) => void held.promise.then(() => response.end('hello')), {
     host: '127.0.0.1',
     port: 0,
   })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const ask = async () => {
+  const send = async () => {
     const [response] = (await once(request(server.url, { agent }).end(), 'response')) as [IncomingMessage]
     expect(await text(response)).toBe('hello')
     return response.headers.connection
   }
-  const running = ask()
-  // Time for the request to arrive: what the edge has begun it finishes.
+  const running = send()
+  // Time for the request to arrive: the edge finishes each request that it has begun.
   await new Promise((resolve) => setTimeout(resolve, 100))
   server.stopAccepting()
   held.resolve()
   expect(await running).toBe('keep-alive')
-  expect(await ask()).toBe('close')
+  expect(await send()).toBe('close')
   await server.close()
-  await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  await expect(send()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   agent.destroy()
 })
 
 test('an edge that says that it is stopping takes new connections still, and keeps none of them', async () => {
   const server = await listen((_, response) => response.end('hello'), { host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const ask = async () => {
+  const send = async () => {
     const [response] = (await once(request(server.url, { agent }).end(), 'response')) as [IncomingMessage]
     await text(response)
     return response.headers.connection
   }
-  expect(await ask()).toBe('keep-alive')
+  expect(await send()).toBe('keep-alive')
   server.retireConnections()
-  expect([await ask(), await ask()]).toEqual(['close', 'close'])
+  expect([await send(), await send()]).toEqual(['close', 'close'])
   await server.close()
   agent.destroy()
 })
@@ -59,17 +59,17 @@ test('a request that came before the end has the time that a stopping edge has l
     },
     { host: '127.0.0.1', port: 0 },
   )
-  const asked = once(request(server.url).end(), 'response') as Promise<[IncomingMessage]>
+  const sent = once(request(server.url).end(), 'response') as Promise<[IncomingMessage]>
   await arrived.promise
   const closed = server.close(60_000)
   // Without that time its connection would be closed after one second.
   setTimeout(held.resolve, 1_500)
-  const [response] = await asked
+  const [response] = await sent
   expect(await text(response)).toBe('hello')
   await closed
 })
 
-test('a connection that never asks anything holds up no stopping edge', async () => {
+test('a connection without a request holds up no stopping edge', async () => {
   const server = await listen((_, response) => response.end('hello'), { host: '127.0.0.1', port: 0 })
   const silent = connect(Number(new URL(server.url).port), '127.0.0.1')
   await once(silent, 'connect')
@@ -80,24 +80,24 @@ test('a connection that never asks anything holds up no stopping edge', async ()
   await closed
 })
 
-test('a client that is just sending on an idle connection is answered, although no new connection is taken', async () => {
+test('a client that is just sending on an idle connection gets its response, although no new connection is taken', async () => {
   const server = await listen((_, response) => response.end('hello'), { host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const ask = async () => {
+  const send = async () => {
     const [response] = (await once(request(server.url, { agent }).end(), 'response')) as [IncomingMessage]
     await text(response)
     return response.headers.connection
   }
-  await ask()
+  await send()
   server.stopAccepting()
   await new Promise((resolve) => setTimeout(resolve, 50))
-  expect(await ask()).toBe('close')
-  await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  expect(await send()).toBe('close')
+  await expect(send()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   await server.close()
   agent.destroy()
 })
 
-test('an answer ends when its client leaves, also while bytes wait that the client does not take', async () => {
+test('a response ends when its client leaves, also while bytes wait that the client does not take', async () => {
   const responding = Promise.withResolvers<ServerResponse>()
   const server = await listen(
     (_, response) => {
@@ -118,7 +118,7 @@ test('an answer ends when its client leaves, also while bytes wait that the clie
   await server.close()
 })
 
-test('an answer that is written whole still reaches a client that has closed its side', async () => {
+test('a response that is written completely still reaches a client that has closed its side', async () => {
   const server = await listen((_, response) => response.end(MEBIBYTE), { host: '127.0.0.1', port: 0 })
   const client = connect({ port: Number(new URL(server.url).port), allowHalfOpen: true })
   client.end('GET / HTTP/1.1\r\nhost: edge\r\n\r\n')
@@ -127,7 +127,7 @@ test('an answer that is written whole still reaches a client that has closed its
   await server.close()
 })
 
-/** A process of its own, since this one is busy: connects, asks once on each connection, says when all are connected. */
+/** A process of its own, since this one is busy: connects, sends one request on each connection, says when all are connected. */
 const CROWD = String.raw`
   const [count, port] = process.argv.slice(1).map(Number)
   let open = 0
@@ -142,12 +142,12 @@ const CROWD = String.raw`
 
 test('an edge whose turns are long takes new clients all the same', async () => {
   const CLIENTS = 300
-  const answered = Promise.withResolvers<void>()
+  const responded = Promise.withResolvers<void>()
   let count = 0
   const server = await listen(
     (_, response) => {
       response.end('hello')
-      if (++count === CLIENTS) answered.resolve()
+      if (++count === CLIENTS) responded.resolve()
     },
     { host: '127.0.0.1', port: 0 },
   )
@@ -163,7 +163,7 @@ test('an edge whose turns are long takes new clients all the same', async () => 
   turn()
   await once(clients.stdout, 'data')
   const connectedAt = turns
-  await answered.promise
+  await responded.promise
   isBusy = false
   clients.kill()
   expect(turns - connectedAt).toBeLessThan(30)
@@ -182,27 +182,27 @@ test('a port that another process has is an error', async () => {
   await first.close()
 })
 
-test('a connection goes on after a body that its client asked about only where the body was read', async () => {
+test('a connection goes on after a body with `expect: 100-continue` only where the body was read', async () => {
   const server = await listen(
-    (asked, response) => {
-      if (asked.url === '/read') {
+    (sent, response) => {
+      if (sent.url === '/read') {
         response.writeContinue()
-        asked.resume().on('end', () => response.end('read'))
+        sent.resume().on('end', () => response.end('read'))
       } else response.writeHead(503).end('refused')
     },
     { host: '127.0.0.1', port: 0 },
   )
   const say = async (path: string) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
-    let heard = ''
+    let received = ''
     socket.on('data', (bytes) => {
-      if (heard === '' && String(bytes).includes('100 Continue')) socket.write('abc')
-      heard += String(bytes)
+      if (received === '' && String(bytes).includes('100 Continue')) socket.write('abc')
+      received += String(bytes)
     })
     socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n`)
-    await expect.poll(() => heard).toMatch(/read|refused/)
+    await expect.poll(() => received).toMatch(/read|refused/)
     socket.destroy()
-    return /connection: ([a-z-]+)/i.exec(heard)?.[1]
+    return /connection: ([a-z-]+)/i.exec(received)?.[1]
   }
   expect(await say('/refuse')).toBe('close')
   expect(await say('/read')).not.toBe('close')

@@ -47,10 +47,10 @@ export async function listen(
   refuse?: RefuseUnparsed,
 ): Promise<ListeningServer> {
   let isStopping = false
-  const answers = countResponses()
+  const responses = countResponses()
   const serve: RequestListener = (request, response) => {
     if (isStopping) response.setHeader('connection', 'close')
-    answers.opened()
+    responses.opened()
     endWithItsClient(request, response)
     app(request, response)
   }
@@ -67,7 +67,7 @@ export async function listen(
     closeUnlessRead(response, () => isStopping)
     serve(request, response)
   })
-  const endWithItsClient = endWithTheirClients(server, answers.ended)
+  const endWithItsClient = endWithTheirClients(server, responses.ended)
   if (refuse) server.on('clientError', refuse)
   server.timeout = SILENCE_TIMEOUT_MS
   const { listeners, boundPort } = await listenManifold(server, { host, port })
@@ -88,7 +88,7 @@ export async function listen(
       for (const listener of listeners) if (listener.listening) listener.close()
       await atMost(CLOSE_GRACE_MS, closed)
       // Node counts a connection that has not asked anything yet as busy.
-      await atMost(Math.max(0, graceMs - CLOSE_GRACE_MS), answers.none())
+      await atMost(Math.max(0, graceMs - CLOSE_GRACE_MS), responses.none())
       server.closeAllConnections()
       await closed
     },
@@ -159,7 +159,7 @@ async function probe(address: { host: string; port: number }): Promise<void> {
 
 /** A connection's responses that have not closed: one, or more where its client does not wait for them. */
 const OPEN = Symbol('open responses')
-type AnsweringSocket = Socket & { [OPEN]: ServerResponse[] }
+type RespondingSocket = Socket & { [OPEN]: ServerResponse[] }
 
 /**
  * A client that has closed its side gets nothing more: Node ends the socket then, behind what is already written. Those
@@ -172,19 +172,19 @@ function endWithTheirClients(
   server: Server,
   onEnd: () => void,
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  server.on('connection', (socket: AnsweringSocket) => {
+  server.on('connection', (socket: RespondingSocket) => {
     socket[OPEN] = []
     socket.once('end', () => {
       if (socket[OPEN].some(({ writableEnded }) => !writableEnded)) socket.destroy()
     })
   })
   function closed(this: ServerResponse): void {
-    const open = (this.req.socket as AnsweringSocket)[OPEN]
+    const open = (this.req.socket as RespondingSocket)[OPEN]
     open.splice(open.indexOf(this), 1)
     onEnd()
   }
   return ({ socket }, response) => {
-    ;(socket as AnsweringSocket)[OPEN].push(response)
+    ;(socket as RespondingSocket)[OPEN].push(response)
     response.on('close', closed)
   }
 }

@@ -63,15 +63,15 @@ beforeEach(async () => {
 })
 afterEach(() => opened.disposeAsync())
 
-const ask = (key = STRANGER.key) =>
+const send = (key = STRANGER.key) =>
   fetch(url, { method: 'POST', body: '{}', headers: { authorization: `Bearer ${key}` } })
 const many = (count: number, what: () => void) => {
   for (let i = 0; i < count; i++) what()
 }
 
-test('while too much is on its way, a request is refused with when to come back, and served as soon as there is room', async () => {
+test('while too many requests are on their way, one more is refused with the time to come back, and served as soon as there is capacity', async () => {
   many(shedder.limit, shedder.enter)
-  const refused = await ask()
+  const refused = await send()
   expect(refused.status).toBe(503)
   expect(await refused.json()).toMatchObject({
     error: { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('overloaded') },
@@ -81,15 +81,15 @@ test('while too much is on its way, a request is refused with when to come back,
   expect(waitMs).toBeLessThanOrEqual(1_500)
   expect(Number(refused.headers.get('retry-after'))).toBe(Math.ceil(waitMs / 1_000))
   shedder.leave()
-  expect(await (await ask()).text()).toBe('served')
+  expect(await (await send()).text()).toBe('served')
   expect(metrics.text()).toMatch(/gateway_shed_total\{[^}]*reason="late"[^}]*\} 1\n/)
 })
 
-test('hundreds that are refused at once are all told, and do not come back at the same moment', async () => {
+test('hundreds that are refused at once all get a response, and do not come back at the same moment', async () => {
   many(shedder.limit, shedder.enter)
-  const answers = await Promise.all(Array.from({ length: 400 }, () => ask()))
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
-  expect(new Set(answers.map(({ headers }) => headers.get('retry-after-ms'))).size).toBeGreaterThan(100)
+  const responses = await Promise.all(Array.from({ length: 400 }, () => send()))
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]))
+  expect(new Set(responses.map(({ headers }) => headers.get('retry-after-ms'))).size).toBeGreaterThan(100)
 })
 
 test('however many are refused in one turn of the event loop, others have their say in between', async () => {
@@ -97,21 +97,21 @@ test('however many are refused in one turn of the event loop, others have their 
   const edge = { shedder, metrics: edgeMetrics(createMetrics({ service: 'edge' })), ...ERRORS }
   const refuse = refuseWhileLate(edge, () => false)
   const request = { url: '/', headers: {} } as StepRequest
-  let told = 0
+  let sentCount = 0
   const response = () =>
     ({
       locals: { measured: { requestId: 'id' } },
       setHeader() {},
-      end: () => void told++,
+      end: () => void sentCount++,
     }) as unknown as StepResponse
   await new Promise(setImmediate)
-  for (let asked = 0; asked < 1_000; asked++) void refuse(request, response(), () => {})
-  const toldAfterTurn = [told]
+  for (let sent = 0; sent < 1_000; sent++) void refuse(request, response(), () => {})
+  const sentAfterTurn = [sentCount]
   for (let turn = 1; turn < 4; turn++) {
     await new Promise(setImmediate)
-    toldAfterTurn.push(told)
+    sentAfterTurn.push(sentCount)
   }
-  expect(toldAfterTurn).toEqual([REFUSED_AT_ONCE, 2 * REFUSED_AT_ONCE, 3 * REFUSED_AT_ONCE, 1_000])
+  expect(sentAfterTurn).toEqual([REFUSED_AT_ONCE, 2 * REFUSED_AT_ONCE, 3 * REFUSED_AT_ONCE, 1_000])
 })
 
 /** So many enter, wait for `waitMs` and leave, each by `end`. */
@@ -129,23 +129,23 @@ async function letWait(count: number, waitMs: number, end: (sinceMs: number) => 
 test('an edge that others on its machine starve refuses nobody while it has little to do', async () => {
   for (let second = 0; second < 4; second++) await letWait(20, 1_000, shedder.arrived)
   many(24, shedder.enter)
-  expect(await (await ask()).text()).toBe('served')
+  expect(await (await send()).text()).toBe('served')
 }, 20_000)
 
-test('callers whom the store turns away in time make no edge refuse its own', async () => {
+test('callers that the store turns away in time make no edge refuse its own', async () => {
   const atRest = shedder.limit
   shedder.enter()
   for (let turn = 0; turn < 40; turn++) await letWait(50, 200, shedder.turnedAway)
   expect(shedder.limit).toBe(atRest)
 }, 20_000)
 
-test('an edge that is late leaves half of its room to those whom it has served before', async () => {
+test('an edge that is late leaves half of its capacity to senders that it has served before', async () => {
   while (shedder.limit > 128) await letWait(shedder.limit, 600, shedder.arrived)
   many(Math.ceil(shedder.limit / 2), shedder.enter)
-  expect((await ask()).status).toBe(503)
-  expect(await (await ask(KNOWN.key)).text()).toBe('served')
+  expect((await send()).status).toBe(503)
+  expect(await (await send(KNOWN.key)).text()).toBe('served')
   many(shedder.limit, shedder.enter)
-  expect((await ask(KNOWN.key)).status).toBe(503)
+  expect((await send(KNOWN.key)).status).toBe(503)
 }, 20_000)
 
 test('when routers come late for everybody, less is taken on; when they are in time again, as much as before', async () => {

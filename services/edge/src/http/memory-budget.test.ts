@@ -28,11 +28,11 @@ interface Incarnation {
   isGuest: boolean
   small: boolean
   bytes: number
-  /** Of its chunks, beyond what was announced. */
+  /** Of its chunks, beyond the announced length. */
   chunks: number[]
   keyLives: boolean
   isAdmitted: boolean
-  /** Its answer runs for others, too. */
+  /** Its response runs for others, too. */
   isClaimed: boolean
   owed: number[]
   paid: number
@@ -88,7 +88,7 @@ async function* live(life: Incarnation, hold: MemoryReservation): AsyncGenerator
   await run
 }
 
-test('whatever becomes of requests, nothing of what they held is left in the end', async () => {
+test('however requests end, they leave no reserved byte behind', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 8 }), async (lives) => {
       const { bytes, open } = stage()
@@ -125,7 +125,7 @@ test('a sender is charged at its own address while its key is not proven, and at
   close()
 })
 
-test('guests of one address share its room, and are told when to come back', () => {
+test('guests of one address share its memory, and learn when to come back', () => {
   const { open, shed } = stage()
   open('10.0.0.1').hold.takeProven('guest 1', true, 20 * MEGABYTE)
   const next = open('10.0.0.1').hold
@@ -135,7 +135,7 @@ test('guests of one address share its room, and are told when to come back', () 
   expect(shed).toEqual(['sender_full'])
 })
 
-test('while answers that nobody reads fill their part, those who let most of them wait lose theirs', () => {
+test('while responses that nobody reads fill their part, the senders with most of them lose theirs', () => {
   const { open, shed } = stage()
   const slow = open('10.0.0.1').hold
   slow.takeProven('slow', false, 0)

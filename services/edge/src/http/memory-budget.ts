@@ -134,10 +134,10 @@ export class MemoryReservation implements ResponseReservation {
   readonly #request: IncomingMessage
   readonly #networkOf: ClientNetwork
   readonly #countShed: CountShed
-  #pot: BodyBudget = 'unproven'
+  #kind: BodyBudget = 'unproven'
   #sender: string
   #body = 0
-  #answer = 0
+  #unread = 0
   #isClosed = false
   /** A claimed request runs on for others when its own client has left. */
   #running = 0
@@ -158,7 +158,7 @@ export class MemoryReservation implements ResponseReservation {
 
   /** Whom its bytes and its work count for. */
   get sender(): string {
-    return `${this.#pot} ${this.#sender}`
+    return `${this.#kind} ${this.#sender}`
   }
 
   /** Runs work of the event loop, and counts its time. */
@@ -224,9 +224,9 @@ export class MemoryReservation implements ResponseReservation {
   bodyIs(bytes: number): GatewayError | null {
     if (this.#isClosed) return null
     const more = bytes - this.#body
-    if (more <= 0) give(this.#budget, this.#pot, this.#sender, -more)
+    if (more <= 0) give(this.#budget, this.#kind, this.#sender, -more)
     else {
-      const refusal = this.#refusal(take(this.#budget, this.#pot, this.#sender, more))
+      const refusal = this.#refusal(take(this.#budget, this.#kind, this.#sender, more))
       if (refusal) return refusal
     }
     this.#body = bytes
@@ -238,9 +238,9 @@ export class MemoryReservation implements ResponseReservation {
     if (this.#isProven) return
     const [bytes, before] = [this.#body, this.sender]
     this.#giveBody()
-    ;[this.#pot, this.#sender] = this.#proven(account, isGuest)
+    ;[this.#kind, this.#sender] = this.#proven(account, isGuest)
     this.#body = bytes
-    if (bytes > 0) takeAnyway(this.#budget, this.#pot, this.#sender, bytes)
+    if (bytes > 0) takeAnyway(this.#budget, this.#kind, this.#sender, bytes)
     tookFor(this.#work, before, this.sender, this.#workedMs, performance.now())
   }
 
@@ -282,28 +282,28 @@ export class MemoryReservation implements ResponseReservation {
 
   owe(bytes: number): boolean {
     if (this.#isClosed) return true
-    this.#answer += bytes
+    this.#unread += bytes
     takeAnyway(this.#budget, 'answers', this.#sender, bytes)
-    if (this.#answer <= SPARED_BYTES || !isCrowding(this.#budget, this.#sender)) return true
+    if (this.#unread <= SPARED_BYTES || !isCrowding(this.#budget, this.#sender)) return true
     this.#countShed('unread_answer')
     return false
   }
 
   paid(bytes: number): void {
     if (this.#isClosed) return
-    this.#answer -= bytes
+    this.#unread -= bytes
     give(this.#budget, 'answers', this.#sender, bytes)
   }
 
   responseClosed(): void {
     this.#isClosed = true
-    if (this.#answer > 0) give(this.#budget, 'answers', this.#sender, this.#answer)
-    this.#answer = 0
+    if (this.#unread > 0) give(this.#budget, 'answers', this.#sender, this.#unread)
+    this.#unread = 0
     if (this.#running === 0) this.#giveBody()
   }
 
   get #isProven(): boolean {
-    return this.#pot === 'accounts' || this.#pot === 'guests'
+    return this.#kind === 'accounts' || this.#kind === 'guests'
   }
 
   #proven(account: string, isGuest: boolean): [BodyBudget, string] {
@@ -315,7 +315,7 @@ export class MemoryReservation implements ResponseReservation {
     if (this.#isClosed) return 'taken'
     const taken = take(this.#budget, memoryBudget, sender, bytes)
     if (taken === 'taken') {
-      this.#pot = memoryBudget
+      this.#kind = memoryBudget
       this.#sender = sender
       this.#body = bytes
     }
@@ -323,7 +323,7 @@ export class MemoryReservation implements ResponseReservation {
   }
 
   #giveBody(): void {
-    if (this.#body > 0) give(this.#budget, this.#pot, this.#sender, this.#body)
+    if (this.#body > 0) give(this.#budget, this.#kind, this.#sender, this.#body)
     this.#body = 0
   }
 

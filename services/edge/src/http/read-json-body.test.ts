@@ -18,7 +18,7 @@ import { readClaimed, readJsonBody, readSmallJsonBody } from './read-json-body.t
 let port: number
 const server = createServer()
 beforeAll(async () => {
-  const echo: Step = (asked, response) => void response.end(JSON.stringify({ body: asked.body ?? null }))
+  const echo: Step = (sent, response) => void response.end(JSON.stringify({ body: sent.body ?? null }))
   const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
   const renderError: Fail = (error, request, response) => {
     if (!(error instanceof GatewayError)) throw error
@@ -51,8 +51,8 @@ beforeAll(async () => {
     ['/small', listenerOf(readSmallJsonBody)],
     ['/claimed', takeSteps('/', [claim, readClaimed(edge), reportHeld], renderError)],
   ])
-  server.on('checkContinue', (asked, response) => void server.emit('request', asked, response))
-  server.on('request', (asked, response) => ways.get(asked.url!)!(asked, response))
+  server.on('checkContinue', (sent, response) => void server.emit('request', sent, response))
+  server.on('request', (sent, response) => ways.get(sent.url!)!(sent, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   port = (server.address() as AddressInfo).port
@@ -75,10 +75,10 @@ async function send(sent: Sent): Promise<unknown> {
 
 async function textTo({ body, headers, path, agent }: Sent): Promise<string> {
   const type = { 'content-type': 'application/json' }
-  const asked = request({ port, path, agent, method: 'POST', headers: { ...type, ...headers } })
-  asked.end(body)
-  const [answer] = await once(asked, 'response')
-  return text(answer)
+  const sent = request({ port, path, agent, method: 'POST', headers: { ...type, ...headers } })
+  sent.end(body)
+  const [received] = await once(sent, 'response')
+  return text(received)
 }
 
 const BODY = '{"a":1}'
@@ -158,7 +158,7 @@ test.each<[string, object, Buffer]>([
   expect(await send({ path: '/claimed', body, headers: { ...headers } })).toBe(BODY.length)
 })
 
-test('bytes behind a packed body are dropped, and the next request on its connection is answered', async () => {
+test('bytes behind a packed body are dropped, and the next request on its connection is served', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const body = Buffer.concat([gzipSync('{"a":1}'), Buffer.alloc(300_000)])
   expect(await send({ body, agent, headers: { 'content-encoding': 'gzip' } })).toEqual({ body: { a: 1 } })
@@ -166,36 +166,36 @@ test('bytes behind a packed body are dropped, and the next request on its connec
   agent.destroy()
 })
 
-test('a client that waits to be told with too large a body hears at once that it is', async () => {
-  const asked = request({
+test('a client that waits for `100 Continue` with too large a body gets the refusal at once', async () => {
+  const sent = request({
     port,
     path: '/small',
     method: 'POST',
     headers: { 'content-type': 'application/json', 'content-length': 1_000_000, expect: '100-continue' },
   })
-  asked.flushHeaders()
-  const [answer] = await once(asked, 'response')
-  expect(JSON.parse(await text(answer))).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
-  asked.destroy()
+  sent.flushHeaders()
+  const [received] = await once(sent, 'response')
+  expect(JSON.parse(await text(received))).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+  sent.destroy()
 })
 
-test('a client of HTTP/1.0 cannot be told to send: it hears the refusal when it has sent its whole body', async () => {
+test('a client of HTTP/1.0 gets no `100 Continue`: it gets the refusal when it has sent its whole body', async () => {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8')
-  let heard = ''
-  socket.on('data', (piece: string) => (heard += piece))
+  let received = ''
+  socket.on('data', (piece: string) => (received += piece))
   const headers = 'content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 100000'
   socket.write(`POST /small HTTP/1.0\r\n${headers}\r\n\r\n${'x'.repeat(50_000)}`)
   await sleep(100)
   socket.write('x'.repeat(50_000))
   await once(socket, 'close')
-  expect(heard).toContain('PAYLOAD_TOO_LARGE')
+  expect(received).toContain('PAYLOAD_TOO_LARGE')
 })
 
 test('a request that says that it has no body needs no type', async () => {
   expect(await send({ body: '', headers: { 'content-length': 0, 'content-type': '' } })).toEqual({ body: {} })
 })
 
-test('a client that leaves before its body is whole is answered nothing', async () => {
+test('a client that leaves before its body is complete gets no response', async () => {
   const socket = connect(port, '127.0.0.1')
   socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{"a"')
   await new Promise((resolve) => setTimeout(resolve, 50))

@@ -44,7 +44,7 @@ export interface BodyContext extends LimitsContext {
 export function readClaimed(edge: BodyContext): Step {
   return async (request, response, next) => {
     const caller = response.locals['principal'] as Caller
-    await makeRoom(edge, request, response, caller)
+    await reserveBody(edge, request, response, caller)
     const { requestId } = measuredOf(response)
     const hold = reservationOf(response)!
     const refuse = async (fault: unknown) => {
@@ -66,7 +66,7 @@ export function readClaimed(edge: BodyContext): Step {
 }
 
 /** For requests that the edge answers by itself. They have a rate of their own, and prove the key of every body, whatever its size. */
-export async function proveAndMakeRoom(
+export async function proveAndReserve(
   edge: BodyContext,
   request: IncomingMessage,
   response: StepResponse,
@@ -84,7 +84,7 @@ export async function proveAndMakeRoom(
   return proven
 }
 
-async function makeRoom(
+async function reserveBody(
   edge: BodyContext,
   request: IncomingMessage,
   response: StepResponse,

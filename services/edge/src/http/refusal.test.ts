@@ -23,14 +23,14 @@ const edge = {
 const prepared = prepareRefusal(ERROR, edge)
 const waitOf = (headers: NodeJS.Dict<string | string[]>) => Number(headers['x-wait'])
 const refusePrepared: Step = (request, response) => prepared(request, response, waitOf(request.headers))
-const refuseAnew: Step = (request, response) =>
+const refuseRendered: Step = (request, response) =>
   sendError(edge, { ...ERROR, details: { retryAfterMs: waitOf(request.headers) } }, request, response)
 
 const fail = (error: unknown) => {
   throw error
 }
 const serve = (refuse: Step) => createServer(takeSteps('/', [beginRequest(edge), refuse], fail))
-const servers = [serve(refusePrepared), serve(refuseAnew)]
+const servers = [serve(refusePrepared), serve(refuseRendered)]
 beforeAll(async () => {
   for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening')
 })
@@ -57,8 +57,8 @@ const client = fc.record(
   { requiredKeys: [] },
 )
 
-/** All but what differs between any two answers. */
-async function answerOf(server: (typeof servers)[number], path: string, headers: Record<string, string>) {
+/** The response without the parts that differ between any two. */
+async function responseOf(server: (typeof servers)[number], path: string, headers: Record<string, string>) {
   const { port } = server.address() as AddressInfo
   const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
   const id = response.headers.get('x-request-id')!
@@ -71,8 +71,8 @@ test('a refusal that was written beforehand reads as any other error does, for e
   await fc.assert(
     fc.asyncProperty(path, client, fc.nat(100_000), async (path, client, waitMs) => {
       const headers = { ...client, 'x-wait': String(waitMs) }
-      const [ready, anew] = await Promise.all(servers.map((server) => answerOf(server, path, headers)))
-      expect(ready).toEqual(anew)
+      const [ready, rendered] = await Promise.all(servers.map((server) => responseOf(server, path, headers)))
+      expect(ready).toEqual(rendered)
     }),
     { numRuns: 200 },
   )

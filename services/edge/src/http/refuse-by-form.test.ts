@@ -58,7 +58,7 @@ describe('a request is refused', () => {
 const LOCAL = { publicBaseUrl: 'http://127.0.0.1:8080', port: 8080, corsOrigins: ['https://app.example'] }
 const PAGE = 'http://evil.example:8080'
 
-/** Whether the step lets a request with these headers go on. */
+/** True: the step lets a request with these headers go on. */
 function passes([step]: Step[], headers: Record<string, string>): boolean {
   let passed = step === undefined
   try {

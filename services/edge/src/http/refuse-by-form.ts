@@ -81,8 +81,8 @@ export function refuseReboundNames({ publicBaseUrl, port, corsOrigins }: Address
   const ports = new Set([portOf(own), String(port)])
   const keepOut: Step = ({ headers: { host, origin } }, _response, next) => {
     if (origin === undefined || corsOrigins.includes(origin)) return next()
-    const asked = URL.parse(`http://${host}`)
-    if (asked === null || !isName(asked.hostname) || !ports.has(portOf(asked))) return next()
+    const url = URL.parse(`http://${host}`)
+    if (url === null || !isName(url.hostname) || !ports.has(portOf(url))) return next()
     throw new GatewayError(
       'VALIDATION_ERROR',
       'host: is not a name of this gateway; PUBLIC_BASE_URL names the address that browsers use',

@@ -21,7 +21,7 @@ async function open(errors: ErrorShape = 'auto'): Promise<URL> {
   return new URL(server.url)
 }
 
-/** The head and the body of the answer to these bytes. */
+/** The head and the body of the response to these bytes. */
 async function say(bytes: string, errors?: ErrorShape): Promise<{ head: string; body: unknown }> {
   const { port } = await open(errors)
   const socket = connect(Number(port), '127.0.0.1')
@@ -57,13 +57,13 @@ test('headers that are too long are refused as that', async () => {
   expect(body).toMatchObject({ code: 'VALIDATION_ERROR', error: expect.stringMatching(/headers/) as string })
 })
 
-test('an answer that is on its way is not written into', async () => {
+test('the edge writes nothing into a response that is on its way', async () => {
   const { port } = await open()
   const socket = connect(Number(port), '127.0.0.1')
   socket.write('GET / HTTP/1.1\r\nhost: gateway\r\n\r\nno http at all\r\n\r\n')
-  const heard = await text(socket)
-  expect(heard).toMatch(/hello/)
-  expect(heard.slice(heard.indexOf('hello'))).toMatch(/^hello($|HTTP\/1\.1 400 )/)
+  const received = await text(socket)
+  expect(received).toMatch(/hello/)
+  expect(received.slice(received.indexOf('hello'))).toMatch(/^hello($|HTTP\/1\.1 400 )/)
 })
 
 test('a client that speaks HTTP/2 from its first byte reads a sentence that names HTTP/1.1', async () => {
@@ -76,16 +76,16 @@ test('a client that speaks HTTP/2 from its first byte reads a sentence that name
   session.destroy()
 })
 
-/** What a socket gets of a refusal. */
+/** The bytes of a refusal that a socket gets. */
 function written(error: UnparsedError, errors: ErrorShape): string {
   const settings = { docsUrl: 'http://docs', topupUrl: 'http://topup' }
-  let heard = ''
-  const socket = { writable: true, end: (bytes: string) => void (heard = bytes), destroy() {} }
+  let received = ''
+  const socket = { writable: true, end: (bytes: string) => void (received = bytes), destroy() {} }
   refuseUnparsed({ settings, config: { current: { errors } } })(error, socket as unknown as Socket)
-  return heard
+  return received
 }
 
-test('whatever bytes come, the answer is one whole response with a sentence and a code', () => {
+test('for all bytes that come, the edge sends one complete response with a sentence and a code', () => {
   const codes = fc.constantFrom('HPE_INVALID_METHOD', 'HPE_HEADER_OVERFLOW', 'ERR_HTTP_REQUEST_TIMEOUT', undefined)
   const lines = fc.array(
     fc.oneof(fc.string(), fc.constantFrom('x-stainless-lang: go', 'user-agent: ai/7', '__proto__: x', ':')),

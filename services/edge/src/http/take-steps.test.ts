@@ -12,21 +12,21 @@ import type { EdgeContext } from '../edge-context.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { notFound, renderErrors } from './render-errors.ts'
 
-/** What a client is told by these steps; failures are told by their message. */
+/** The body that a client gets from these steps; a failure is its message. */
 async function take(...steps: Step[]): Promise<string> {
   const way = takeSteps('/way', steps, (error, _request, response) => void response.end(`failed: ${String(error)}`))
   const server = createServer(way).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const received = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   server.closeAllConnections()
   server.close()
-  return answer.text()
+  return received.text()
 }
 
-const tell: Step = (_request, response) => void response.end(JSON.stringify(response.locals))
+const echo: Step = (_request, response) => void response.end(JSON.stringify(response.locals))
 const later = () => new Promise((resolve) => setImmediate(resolve))
 
-test('steps are taken in turn, and tell those behind them what they found', async () => {
+test('steps run in turn, and pass their findings on', async () => {
   const first: Step = (_request, response, next) => {
     response.locals['first'] = 1
     next()
@@ -36,7 +36,7 @@ test('steps are taken in turn, and tell those behind them what they found', asyn
     response.locals['second'] = response.locals['first']
     next()
   }
-  expect(await take(first, second, tell)).toBe('{"endpoint":"/way","first":1,"second":1}')
+  expect(await take(first, second, echo)).toBe('{"endpoint":"/way","first":1,"second":1}')
 })
 
 test.each<[string, Step]>([
@@ -54,7 +54,7 @@ test.each<[string, Step]>([
     },
   ],
   ['hands on an error', (_request, _response, next) => next(new Error('no'))],
-])('a step that %s ends the way, and is told of once', async (_how, step) => {
+])('a step that %s ends the way, and is reported once', async (_how, step) => {
   const before: Step = (_request, _response, next) => next()
   const unreachable: Step = (_request, response) => void response.end('reached')
   expect(await take(before, step, unreachable)).toBe('failed: Error: no')
@@ -116,7 +116,7 @@ test('no two requests have the same id, and each begins with its time', () => {
 
 const counted = () => metrics.text().match(/^gateway_requests_total\{.*/gm) ?? []
 
-test('a request is counted by its route, the model that was asked for and how it ended', async () => {
+test('a request is counted by its route, the requested model and its outcome', async () => {
   await fetch(`${url}/v1/things/1`)
   await fetch(`${url}/v1/things/2`)
   await fetch(`${url}/v1/things/bad`)

@@ -100,7 +100,7 @@ function onClose(this: StepResponse): void {
   const measured = measuredOf(this)
   const { metrics, model, failure, startedAtMs, span } = measured
   const outcome = failure ?? (this.writableFinished ? OK : 'client_gone')
-  metrics.answered(endpointOf(this), model, outcome, performance.now() - startedAtMs)
+  metrics.responseEnded(endpointOf(this), model, outcome, performance.now() - startedAtMs)
   if (span.isRecorded) endSpan(measured, this, outcome)
 }
 

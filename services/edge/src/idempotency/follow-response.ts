@@ -40,7 +40,7 @@ export function followResponse(
       reader,
       consumed: (count) => job.consumed(count),
       hold: bytes.reserveResponse(request.account),
-      onNoRoom: () => reader.cut(noRoom()),
+      onOutOfMemory: () => reader.cut(outOfMemory()),
     })
     const over = (isResponded: boolean): void => {
       responseWindow.close()
@@ -88,12 +88,12 @@ export function followResponse(
 }
 
 /** As `followResponse`, of an answer that this edge runs. */
-export function joinResponse(answer: SharedResponse, reader: HttpClient): Promise<boolean> {
+export function joinResponse(response: SharedResponse, reader: HttpClient): Promise<boolean> {
   return new Promise((resolve) => {
     const joined = { ...reader, fail: (error: GatewayError) => resolve(failJoined(reader, error)) }
-    if (!answer.join(joined)) return resolve(false)
+    if (!response.join(joined)) return resolve(false)
     const isResponded = () => resolve(true)
-    reader.answered.then(isResponded, isResponded)
+    reader.ended.then(isResponded, isResponded)
   })
 }
 
@@ -111,7 +111,7 @@ function breakOff(reader: HttpClient): boolean {
   return true
 }
 
-function noRoom(): GatewayError {
+function outOfMemory(): GatewayError {
   return new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has no room for the end of this answer')
 }
 

@@ -40,7 +40,7 @@ const secret = (): ResponseSecretsReply => ({
   secrets: [{ masterKeyId: randomBytes(6).toString('hex'), secret: randomBytes(32).toString('base64url') }],
 })
 
-/** A request under way: the test writes its answer. */
+/** A request under way: the test writes its response. */
 interface Run {
   edge: number
   client: Client
@@ -130,10 +130,10 @@ async function openEdge(index: number) {
     const stream = query.has('stream')
     const body = Buffer.from(query.get('body') ?? 'body')
     const ofChat = { kind: 'chat', dialect: 'chat', model: 'svc-core', includeUsage: false }
-    const asked = { ...ofChat, stream, body } as unknown as InferenceRequest
+    const inference = { ...ofChat, stream, body } as unknown as InferenceRequest
     const caller = { account: 'acc', keyId: 'key', keyHash: 'hash' }
     const run = (client: Client) => runAt(index, client, stream, requestId)
-    return respondOnce(edge, { key: 'the-key', caller, requestId, asked, deadlineMs: 20_000 }, response, run)
+    return respondOnce(edge, { key: 'the-key', caller, requestId, inference, deadlineMs: 20_000 }, response, run)
   })
   app.use(renderErrors(edge))
   const server = createServer(app).listen(0, '127.0.0.1')
@@ -147,7 +147,7 @@ async function openEdge(index: number) {
     running,
     /** Other edges cannot reach it, while it still reaches the store. */
     cutOff: () => hub.cut(bus.processId),
-    /** As far as others can tell. */
+    /** As other edges see it. */
     die() {
       isDead = true
       hub.cut(bus.processId)
@@ -183,7 +183,7 @@ function runAt(edge: number, client: Client, stream: boolean, requestId: string)
   return promise
 }
 
-const ask = (edge: number, query = '', signal?: AbortSignal) =>
+const send = (edge: number, query = '', signal?: AbortSignal) =>
   fetch(`${edges[edge]!.url}/?${query}`, signal ? { signal } : {})
 
 async function read(response: Response) {
@@ -196,9 +196,9 @@ const nextRun = async (index: number): Promise<Run> => {
   return runs[index]!
 }
 
-/** Who asks now finds the first request running. */
+/** A later request finds the first one running. */
 async function firstRuns(query = ''): Promise<{ first: Promise<Response>; run: Run }> {
-  const first = ask(0, query)
+  const first = send(0, query)
   return { first, run: await nextRun(0) }
 }
 
@@ -206,7 +206,7 @@ describe('those who join', () => {
   test('are given each piece as it comes, at the owner’s edge and at another', async () => {
     const { first, run } = await firstRuns('stream')
     run.client.write(Buffer.from('one\n\n'))
-    const responses = await Promise.all([first, ask(0, 'stream'), ask(1, 'stream')])
+    const responses = await Promise.all([first, send(0, 'stream'), send(1, 'stream')])
     const readers = responses.map((response) => response.body!.getReader())
     const readPiece = async () => {
       const pieces = await Promise.all(readers.map((reader) => reader.read()))
@@ -221,16 +221,16 @@ describe('those who join', () => {
     expect(runs).toHaveLength(1)
   })
 
-  test('are told of a failure as the first was', async () => {
+  test('get the same failure as the first', async () => {
     const { first, run } = await firstRuns()
-    const others = [ask(0), ask(1)]
+    const others = [send(0), send(1)]
     await sleep(100)
     run.fail(new GatewayError('rate_limit_exceeded', 'Too many', { type: 'requests', retryAfterMs: 900 }))
     for (const response of await Promise.all([first, ...others])) {
       expect(response.status).toBe(429)
       expect(response.headers.get('retry-after-ms')).toBe('900')
     }
-    const again = ask(1)
+    const again = send(1)
     await (await nextRun(1)).finish()
     expect((await again).headers.get('idempotent-replayed')).toBeNull()
   })
@@ -238,7 +238,7 @@ describe('those who join', () => {
   test('and leave disturb nobody', async () => {
     const { first, run } = await firstRuns('stream')
     const leaving = new AbortController()
-    const others = [ask(0, 'stream', leaving.signal), ask(1, 'stream', leaving.signal)]
+    const others = [send(0, 'stream', leaving.signal), send(1, 'stream', leaving.signal)]
     run.client.write(Buffer.from('one\n\n'))
     await Promise.all(others)
     leaving.abort()
@@ -251,7 +251,7 @@ describe('those who join', () => {
   test('with a key that is revoked then are cut, alone', async () => {
     const { first, run } = await firstRuns('stream')
     run.client.write(Buffer.from('one\n\n'))
-    const joined = await ask(1, 'stream')
+    const joined = await send(1, 'stream')
     const reading = read(joined)
     for (const request of edges[1]!.running.values()) request.cut()
     expect((await reading).text).toContain('INVALID_KEY')
@@ -261,7 +261,7 @@ describe('those who join', () => {
 
   test('with a live key are not refused because the first one’s key is dead: one of them runs', async () => {
     const { first, run } = await firstRuns()
-    const others = [ask(0), ask(1)]
+    const others = [send(0), send(1)]
     await sleep(100)
     run.fail(new GatewayError('INVALID_KEY', 'Invalid key'))
     expect((await first).status).toBe(401)
@@ -274,10 +274,10 @@ describe('those who join', () => {
     expect(runs).toHaveLength(2)
   })
 
-  test('with a live key and some of the answer are told to ask again when the first one’s key dies', async () => {
+  test('with a live key and some of the response get an error that allows a retry when the first one’s key dies', async () => {
     const { first, run } = await firstRuns('stream')
     run.client.write(Buffer.from('one\n\n'))
-    const joined = (await Promise.all([ask(0, 'stream'), ask(1, 'stream')])).map(read)
+    const joined = (await Promise.all([send(0, 'stream'), send(1, 'stream')])).map(read)
     await sleep(100)
     run.client.fail(new GatewayError('INVALID_KEY', 'Invalid key'))
     expect((await read(await first)).text).toContain('INVALID_KEY')
@@ -290,7 +290,7 @@ describe('those who join', () => {
   test('and have seen nothing when the owner dies are given another run, once its claim has lapsed', async () => {
     const { run } = await firstRuns()
     run.client.write(Buffer.from('{"never'))
-    const blind = ask(1)
+    const blind = send(1)
     await sleep(100)
     edges[0]!.die()
     await sleep(300)
@@ -303,10 +303,10 @@ describe('those who join', () => {
     expect(await read(await blind)).toEqual({ status: 200, text: '{"anew":1}', replayed: null })
   })
 
-  test('and have seen some when the owner dies are told so', async () => {
+  test('and have seen some when the owner dies get an error that says so', async () => {
     const { run } = await firstRuns('stream')
     run.client.write(Buffer.from('one\n\n'))
-    const seeing = read(await ask(1, 'stream'))
+    const seeing = read(await send(1, 'stream'))
     edges[0]!.die()
     const { text } = await seeing
     expect(text).toContain('one\n\ndata: {"error"')
@@ -316,7 +316,7 @@ describe('those who join', () => {
   test('at another edge see whole events, also where the owner dies in the middle of one', async () => {
     const { run } = await firstRuns('stream')
     run.client.write(Buffer.from('data: 1\n\n'))
-    const seeing = await ask(1, 'stream')
+    const seeing = await send(1, 'stream')
     const reader = seeing.body!.getReader()
     expect(Buffer.from((await reader.read()).value).toString()).toBe('data: 1\n\n')
     // As the bus cuts a large one.
@@ -327,30 +327,32 @@ describe('those who join', () => {
     expect(rest).toMatch(/^data: \{"error"/)
   })
 
-  test('wait for an owner that cannot be reached as long as it renews its claim, and one that can as long as it answers', async () => {
+  test('wait for an owner that cannot be reached as long as it renews its claim, and for one that can as long as it responds', async () => {
     const { first, run } = await firstRuns()
     const renewing = store
     store = { ...renewing, renew: async () => [] }
     clock.nowMs += CLAIM_LEASE_MS
-    const reachable = ask(1)
+    const reachable = send(1)
     await sleep(300)
     store = renewing
     await sleep(1_100)
     edges[0]!.cutOff()
-    const unreachable = ask(1)
+    const unreachable = send(1)
     await sleep(300)
     expect(runs).toHaveLength(1)
     await run.finish()
-    const answers = await Promise.all([first, reachable, unreachable].map(async (response) => (await response).status))
-    expect(answers).toEqual([200, 200, 200])
+    const responses = await Promise.all(
+      [first, reachable, unreachable].map(async (response) => (await response).status),
+    )
+    expect(responses).toEqual([200, 200, 200])
     expect(runs).toHaveLength(1)
   })
 
-  test('too late for an answer that cannot be kept wait for its end, and run anew', async () => {
+  test('too late for a response that cannot be kept wait for its end, and run again', async () => {
     const { first, run } = await firstRuns()
     const reading = first.then(read)
     run.client.write(Buffer.alloc(MAX_KEPT_BYTES + 1, 'x'))
-    const late = [ask(0), ask(1)]
+    const late = [send(0), send(1)]
     await sleep(400)
     expect(runs).toHaveLength(1)
     await run.finish()
@@ -361,7 +363,7 @@ describe('those who join', () => {
   })
 })
 
-describe('a kept answer', () => {
+describe('a kept response', () => {
   async function keepOne(query = ''): Promise<string> {
     const { first, run } = await firstRuns(query)
     run.client.write(Buffer.from('{"answer":1}'))
@@ -373,7 +375,7 @@ describe('a kept answer', () => {
 
   test('is given again with where the account stands now', async () => {
     const text = await keepOne()
-    const again = await ask(1)
+    const again = await send(1)
     expect(await read(again)).toEqual({ status: 200, text, replayed: 'true' })
     expect(Object.fromEntries(again.headers)).toMatchObject({
       'x-svc-upstream': 'nova',
@@ -394,12 +396,12 @@ describe('a kept answer', () => {
     await expect(run.finish()).rejects.toThrow('no broker')
     run.client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time'))
     expect((await first).status).toBe(503)
-    expect((await ask(1)).status).toBe(503)
+    expect((await send(1)).status).toBe(503)
     metered = async () => {}
-    expect(await read(await ask(1))).toEqual({ status: 200, text: '{"answer":1}', replayed: 'true' })
+    expect(await read(await send(1))).toEqual({ status: 200, text: '{"answer":1}', replayed: 'true' })
     expect(reports).toMatchObject([{ account: 'acc', outcome: 'completed', delivered: true }])
     await sleep(20)
-    expect((await ask(0)).status).toBe(200)
+    expect((await send(0)).status).toBe(200)
     expect(reports).toHaveLength(1)
     expect(runs).toHaveLength(1)
   })
@@ -414,7 +416,7 @@ describe('a kept answer', () => {
     expect((await fetch(refreshed.url)).headers.get('idempotent-replayed')).toBe('true')
   })
 
-  test('sealed under a master secret that came after this edge had asked for it opens all the same', async () => {
+  test("sealed under a master secret that is newer than this edge's copy opens all the same", async () => {
     await (await edgeThatKnows(edges[0]!)).text()
     const former = secrets
     secrets = { secrets: [...secret().secrets, ...former.secrets] }
@@ -423,20 +425,20 @@ describe('a kept answer', () => {
     await (await nextRun(1)).finish()
     expect((await first).status).toBe(200)
     await sleep(20)
-    expect((await ask(0, 'body=newer')).headers.get('idempotent-replayed')).toBe('true')
+    expect((await send(0, 'body=newer')).headers.get('idempotent-replayed')).toBe('true')
   })
 
-  /** It has asked for the keys, and the key is free again. */
+  /** It has fetched the keys, and the key is free again. */
   async function edgeThatKnows({ url }: { url: string }): Promise<Response> {
-    const asking = fetch(`${url}/?body=${randomUUID()}`)
+    const sending = fetch(`${url}/?body=${randomUUID()}`)
     ;(await nextRun(0)).fail(new GatewayError('SERVICE_UNAVAILABLE', 'broken'))
-    return asking
+    return sending
   }
 
   test('is never given for another body', async () => {
     await keepOne()
     for (const query of ['body=another', 'stream']) {
-      const refused = await read(await ask(1, query))
+      const refused = await read(await send(1, query))
       expect(refused.status).toBe(400)
       expect(JSON.parse(refused.text)).toMatchObject({ code: 'VALIDATION_ERROR' })
     }
@@ -450,12 +452,12 @@ describe('a store that is away', () => {
 
   test('means that nobody can know', async () => {
     store = { ...store, claim: away }
-    const { status, text } = await read(await ask(0))
+    const { status, text } = await read(await send(0))
     expect({ status, runs: runs.length }).toEqual({ status: 503, runs: 0 })
     expect(text).toContain('Idempotency-Key')
   })
 
-  test('holds up no answer, which is kept when it is back', async () => {
+  test('holds up no response, which is kept when the store is back', async () => {
     const { first, run } = await firstRuns()
     const back = store
     store = { ...store, keep: away, renew: away, settle: away }
@@ -463,7 +465,7 @@ describe('a store that is away', () => {
     await run.finish()
     expect((await read(await first)).text).toBe('{"answer":1}')
     // Given from memory until then, here and to other edges.
-    expect(await Promise.all([ask(0), ask(1)].map(async (again) => (await read(await again)).text))).toEqual([
+    expect(await Promise.all([send(0), send(1)].map(async (again) => (await read(await again)).text))).toEqual([
       '{"answer":1}',
       '{"answer":1}',
     ])
@@ -481,7 +483,7 @@ describe('a store that is away', () => {
   })
 })
 
-test('an edge that has been frozen stops what another has taken over', async () => {
+test('an edge that was frozen stops a run that another edge has taken over', async () => {
   const { first, run } = await firstRuns('stream')
   run.client.write(Buffer.from('one\n\n'))
   const reading = first.then(read)
@@ -490,13 +492,13 @@ test('an edge that has been frozen stops what another has taken over', async () 
   expect(run.stopped).toBe(true)
 })
 
-test('whoever is refused may ask for something else under the same key at once', async () => {
+test('a refused client may send another request under the same key at once', async () => {
   const { release } = store
   store = { ...store, release: async (...call) => (await sleep(50), release(...call)) }
   const { first, run } = await firstRuns()
   run.fail(new GatewayError('rate_limit_exceeded', 'Too many', { type: 'requests', retryAfterMs: 900 }))
   expect((await first).status).toBe(429)
-  const another = ask(1, 'body=another')
+  const another = send(1, 'body=another')
   await (await nextRun(1)).finish()
   expect((await another).status).toBe(200)
 })
@@ -507,13 +509,13 @@ test('a client that leaves before its turn begins nothing', async () => {
   store = {
     ...held,
     async claim(...call) {
-      const answer = await held.claim(...call)
+      const response = await held.claim(...call)
       await claiming.promise
-      return answer
+      return response
     },
   }
   const leaving = new AbortController()
-  const left = ask(0, '', leaving.signal).catch(() => 'left')
+  const left = send(0, '', leaving.signal).catch(() => 'left')
   await sleep(50)
   leaving.abort()
   expect(await left).toBe('left')
@@ -522,7 +524,7 @@ test('a client that leaves before its turn begins nothing', async () => {
   await sleep(50)
   expect(runs).toHaveLength(0)
   store = held
-  const again = ask(1)
+  const again = send(1)
   await (await nextRun(0)).finish()
   expect((await again).status).toBe(200)
 })

@@ -35,7 +35,7 @@ interface OnceRequest {
   key: string
   caller: Caller
   requestId: string
-  asked: InferenceRequest
+  inference: InferenceRequest
   deadlineMs: number
 }
 
@@ -59,16 +59,16 @@ export async function respondOnce(
   response: StepResponse,
   run: (client: Client, claim: string) => Promise<void>,
 ): Promise<void> {
-  const { requestId, asked, caller } = request
-  const question = questionOf(asked)
+  const { requestId, inference, caller } = request
+  const question = questionOf(inference)
   const claim = await claimFor(edge, request, question)
-  const reader = httpClient(response, { stream: asked.stream, dialect: asked.dialect, requestId })
+  const reader = httpClient(response, { stream: inference.stream, dialect: inference.dialect, requestId })
   // It may be refused before anyone waits for its answer.
-  reader.answered.catch(() => {})
+  reader.ended.catch(() => {})
   reader.listen(NO_SOURCE)
   const giveUpAtMs = performance.now() + request.deadlineMs
   try {
-    const { stream, dialect } = asked
+    const { stream, dialect } = inference
     const attempt = { claim, question, caller, reader, stream, dialect, giveUpAtMs }
     if (await claimOrRead(edge, attempt)) {
       edge.metrics.idempotent('ran')
@@ -78,7 +78,7 @@ export async function respondOnce(
     if (!(error instanceof GatewayError)) throw error
     reader.fail(error)
   }
-  await reader.answered
+  await reader.ended
 }
 
 /** What makes two requests the same one: everything that reaches the backend or shapes the answer. */
@@ -89,10 +89,11 @@ function questionOf({
   stream,
   includeUsage,
   encodingFormat,
-  ...asked
+  ...inference
 }: InferenceRequest): Question {
-  const ofDialect = dialect === 'chat' ? [] : [dialect, asked.anthropicVersion ?? null, asked.anthropicBeta ?? null]
-  return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect]), asked.body]
+  const ofDialect =
+    dialect === 'chat' ? [] : [dialect, inference.anthropicVersion ?? null, inference.anthropicBeta ?? null]
+  return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect]), inference.body]
 }
 
 async function claimFor(
@@ -181,8 +182,8 @@ async function readRunning(
   if (owner !== edge.bus.processId) {
     return followResponse(edge, owner, { account, requestId }, reader, stream ? dialect : null)
   }
-  const answer = edge.idempotency.running.find(requestId)
-  return answer !== undefined && joinResponse(answer, reader)
+  const response = edge.idempotency.running.find(requestId)
+  return response !== undefined && joinResponse(response, reader)
 }
 
 /**

@@ -14,33 +14,33 @@ const secretOf = (masterKeyId: string) => ({ masterKeyId, secret: randomBytes(32
 const OLD = secretOf('0123456789ab')
 const NEW = secretOf('ba9876543210')
 
-test('keys is asked once, by however many at the same time', async () => {
-  let asked = 0
+test('the edge calls keys once for all requests at the same time', async () => {
+  let request = 0
   const source = cacheResponseKeys({
     async responseSecrets() {
-      asked++
+      request++
       return { secrets: [OLD] }
     },
   })
   await Promise.all([source.current(), source.current(), source.current()])
   await source.current()
-  expect(asked).toBe(1)
+  expect(request).toBe(1)
 })
 
-test('a failure is not remembered, and one to refresh leaves what was known', async () => {
-  let answer = async () => ({ secrets: [OLD] })
-  const source = cacheResponseKeys({ responseSecrets: () => answer() })
+test('a failure is not cached, and a failed refresh leaves the known keys', async () => {
+  let response = async () => ({ secrets: [OLD] })
+  const source = cacheResponseKeys({ responseSecrets: () => response() })
   const away = async (): Promise<never> => {
     throw new Error('keys is away')
   }
-  answer = away
+  response = away
   await expect(source.current()).rejects.toThrow('away')
-  answer = async () => ({ secrets: [OLD] })
+  response = async () => ({ secrets: [OLD] })
   expect((await source.current()).current.id).toBe(OLD.masterKeyId)
-  answer = away
+  response = away
   await expect(source.refreshed()).rejects.toThrow('away')
   expect((await source.current()).current.id).toBe(OLD.masterKeyId)
-  answer = async () => ({ secrets: [NEW, OLD] })
+  response = async () => ({ secrets: [NEW, OLD] })
   await source.refreshed()
   const { current, byId } = await source.current()
   expect([current.id, ...byId.keys()]).toEqual([NEW.masterKeyId, NEW.masterKeyId, OLD.masterKeyId])
@@ -53,8 +53,8 @@ test('a question has the fingerprint of itself and of no other', () => {
     fc.property(fc.string(), fc.uint8Array(), fc.string(), fc.uint8Array(), (head, body, otherHead, otherBody) => {
       const fingerprint = fingerprintOf(keys, [head, body])
       expect(isFingerprintOf(keys, fingerprint, [head, body])).toBe(true)
-      const whole = (first: string, second: Uint8Array) => Buffer.concat([Buffer.from(first), second])
-      fc.pre(!whole(head, body).equals(whole(otherHead, otherBody)))
+      const complete = (first: string, second: Uint8Array) => Buffer.concat([Buffer.from(first), second])
+      fc.pre(!complete(head, body).equals(complete(otherHead, otherBody)))
       expect(isFingerprintOf(keys, fingerprint, [otherHead, otherBody])).toBe(false)
     }),
   )
@@ -67,7 +67,7 @@ test('one taken before the master secret was rotated is still known, one under a
   expect(isFingerprintOf(deriveResponseKeys({ secrets: [NEW] }), before, ['question'])).toBeNull()
 })
 
-test('two fingerprints by one key tell without the question, which may be large, whether it is the same', () => {
+test('two fingerprints by one key show without the body, which may be large, whether it is the same', () => {
   const under = (secret: ReturnType<typeof secretOf>, question: string) =>
     fingerprintOf(deriveResponseKeys({ secrets: [secret] }), [question])
   expect(isSameFingerprint(under(NEW, 'question'), under(NEW, 'question'))).toBe(true)
@@ -81,7 +81,7 @@ test('nonsense is nobody’s fingerprint', () => {
   }
 })
 
-test('a fingerprint and a name show nothing of what they stand for', () => {
+test('a fingerprint and a name show nothing of the body and the key', () => {
   expect(fingerprintOf(keys, ['a secret question'])).not.toContain('secret')
   expect(nameOf('order-1')).toMatch(/^[\w-]{43}$/)
   expect(nameOf('order-1')).not.toBe(nameOf('order-2'))

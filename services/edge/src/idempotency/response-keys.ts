@@ -17,12 +17,12 @@ export interface ResponseKeySource {
 
 export function cacheResponseKeys(keys: Pick<KeysClient, 'responseSecrets'>): ResponseKeySource {
   let known: ResponseKeys | null = null
-  const ask = shareCalls(
+  const send = shareCalls(
     () => '',
     async () => (known = deriveResponseKeys(await keys.responseSecrets({}))),
   )
 
-  return { current: async () => known ?? ask({}), refreshed: () => ask({}) }
+  return { current: async () => known ?? send({}), refreshed: () => send({}) }
 }
 
 interface ResponseKey {

@@ -36,11 +36,11 @@ export function runClaimed(
   run: (client: Client, claim: string) => Promise<void>,
 ): void {
   const responseStore = keepOf(edge, claim)
-  const answer = shareResponse(responseStore, edge.bytes.reserveResponse(claim.account))
-  edge.idempotency.running.begin(claim, answer)
-  answer.join(reader)
-  run(answer.client, billedClaimOf(claim))
-    .catch((error: unknown) => answer.fail(asGatewayError(error)))
+  const response = shareResponse(responseStore, edge.bytes.reserveResponse(claim.account))
+  edge.idempotency.running.begin(claim, response)
+  response.join(reader)
+  run(response.client, billedClaimOf(claim))
+    .catch((error: unknown) => response.fail(asGatewayError(error)))
     .then(() => responseStore.conclude())
     .catch((error: unknown) => {
       edge.logger.error(
@@ -50,7 +50,7 @@ export function runClaimed(
     })
     .finally(() => {
       edge.idempotency.running.end(claim.requestId)
-      answer.close()
+      response.close()
     })
 }
 

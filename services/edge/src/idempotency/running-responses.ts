@@ -28,11 +28,11 @@ const CLOSING_MS = 5_000
 
 interface Running {
   claim: Claim
-  answer: SharedResponse
+  response: SharedResponse
 }
 
 export interface RunningResponses extends AsyncDisposable {
-  begin(claim: Claim, answer: SharedResponse): void
+  begin(claim: Claim, response: SharedResponse): void
   end(requestId: string): void
   find(requestId: string): SharedResponse | undefined
 }
@@ -46,9 +46,9 @@ export async function trackRunningResponses(
   let onIdle = (): void => {}
 
   const followers = await bus.serveJobs(subjects.answers(bus.processId), groups.edge, (job) => {
-    const asked = followRequest.parse(decodeJson(job.header))
-    const found = running.get(asked.requestId)
-    serveFollower(job, found?.claim.account === asked.account ? found.answer : undefined)
+    const request = followRequest.parse(decodeJson(job.header))
+    const found = running.get(request.requestId)
+    serveFollower(job, found?.claim.account === request.account ? found.response : undefined)
   })
 
   const renewal = setInterval(() => {
@@ -66,17 +66,17 @@ export async function trackRunningResponses(
   function stopLost(requestIds: string[]): void {
     for (const requestId of requestIds) {
       logger.warn({ requestId }, 'another edge has taken over the idempotency key of a request')
-      running.get(requestId)?.answer.stop(takenOver())
+      running.get(requestId)?.response.stop(takenOver())
     }
   }
 
   return {
-    begin: (claim, answer) => void running.set(claim.requestId, { claim, answer }),
+    begin: (claim, response) => void running.set(claim.requestId, { claim, response }),
     end(requestId) {
       running.delete(requestId)
       if (running.size === 0) onIdle()
     },
-    find: (requestId) => running.get(requestId)?.answer,
+    find: (requestId) => running.get(requestId)?.response,
     async [Symbol.asyncDispose]() {
       if (running.size > 0) await atMost(CLOSING_MS, new Promise<void>((idle) => (onIdle = idle)))
       clearInterval(renewal)
@@ -89,8 +89,8 @@ export async function trackRunningResponses(
  * Gives an answer that runs here to another edge: as a job's frames, so that numbering, pace and the loss of either side
  * are the bus' business.
  */
-function serveFollower(job: IncomingJob, answer: SharedResponse | undefined): void {
-  if (answer?.join(frameReader(job))) job.accept()
+function serveFollower(job: IncomingJob, response: SharedResponse | undefined): void {
+  if (response?.join(frameReader(job))) job.accept()
   else job.reject('no such answer')
 }
 

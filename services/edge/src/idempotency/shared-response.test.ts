@@ -9,7 +9,7 @@ const ERROR = new GatewayError('SERVICE_UNAVAILABLE', 'broken')
 const HEADERS = { 'x-svc-upstream': 'nova' }
 const FINAL = { 'x-svc-upstream': 'nova', 'x-svc-quota-used': '5' }
 
-/** One who reads at the pace of the test: `take` says how much of what was written has been taken. */
+/** A reader at the pace of the test: `take` says how many of the written bytes it has taken. */
 class TestReader implements Reader {
   head: unknown
   text = ''
@@ -39,7 +39,7 @@ function open() {
   const kept: CompleteResponse[] = []
   const state = { consumed: 0, isStopped: false, isMetered: false, isFree: false }
   const shared = shareResponse({
-    keep: async (answer) => kept.push(answer) > 0,
+    keep: async (response) => kept.push(response) > 0,
     metered: () => (state.isMetered = true),
     free: async () => void (state.isFree = true),
   })
@@ -59,7 +59,7 @@ function joined(join: (reader: Reader) => boolean): TestReader {
 
 const COMPLETE = { head: { contentType: 'text/event-stream', headers: HEADERS }, end: { headers: FINAL } }
 
-describe('a shared answer', () => {
+describe('a shared response', () => {
   test('is the same to everyone, whenever they join', () => {
     const piece = fc.string({ minLength: 1 })
     fc.assert(
@@ -81,7 +81,7 @@ describe('a shared answer', () => {
     )
   })
 
-  test('is kept whole, with what it cost, before anyone is given its end', async () => {
+  test('is kept completely, with its usage, before any client gets its end', async () => {
     const { writer, kept, state, join } = open()
     const reader = join()
     writer.begin('text/event-stream', () => HEADERS)
@@ -128,20 +128,20 @@ describe('a shared answer', () => {
     expect(state).toMatchObject({ isStopped: false, isFree: true })
   })
 
-  test('that is stopped stops what runs, and tells its readers', () => {
+  test('that is stopped stops its run, and notifies its readers', () => {
     const { shared, join, state } = open()
     const reader = join()
     shared.stop(ERROR)
     expect({ end: reader.end, isStopped: state.isStopped }).toEqual({ end: { error: ERROR }, isStopped: true })
   })
 
-  test('asks for headers as they are when a reader has been waiting long', () => {
+  test('takes the current headers when a reader has been waiting long', () => {
     const { join } = open()
     expect(join().source!.headersOnSilence()).toEqual({ 'x-so-far': '1' })
   })
 })
 
-test('an answer whose held end makes it too large is not kept', async () => {
+test('a response whose held end makes it too large is not kept', async () => {
   const { writer, kept } = open()
   writer.begin('text/event-stream', () => HEADERS)
   writer.write(Buffer.alloc(MAX_KEPT_BYTES))
@@ -149,7 +149,7 @@ test('an answer whose held end makes it too large is not kept', async () => {
   expect(kept).toEqual([])
 })
 
-describe('an answer that is too large to keep', () => {
+describe('a response that is too large to keep', () => {
   const LARGE = Buffer.alloc(MAX_KEPT_BYTES + 1)
 
   test('goes on for those who read it, and nobody can join or is given it again', async () => {

@@ -43,7 +43,7 @@ type End = { headers: Headers } | { error: GatewayError }
 
 interface ResponseStore {
   /** False: another request has the key by now. */
-  keep(answer: CompleteResponse): Promise<boolean>
+  keep(response: CompleteResponse): Promise<boolean>
   /** Its usage is stored. */
   metered(): void
   /** Nothing will be kept: the key is anyone's again. Never rejects. */
@@ -55,7 +55,7 @@ export function shareResponse(
   hold: ResponseReservation = NOTHING_COUNTED,
 ): SharedResponse {
   const readers = new Map<Reader, { taken: number }>()
-  const { promise: answered, resolve } = Promise.withResolvers<void>()
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
   /** The request that runs. */
   let source = NO_SOURCE
   const pieces: Uint8Array[] = []
@@ -124,7 +124,7 @@ export function shareResponse(
   }
 
   const client: Client = {
-    answered,
+    ended,
     isOver: () => end !== null,
     listen(next) {
       source = next

@@ -12,7 +12,7 @@ const KEYS = keysOf('0123456789ab')
 const PLACE = { account: 'acc', name: 'name', requestId: 'request' }
 const HEAD = { contentType: 'text/event-stream', headers: { 'x-svc-upstream': 'nova' }, usage: usageEvent() }
 
-test('an answer opens as it was, in however many pieces it came', async () => {
+test('a response opens as it was, in however many pieces it came', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array()), async (pieces) => {
       const kept = await openResponse(KEYS, PLACE, await sealResponse(KEYS, PLACE, HEAD, pieces))

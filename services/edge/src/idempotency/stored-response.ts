@@ -47,14 +47,14 @@ export async function replayResponse(
   caller: ProvenCaller,
   reader: HttpClient,
 ): Promise<boolean> {
-  const answer = await openKept(edge, held, kept.response)
-  if (!answer) return false
-  if (!kept.settled) await reportUsage(edge, held, answer.head.usage)
-  const headers = { ...answer.head.headers, ...(await quotaNow(edge, caller)) }
+  const response = await openKept(edge, held, kept.response)
+  if (!response) return false
+  if (!kept.settled) await reportUsage(edge, held, response.head.usage)
+  const headers = { ...response.head.headers, ...(await quotaNow(edge, caller)) }
   if (reader.isOver()) return true
   reader.replays(held.requestId)
-  reader.begin(answer.head.contentType, () => headers)
-  reader.write(answer.body)
+  reader.begin(response.head.contentType, () => headers)
+  reader.write(response.body)
   reader.finish(() => headers)
   edge.metrics.idempotent('replayed')
   return true
@@ -118,8 +118,9 @@ export async function sealResponse(
   const headBytes = Buffer.from(JSON.stringify(head))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(headBytes.byteLength)
-  const whole = Buffer.concat([length, headBytes, ...pieces])
-  const packed = whole.byteLength <= AT_ONCE_BYTES ? deflateRawSync(whole, PACKING) : await deflate(whole, PACKING)
+  const complete = Buffer.concat([length, headBytes, ...pieces])
+  const packed =
+    complete.byteLength <= AT_ONCE_BYTES ? deflateRawSync(complete, PACKING) : await deflate(complete, PACKING)
   const { masterKeyId, sealed } = seal(keys, packed, bindingOf(held))
   return Buffer.concat([Buffer.from(masterKeyId, 'hex'), sealed])
 }
@@ -128,11 +129,11 @@ export async function sealResponse(
 export async function openResponse(keys: SealingKeys, held: HeldKey, kept: Uint8Array): Promise<StoredResponse> {
   const masterKeyId = Buffer.from(kept.subarray(0, MASTER_KEY_ID_LENGTH / 2)).toString('hex')
   const packed = open(keys, { masterKeyId, sealed: kept.subarray(MASTER_KEY_ID_LENGTH / 2) }, bindingOf(held))
-  const whole =
+  const complete =
     packed.byteLength <= AT_ONCE_BYTES ? inflateRawSync(packed, UNPACKING) : await inflate(packed, UNPACKING)
-  const bodyAt = 4 + whole.readUInt32BE(0)
-  const head = keptHead.parse(JSON.parse(whole.subarray(4, bodyAt).toString()))
-  return { head, body: whole.subarray(bodyAt) }
+  const bodyAt = 4 + complete.readUInt32BE(0)
+  const head = keptHead.parse(JSON.parse(complete.subarray(4, bodyAt).toString()))
+  return { head, body: complete.subarray(bodyAt) }
 }
 
 function bindingOf({ account, name, requestId }: HeldKey): string {

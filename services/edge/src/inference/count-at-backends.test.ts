@@ -4,25 +4,25 @@ import { openBackendCounts } from './count-at-backends.ts'
 const QUESTION = { pool: 'nova', body: '{"messages":[{"role":"user","content":"Hi"}]}', requestId: '1' }
 
 function counting(replies: (number | null | Error)[]) {
-  const asked: string[] = []
+  const inference: string[] = []
   let nowMs = 0
   const count = openBackendCounts(
     async ({ body }) => {
-      asked.push(body)
+      inference.push(body)
       const reply = replies.shift()
       if (reply instanceof Error) throw reply
       return { inputTokens: reply ?? null }
     },
     () => nowMs,
   )
-  return { count, asked, later: (ms: number) => (nowMs += ms) }
+  return { count, inference, later: (ms: number) => (nowMs += ms) }
 }
 
-test('the same prompt is counted once in five minutes, whichever request asks', async () => {
-  const { count, asked, later } = counting([12, 13])
+test('the same prompt is counted once in five minutes, for all requests', async () => {
+  const { count, inference, later } = counting([12, 13])
   expect(await count(QUESTION)).toBe(12)
   expect(await count({ ...QUESTION, requestId: '2' })).toBe(12)
-  expect(asked).toHaveLength(1)
+  expect(inference).toHaveLength(1)
   later(300_001)
   expect(await count(QUESTION)).toBe(13)
 })
@@ -35,28 +35,28 @@ test('another pool, body or version of the API is another count', async () => {
   expect(counts).toEqual([1, 2, 3, 4])
 })
 
-test('a router that does not answer costs one request its time, and no other for half a minute', async () => {
-  const { count, asked, later } = counting([new Error('nobody serves the subject'), 12])
+test('a silent router costs one request its time, and no other for half a minute', async () => {
+  const { count, inference, later } = counting([new Error('nobody serves the subject'), 12])
   expect(await count(QUESTION)).toBeNull()
   expect(await count(QUESTION)).toBeNull()
-  expect(asked).toHaveLength(1)
+  expect(inference).toHaveLength(1)
   later(30_001)
   expect(await count(QUESTION)).toBe(12)
 })
 
-test('a body that is too large for a message is not sent, and what nobody counted is asked again', async () => {
-  const { count, asked } = counting([null, 12])
+test('a body that is too large for a message is not sent, and a count that failed is tried again', async () => {
+  const { count, inference } = counting([null, 12])
   expect(await count({ ...QUESTION, body: 'x'.repeat(256 * 1024 + 1) })).toBeNull()
-  expect(asked).toEqual([])
+  expect(inference).toEqual([])
   expect(await count(QUESTION)).toBeNull()
   expect(await count(QUESTION)).toBe(12)
 })
 
 test('the edge keeps the newest thousand counts', async () => {
-  const { count, asked } = counting(Array.from({ length: 2_000 }, (_, at) => at))
+  const { count, inference } = counting(Array.from({ length: 2_000 }, (_, at) => at))
   for (let at = 0; at <= 1_000; at++) await count({ ...QUESTION, body: `{"a":${at}}` })
   await count({ ...QUESTION, body: '{"a":1000}' })
-  expect(asked).toHaveLength(1_001)
+  expect(inference).toHaveLength(1_001)
   await count({ ...QUESTION, body: '{"a":0}' })
-  expect(asked).toHaveLength(1_002)
+  expect(inference).toHaveLength(1_002)
 })

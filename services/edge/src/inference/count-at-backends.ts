@@ -18,7 +18,7 @@ const SILENCE_MS = 30_000
 export type CountAtBackends = (question: CountTokensQuestion) => Promise<number | null>
 
 export function openBackendCounts(
-  ask: (question: CountTokensQuestion) => Promise<CountTokensReply>,
+  call: (question: CountTokensQuestion) => Promise<CountTokensReply>,
   nowMs: () => number = () => performance.now(),
 ): CountAtBackends {
   /** The oldest first. */
@@ -32,7 +32,7 @@ export function openBackendCounts(
     if (known && known.untilMs > nowMs()) return known.inputTokens
     kept.delete(name)
     try {
-      const { inputTokens } = await ask(question)
+      const { inputTokens } = await call(question)
       if (inputTokens === null) return null
       if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value!)
       kept.set(name, { inputTokens, untilMs: nowMs() + KEPT_MS })

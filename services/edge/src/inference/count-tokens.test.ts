@@ -5,11 +5,11 @@ import { countPromptTokens } from './count-tokens.ts'
 
 const { config } = loadDefaultConfig()
 
-/** What the client reads, where each backend counts 77 tokens. */
+/** The client's response, where each backend counts 77 tokens. */
 async function counted(plan: string, model: string) {
-  const asked: string[] = []
+  const inference: string[] = []
   const countAtBackends = async ({ pool }: { pool: string }) => {
-    asked.push(pool)
+    inference.push(pool)
     return 77
   }
   const handle = countPromptTokens({ config: { current: config }, countAtBackends } as unknown as EdgeContext)
@@ -23,15 +23,15 @@ async function counted(plan: string, model: string) {
   }
   const request = { headers: {}, body: { model, messages: [{ role: 'user', content: 'Hello' }] } }
   await handle(request as never, response as never, { plan } as never)
-  return { asked, body, kind: headers['x-svc-token-count'] }
+  return { inference, body, kind: headers['x-svc-token-count'] }
 }
 
 test('a backend counts for a model that the plan includes', async () => {
   expect(await counted('pro', 'svc-pro')).toMatchObject({ body: { input_tokens: 77 }, kind: 'exact' })
 })
 
-test('no backend is asked to count for a model outside the plan', async () => {
-  const { asked, kind, body } = await counted('free', 'svc-pro')
-  expect([asked, kind]).toEqual([[], 'estimate'])
+test('no backend counts for a model outside the plan', async () => {
+  const { inference, kind, body } = await counted('free', 'svc-pro')
+  expect([inference, kind]).toEqual([[], 'estimate'])
   expect(body).toEqual({ input_tokens: expect.any(Number) })
 })

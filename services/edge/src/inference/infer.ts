@@ -75,25 +75,26 @@ function chooseModel(edge: InferenceContext, kind: InferenceKind): Step {
     const config = edge.config.current
     const reservation = reservationOf(response)!
     const measured = measuredOf(response)
-    const { asked, model } = await understandFor(edge, caller, measured, config, kind, request.body, reservation)
-    // `asked` holds all of it that is needed.
+    const { inference, model } = await understandFor(edge, caller, measured, config, kind, request.body, reservation)
+    // `inference` holds all of it that is needed.
     request.body = undefined
-    if (asked.dialect === 'messages') {
-      asked.anthropicVersion = headerOf(request, 'anthropic-version')
-      asked.anthropicBeta = headerOf(request, 'anthropic-beta')
+    if (inference.dialect === 'messages') {
+      inference.anthropicVersion = headerOf(request, 'anthropic-version')
+      inference.anthropicBeta = headerOf(request, 'anthropic-beta')
     }
     const { span } = measured
     measured.model = model.id
-    if (span.isRecorded) span.set({ ...requestAttributes(asked.kind, model.id), 'gateway.stream': asked.stream })
+    if (span.isRecorded)
+      span.set({ ...requestAttributes(inference.kind, model.id), 'gateway.stream': inference.stream })
     response.locals['inference'] = {
       caller,
       config,
-      inference: asked,
+      inference,
       model,
       measured,
       endpoint: endpointOf(response),
       reservation,
-      headersDueAtMs: measured.startedAtMs + waitForHeadersMs(request, asked),
+      headersDueAtMs: measured.startedAtMs + waitForHeadersMs(request, inference),
     } satisfies Inference
     next()
   }
@@ -121,8 +122,8 @@ function clientOf(
 }
 
 function runOnce(edge: InferenceContext, run: Inference, key: string, response: StepResponse): Promise<void> {
-  const { caller, inference: asked, measured, reservation } = run
-  const once = { key, caller, requestId: measured.requestId, asked, deadlineMs: MAX_REQUEST_MS }
+  const { caller, inference, measured, reservation } = run
+  const once = { key, caller, requestId: measured.requestId, inference, deadlineMs: MAX_REQUEST_MS }
   return respondOnce(edge, once, response, (client, claim) =>
     reservation.whileRunning(() => runRequest(edge, run, client, claim)),
   )

@@ -33,11 +33,11 @@ export function quote(edge: QuoteContext): Handler<'key'> {
     const config = edge.config.current
     const { dialect } = parseBody(quoteQuery, request.query)
     const body: unknown = request.body
-    const { asked, model } =
+    const { inference, model } =
       body instanceof LargeJson
         ? await edge.largeBodies.understand(config, KINDS[dialect], body, reservationOf(response)!)
         : understand(config, KINDS[dialect], body)
-    const { plan, chosen } = makeOffer(config, caller.plan, model, asked)
+    const { plan, chosen } = makeOffer(config, caller.plan, model, inference)
     if (!chosen) throw planLimit(plan.slug, config, model)
 
     const { lane, reason, price, estimate, worstCharge } = chosen

@@ -19,7 +19,7 @@ test('examples hold by the schemas that the gateway parses with', () => {
   }
 })
 
-test('every operation that takes a credential says how it answers a missing or wrong one, and two that differ', () => {
+test('every operation that takes a credential documents its responses to a missing or wrong one, and to two that differ', () => {
   for (const { path, method, credential } of reference) {
     const { responses } = document.paths[path]![method.toLowerCase()] as { responses: Record<string, unknown> }
     expect('401' in responses).toBe(credential !== 'none')

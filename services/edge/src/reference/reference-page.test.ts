@@ -45,7 +45,7 @@ test('an example runs as it is printed, with the credential in the environment',
   )
 })
 
-test('what a shell would read as its own is quoted; the key is filled in by the shell', () => {
+test('characters that a shell would interpret are quoted; the shell fills in the key', () => {
   const body = { key: '$KEY', note: `it's $HOME` }
   expect(curlExample(BASE, operation('rotateDeveloperKey'), { name: 'x', body })).toContain(
     `"key": "'"$SVC_KEY"'",\n  "note": "it'\\''s $HOME"`,

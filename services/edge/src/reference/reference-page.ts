@@ -171,8 +171,8 @@ export function curlExample(baseUrl: string, operation: Operation, { body }: Exa
 
 function pathOf({ path, pathParameters = [], query = [] }: Operation): string {
   const filled = pathParameters.reduce((sofar, { name, example }) => sofar.replace(`{${name}}`, example), path)
-  const asked = query.flatMap(({ name, example }) => (example ? [`${name}=${example}`] : []))
-  return asked.length > 0 ? `${filled}?${asked.join('&')}` : filled
+  const inputs = query.flatMap(({ name, example }) => (example ? [`${name}=${example}`] : []))
+  return inputs.length > 0 ? `${filled}?${inputs.join('&')}` : filled
 }
 
 /** For a POSIX shell. */

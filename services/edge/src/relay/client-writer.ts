@@ -41,7 +41,7 @@ export interface Source {
 /** The reader for whom a request runs. */
 export interface Client extends Reader {
   /** Resolves when the answer has ended or the client has left; rejects with what to answer while nothing has been sent. */
-  readonly answered: Promise<void>
+  readonly ended: Promise<void>
   isOver(): boolean
   /** Forgets the answer so far, so that another router's can take its place. False: the client has some of it. */
   restart(): boolean
@@ -76,7 +76,7 @@ interface ResponseWindowEnds {
   /** Where the bytes count that the passage holds. */
   hold: ResponseReservation
   /** There is no room for them. */
-  onNoRoom(): void
+  onOutOfMemory(): void
 }
 
 /** `dialect`: a stream's; null where the answer is JSON. */
@@ -97,8 +97,11 @@ function passBytes({ reader, consumed }: ResponseWindowEnds): ResponseWindow {
 
 const NOTHING = new Uint8Array(0)
 
-function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }: ResponseWindowEnds): ResponseWindow {
-  const whole = completeEvents()
+function passEvents(
+  dialect: ClientDialect,
+  { reader, consumed, hold, onOutOfMemory }: ResponseWindowEnds,
+): ResponseWindow {
+  const complete = completeEvents()
   const isTerminal = terminalEventOf(dialect)
   /** From the terminal event on. */
   const ending: Uint8Array[] = []
@@ -113,11 +116,11 @@ function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }
   function holdMore(bytes: number): void {
     heldBytes += bytes
     if (bytes < 0) hold.paid(-bytes)
-    else if (bytes > 0 && !hold.owe(bytes) && heldBytes > SPARED_BYTES) onNoRoom()
+    else if (bytes > 0 && !hold.owe(bytes) && heldBytes > SPARED_BYTES) onOutOfMemory()
   }
 
   function take(bytes: Uint8Array): Uint8Array {
-    const taken = whole.push(bytes)
+    const taken = complete.push(bytes)
     if (taken.length === 0) return taken
     const found = findEvents(taken)
     events += found.count
@@ -146,7 +149,7 @@ function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }
     },
     note: (bytes) => void take(bytes),
     close: () => holdMore(-heldBytes),
-    rest: () => Buffer.concat([...ending, whole.end()]),
+    rest: () => Buffer.concat([...ending, complete.end()]),
     taken(bytes) {
       const unreported = Math.max(0, bytes - reportedAhead)
       reportedAhead -= bytes - unreported

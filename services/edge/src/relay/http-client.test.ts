@@ -10,7 +10,7 @@ import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
 import { httpClient, jsonResponse, streamResponse } from './http-client.ts'
 import { NO_SOURCE } from './client-writer.ts'
 
-/** A response whose socket is full or has room, as the test says. */
+/** A response whose socket is full or takes bytes, as the test says. */
 class FakeResponse extends EventEmitter {
   headersSent = false
   hasRoom = true
@@ -154,7 +154,7 @@ describe('a stream', () => {
   })
 })
 
-describe('a JSON answer', () => {
+describe('a JSON response', () => {
   test('of usual size is sent whole at its finish, with its length', () => {
     const { response, writer, consumed } = open(null)
     writer.begin('application/json', () => ({ remaining: '10' }))
@@ -179,7 +179,7 @@ describe('a JSON answer', () => {
     expect(response.headers).not.toHaveProperty('content-length')
   })
 
-  test('counts as memory what of it waits here, and nothing twice', () => {
+  test('counts its waiting bytes as memory, and none twice', () => {
     const response = new FakeResponse()
     let counted = 0
     const hold = {
@@ -211,20 +211,20 @@ describe('a JSON answer', () => {
   })
 })
 
-test('a stream that is refused behind an answer that runs on the same connection ends no process by its life signs', async () => {
+test('a stream that is refused behind a running response of the same connection ends no process by its keep-alives', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const asked: ServerResponse[] = []
-  const server = createServer((_, response) => void asked.push(response)).listen(0, '127.0.0.1')
+  const dispatched: ServerResponse[] = []
+  const server = createServer((_, response) => void dispatched.push(response)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   try {
     socket.write('GET / HTTP/1.1\r\nhost: edge\r\n\r\n'.repeat(2))
-    await expect.poll(() => asked).toHaveLength(2)
-    const response = Object.assign(asked[1]!, { locals: {} })
+    await expect.poll(() => dispatched).toHaveLength(2)
+    const response = Object.assign(dispatched[1]!, { locals: {} })
     const client = httpClient(response, { stream: true, requestId: 'r' })
     client.listen(NO_SOURCE)
     client.fail(broken)
-    await expect(client.answered).rejects.toBe(broken)
+    await expect(client.ended).rejects.toBe(broken)
     response.writeHead(503).end('refused')
     const errors: unknown[] = []
     response.on('error', (error) => errors.push(error))
@@ -238,7 +238,7 @@ test('a stream that is refused behind an answer that runs on the same connection
   }
 })
 
-test('what writes an answer is collected with it, and nothing keeps the answers of earlier requests', () => {
+test('the writer of a response is collected with it, and nothing keeps the responses of earlier requests', () => {
   const kept = keptBytes((words) => {
     const response = Object.assign(new FakeResponse(), { words })
     const client = httpClient(response as unknown as Response, { stream: false, requestId: 'r' })

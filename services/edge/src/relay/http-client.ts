@@ -33,7 +33,7 @@ export function httpClient(
   response: StepResponse,
   { stream, dialect = 'chat', requestId: ownId }: ClientRequest,
 ): HttpClient {
-  const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
   let source = NO_SOURCE
   let isOver = false
   let writer: ResponseWriter
@@ -60,7 +60,7 @@ export function httpClient(
   }
 
   return {
-    answered,
+    ended,
     isOver: () => isOver || response.destroyed,
     listen(next) {
       writer ??= openWriter()

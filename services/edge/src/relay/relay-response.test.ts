@@ -53,7 +53,7 @@ interface StageOptions {
   late?: () => Promise<void>
   /** All that may be in the process at once. */
   mostBytes?: number
-  /** What precedes the relay. */
+  /** The steps before the relay. */
   admit?: (response: ServerResponse) => Promise<unknown>
   /** The client that the relay meets. */
   seen?: (client: Client) => Client
@@ -283,7 +283,7 @@ describe('a stream', () => {
     await expect.poll(() => over).toEqual(['acknowledged'])
   })
 
-  test('whose backend failed after content ends with an error event and bills what was shown', async () => {
+  test('whose backend failed after content ends with an error event and bills the delivered content', async () => {
     const usage = { ...USAGE, completionTokens: 2, estimated: true }
     const failure = { code: 'UPSTREAMS_EXHAUSTED', message: 'broken', attempted: ['a'], attempts: ATTEMPTS, usage }
     const { url, reports, finished } = await stage(
@@ -337,7 +337,7 @@ describe('a stream', () => {
     expect(JSON.parse(events.at(-1)!.slice('data: '.length))).toMatchObject({ error: { code: 'INVALID_KEY' } })
   })
 
-  test('with an event larger than what may be under way comes whole', async () => {
+  test('with an event larger than the send window comes completely', async () => {
     const large = `data: {"choices":[{"delta":{"content":"${'x'.repeat(3 * 1024 * 1024)}"}}]}\n\n`
     const { url } = await stage(
       (job) => {
@@ -350,7 +350,7 @@ describe('a stream', () => {
     expect(text).toBe(`${EVENT}${EVENT}${large}data: [DONE]\n\n`)
   })
 
-  test('whose client leaves stops the router, and is billed what that says it had cost', async () => {
+  test('whose client leaves stops the router, and is billed the cost that the router reports', async () => {
     const usage = { ...USAGE, completionTokens: 2, estimated: true }
     const word = Promise.withResolvers<void>()
     const stopped = Promise.withResolvers<unknown>()
@@ -369,7 +369,7 @@ describe('a stream', () => {
     await response.body!.getReader().read()
     leaving.abort()
     expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
-    // Until then what it holds stays held.
+    // Until then its reservation stays held.
     expect([running.size, finished.length]).toEqual([1, 0])
     word.resolve()
     await expect
@@ -379,7 +379,7 @@ describe('a stream', () => {
     expect(running.size).toBe(0)
   })
 
-  test('whose client leaves when the router has ended it is billed the whole answer', async () => {
+  test('whose client leaves when the router has ended it is billed the complete response', async () => {
     const held = Promise.withResolvers<void>()
     const { url, reports } = await stage(
       (job) => {
@@ -417,7 +417,7 @@ describe('a stream', () => {
       .toMatchObject([{ outcome: 'client_gone', usage: { promptTokens: 11, completionTokens: 2, estimated: true } }])
   })
 
-  test('whose client leaves before it has begun is billed what a backend was at work on', async () => {
+  test('whose client leaves before it has begun is billed the work of its backend', async () => {
     const usage = { ...USAGE, completionTokens: 0, estimated: true }
     const { url, reports } = await stage(
       (job) => {
@@ -432,7 +432,7 @@ describe('a stream', () => {
       .toMatchObject([{ outcome: 'client_gone', usage, backend: 'a', backendModel: 'model-a' }])
   })
 
-  test('whose client leaves before any backend had it costs nothing, and frees what it held at once', async () => {
+  test('whose client leaves before any backend had it costs nothing, and releases its reservation at once', async () => {
     const { url, reports, finished } = await stage(
       (job) => {
         job.accept()
@@ -446,12 +446,12 @@ describe('a stream', () => {
   })
 
   test('whose router is lost between its head and its content comes whole from another', async () => {
-    let asked = 0
+    let dispatched = 0
     const { url, reports } = await stage(
       (job, routerId) => {
         job.accept()
         job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))
-        if (++asked === 1) return void setTimeout(() => hub.cut(routerId), 50)
+        if (++dispatched === 1) return void setTimeout(() => hub.cut(routerId), 50)
         void job.data(Buffer.from(EVENT))
         job.end(END)
       },
@@ -462,7 +462,7 @@ describe('a stream', () => {
     expect(reports).toMatchObject([{ outcome: 'completed', usage: USAGE }])
   })
 
-  test('whose client left before it was admitted asks no router and holds nothing', async () => {
+  test('whose client left before it was admitted reaches no router and holds nothing', async () => {
     let jobs = 0
     const leaving = new AbortController()
     const admit = async (response: ServerResponse) => {
@@ -576,7 +576,7 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
     expect(lastOf(text)).toEqual(failed('SERVICE_UNAVAILABLE'))
   })
 
-  test('holds back no more than the process has room for while usage is stored slowly', async () => {
+  test('holds back no more than the process has memory for while usage is stored slowly', async () => {
     const large = terminal.replace('}\n\n', `,"output":"${'x'.repeat(200_000)}"}\n\n`)
     const stored = Promise.withResolvers<void>()
     const { url, responseBudget } = await stage(
@@ -594,9 +594,9 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
     expect(lastOf(first.text)).toEqual(failed('SERVICE_UNAVAILABLE'))
     stored.resolve()
     const texts = (await Promise.all(reading)).map(({ text }) => text)
-    const whole = texts.filter((text) => text.endsWith(large))
-    expect(whole.length).toBeGreaterThanOrEqual(Math.floor(responseBudget.limit / large.length))
-    for (const text of texts.filter((text) => !whole.includes(text))) expect(text).not.toContain(large.slice(0, 25))
+    const complete = texts.filter((text) => text.endsWith(large))
+    expect(complete.length).toBeGreaterThanOrEqual(Math.floor(responseBudget.limit / large.length))
+    for (const text of texts.filter((text) => !complete.includes(text))) expect(text).not.toContain(large.slice(0, 25))
     await expect.poll(() => responseBudget).toMatchObject({ used: 0, bySender: new Map() })
   })
 
@@ -623,7 +623,7 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
   })
 })
 
-test('an answer of the Messages API carries the headers that its clients read', async () => {
+test('a response of the Messages API carries the headers that its clients read', async () => {
   const { url, job } = await stage(
     (incoming) => {
       incoming.accept()
@@ -639,12 +639,12 @@ test('an answer of the Messages API carries the headers that its clients read', 
   expect(headers.get('x-ratelimit-remaining-requests')).toBe('99')
 })
 
-describe('a JSON answer', () => {
-  const ANSWER = JSON.stringify({ object: 'chat.completion' })
+describe('a JSON response', () => {
+  const BODY = JSON.stringify({ object: 'chat.completion' })
   const serve = (job: IncomingJob) => {
     job.accept()
     job.head(encode(HEAD))
-    void job.data(Buffer.from(ANSWER))
+    void job.data(Buffer.from(BODY))
     job.end(END)
   }
 
@@ -652,12 +652,12 @@ describe('a JSON answer', () => {
     const { url, reports } = await stage(serve, { stream: false })
     const response = await fetch(url)
     expect(response.status).toBe(200)
-    expect(response.headers.get('content-length')).toBe(String(ANSWER.length))
-    expect(await response.text()).toBe(ANSWER)
+    expect(response.headers.get('content-length')).toBe(String(BODY.length))
+    expect(await response.text()).toBe(BODY)
     expect(reports).toMatchObject([{ outcome: 'completed', delivered: true, streamed: false }])
   })
 
-  test('whose usage cannot be stored is an error, not an answer', async () => {
+  test('whose usage cannot be stored is an error', async () => {
     const { url } = await stage(serve, { stream: false, store: () => Promise.reject(new Error('no broker')) })
     const response = await fetch(url)
     expect(response.status).toBe(503)
@@ -665,25 +665,25 @@ describe('a JSON answer', () => {
   })
 
   test('of a router that is lost half-way through comes whole from another, and is billed once', async () => {
-    let asked = 0
+    let dispatched = 0
     const { url, reports, finished } = await stage(
       (job, routerId) => {
-        if (++asked === 2) return serve(job)
+        if (++dispatched === 2) return serve(job)
         job.accept()
         job.head(encode(HEAD))
-        void job.data(Buffer.from(ANSWER.slice(0, 8))).catch(() => {})
+        void job.data(Buffer.from(BODY.slice(0, 8))).catch(() => {})
         setTimeout(() => hub.cut(routerId), 50)
       },
       { stream: false, routers: 2 },
     )
     const response = await fetch(url)
     expect(response.status).toBe(200)
-    expect(await response.text()).toBe(ANSWER)
+    expect(await response.text()).toBe(BODY)
     expect(reports).toMatchObject([{ outcome: 'completed', delivered: true }])
     expect(finished).toEqual([{ charge: 12_000, tokens: 12 }])
   })
 
-  test('of which some was sent when its router is lost is never half an answer that looks whole', async () => {
+  test('of which some was sent when its router is lost never looks complete', async () => {
     const { url, reports } = await stage(
       (job, routerId) => {
         job.accept()
@@ -698,10 +698,10 @@ describe('a JSON answer', () => {
   })
 
   test('that costs each router its life is given up after three, free of charge', async () => {
-    let asked = 0
+    let dispatched = 0
     const { url, reports, finished, metrics } = await stage(
       (job, routerId) => {
-        asked++
+        dispatched++
         job.accept()
         job.head(encode(HEAD))
         setTimeout(() => hub.cut(routerId), 20)
@@ -710,7 +710,7 @@ describe('a JSON answer', () => {
     )
     const response = await fetch(url)
     expect(response.status).toBe(503)
-    expect(asked).toBe(3)
+    expect(dispatched).toBe(3)
     expect(reports).toEqual([])
     await expect.poll(() => finished).toEqual([{ charge: 0, tokens: 0 }])
     expect(metrics.text()).toContain('gateway_router_losses_total{service="edge",given_up="yes"} 1')
@@ -733,7 +733,7 @@ describe('a JSON answer', () => {
   })
 })
 
-test('a run whose key another edge has by its end gives its client no end, and is told apart for the ledger', async () => {
+test('a run whose key another edge has by its end gives its client no end, and the ledger can tell it apart', async () => {
   const serve = (job: IncomingJob) => {
     job.accept()
     job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))

@@ -49,7 +49,7 @@ export function relayResponse(edge: RelayContext, relay: Relay, client: Client):
   // Its client left while it was being admitted.
   if (client.isOver()) return release(edge, relay.job)
   new RelayedResponse(edge, relay, client).begin()
-  return client.answered
+  return client.ended
 }
 
 /** The client waits for the answer, or has gone in some way, or the router has said its last word. */
@@ -65,14 +65,14 @@ class RelayedResponse implements ResponseEvents, Source {
   #run: JobRun | null = null
   /** Of the router that answers now; another router begins anew. */
   #head: ResponseHead | null = null
-  #passage: ResponseWindow
+  #window: ResponseWindow
 
   constructor(edge: RelayContext, relay: Relay, client: Client) {
     this.#edge = edge
     this.#relay = relay
     this.#client = client
     this.#enteredAtMs = performance.now() - relay.admitted.waitedMs
-    this.#passage = this.#openPassage()
+    this.#window = this.#openWindow()
   }
 
   begin(): void {
@@ -112,16 +112,16 @@ class RelayedResponse implements ResponseEvents, Source {
   }
 
   onData(bytes: Uint8Array): void {
-    if (this.#phase === 'wanted') this.#passage.pass(bytes)
-    else this.#passage.note(bytes)
+    if (this.#phase === 'wanted') this.#window.pass(bytes)
+    else this.#window.note(bytes)
   }
 
   onRouterLost(loss: RouterLoss): boolean {
     reportLoss(this.#edge, this.#relay.job, loss)
     if (!this.#client.restart()) return false
     this.#head = null
-    this.#passage.close()
-    this.#passage = this.#openPassage()
+    this.#window.close()
+    this.#window = this.#openWindow()
     return true
   }
 
@@ -143,7 +143,7 @@ class RelayedResponse implements ResponseEvents, Source {
   }
 
   consumed(bytes: number): void {
-    this.#passage.taken(bytes)
+    this.#window.taken(bytes)
   }
 
   left(why: 'client_gone' | 'edge_lost' = 'client_gone'): void {
@@ -154,13 +154,13 @@ class RelayedResponse implements ResponseEvents, Source {
     return responseHeaders(this.#relay, null)
   }
 
-  #openPassage(): ResponseWindow {
+  #openWindow(): ResponseWindow {
     const { job } = this.#relay
     return openResponseWindow(streamDialect(job), {
       reader: this.#client,
       consumed: (bytes) => this.#run?.consumed(bytes),
       hold: this.#edge.bytes.reserveResponse(job.account),
-      onNoRoom: () => {
+      onOutOfMemory: () => {
         if (!this.#depart('cut')) return
         this.#client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has no room for the end of this answer'))
       },
@@ -179,19 +179,19 @@ class RelayedResponse implements ResponseEvents, Source {
   async #conclude(word: LastWord): Promise<void> {
     let reported: Reported | null
     try {
-      reported = await this.#answerAndBill(word)
+      reported = await this.#respondAndBill(word)
     } finally {
-      this.#passage.close()
+      this.#window.close()
     }
     await reported?.stored
   }
 
-  async #answerAndBill(word: LastWord): Promise<Reported | null> {
+  async #respondAndBill(word: LastWord): Promise<Reported | null> {
     const departure = this.#phase === 'wanted' || this.#phase === 'over' ? null : this.#phase
     this.#phase = 'over'
     const head = this.#head
     const { job } = this.#relay
-    const { events } = this.#passage
+    const { events } = this.#window
     const bill = billOf(word, { departure, head, events, promptTokensEstimate: job.promptTokensEstimate })
     if (word.kind === 'end' && departure === null && head && bill.kind === 'charge') {
       return this.#deliver(head, bill.charge)
@@ -206,7 +206,7 @@ class RelayedResponse implements ResponseEvents, Source {
     const { usage } = charge
     if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
     const event = usageEvent(job, charge)
-    const rest = this.#passage.rest()
+    const rest = this.#window.rest()
     let reported: Reported | null = null
     try {
       if ((await this.#client.keep?.(event, rest)) === false) return await this.#yieldTo(event)

@@ -34,32 +34,32 @@ async function startRouter(handler: (job: IncomingJob, header: JobHeader) => voi
   return bus
 }
 
-function answer(job: IncomingJob): void {
+function response(job: IncomingJob): void {
   job.accept()
   job.head(encode(HEAD))
   void job.data(Buffer.from('hello'))
   job.end(END)
 }
 
-interface Told {
+interface ReportedEvents {
   text: string
   end: ResponseEnd | null
   failure: ResponseFailure | null
   isInterrupted: boolean
-  /** How many last words came: never more than one. */
+  /** The number of last words: never more than one. */
   ends: number
   losses: RouterLoss[]
   over: Promise<void>
   run: JobRun
 }
 
-function run(deadlineMs = 10_000, canRestart = () => true, fields: Partial<JobHeader> = {}): Told {
+function run(deadlineMs = 10_000, canRestart = () => true, fields: Partial<JobHeader> = {}): ReportedEvents {
   const over = Promise.withResolvers<void>()
   const last = () => {
     reported.ends++
     over.resolve()
   }
-  const reported: Told = {
+  const reported: ReportedEvents = {
     text: '',
     end: null,
     failure: null,
@@ -96,7 +96,7 @@ function run(deadlineMs = 10_000, canRestart = () => true, fields: Partial<JobHe
 test('a job that nobody is there to take waits for a router', async () => {
   const reported = run()
   await sleep(100)
-  await startRouter(answer)
+  await startRouter(response)
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', end: { usage: USAGE }, ends: 1 })
 })
@@ -105,7 +105,7 @@ test('a job that a frozen router got goes to another, with the time that is left
   const headers: JobHeader[] = []
   const keyedMutex = (job: IncomingJob, header: JobHeader) => {
     headers.push(header)
-    if (headers.length === 3) answer(job)
+    if (headers.length === 3) response(job)
   }
   await startRouter(keyedMutex)
   const reported = run()
@@ -118,18 +118,18 @@ test('a job that a frozen router got goes to another, with the time that is left
 
 test('a job meets a frozen router once, however many routers there are', async () => {
   const ROUTERS = 4
-  const answered = new Set<number>()
+  const ended = new Set<number>()
   const offersOf = new Map<string, number>()
   let isFrozen = false
   for (let router = 0; router < ROUTERS; router++) {
     await startRouter((job, header) => {
       offersOf.set(header.requestId, header.attempt)
       if (isFrozen && router > 0) return
-      answered.add(router)
-      answer(job)
+      ended.add(router)
+      response(job)
     })
   }
-  while (answered.size < ROUTERS) await run().over
+  while (ended.size < ROUTERS) await run().over
   isFrozen = true
   await run(10_000, undefined, { requestId: 'first' }).over
 
@@ -139,10 +139,10 @@ test('a job meets a frozen router once, however many routers there are', async (
   expect(offers.filter((attempt) => attempt > 2)).toEqual([])
 })
 
-test('an end that the edge cannot read is the end of a lost router: the answer begins anew', async () => {
-  let asked = 0
+test('an end that the edge cannot read counts as a lost router: the response begins again', async () => {
+  let dispatched = 0
   await startRouter((job) => {
-    if (++asked > 1) return answer(job)
+    if (++dispatched > 1) return response(job)
     job.accept()
     job.head(encode(HEAD))
     job.end(encode({ attempts: 'of a later version' }))
@@ -153,21 +153,21 @@ test('an end that the edge cannot read is the end of a lost router: the answer b
 })
 
 test('a job that a stopping router gives back goes to another', async () => {
-  let asked = 0
-  await startRouter((job) => (++asked < 3 ? job.reject('draining') : answer(job)))
+  let dispatched = 0
+  await startRouter((job) => (++dispatched < 3 ? job.reject('draining') : response(job)))
   const reported = run()
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', ends: 1 })
 })
 
-test('a router that is lost before the answer began is not noticed', async () => {
+test('a client does not notice a router that is lost before the response began', async () => {
   const bus = await startRouter((job) => {
     job.accept()
     hub.cut(bus.processId)
   })
   const reported = run()
   await sleep(40)
-  await startRouter(answer)
+  await startRouter(response)
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
 })
@@ -181,12 +181,12 @@ test('a router that is lost after its head is not noticed while nothing was give
   })
   const reported = run()
   await expect.poll(() => reported.text).toBe('hel')
-  await startRouter(answer)
+  await startRouter(response)
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
 })
 
-test('a job that loses router after router is given up at the third, and each is told of', async () => {
+test('a job that loses router after router is given up at the third, and each loss is reported', async () => {
   const taken: string[] = []
   for (let routers = 0; routers < 5; routers++) {
     const bus = await startRouter((job) => {
@@ -202,7 +202,7 @@ test('a job that loses router after router is given up at the third, and each is
   expect(reported.losses).toEqual(taken.map((router, index) => ({ router, losses: index + 1, isLast: index === 2 })))
 })
 
-test('a router that is lost after the answer began is told of, and nothing is repeated', async () => {
+test('a router that is lost after the response began is reported, and nothing is repeated', async () => {
   let taken = 0
   const bus = await startRouter((job) => {
     taken++
@@ -288,11 +288,11 @@ test('a job that is stopped while it waits for a router is never dispatched', as
 })
 
 describe('a client that waits only so long for the headers', () => {
-  test('each dispatch tells how much of that time is left', async () => {
+  test('each dispatch states how much of that time is left', async () => {
     const headers: JobHeader[] = []
     await startRouter((job, header) => {
       headers.push(header)
-      if (headers.length === 2) answer(job)
+      if (headers.length === 2) response(job)
     })
     await run(60_000, () => true, { headWithinMs: 5_000 }).over
     const [first, second] = headers.map(({ headWithinMs }) => headWithinMs!)
@@ -300,7 +300,7 @@ describe('a client that waits only so long for the headers', () => {
     expect(second).toBeLessThanOrEqual(first! - TUNING.acceptTimeoutMs + 20)
   })
 
-  test('once the answer has begun, that time is no longer counted', async () => {
+  test('once the response has begun, that time no longer counts', async () => {
     await startRouter((job) => {
       job.accept()
       job.head(encode(HEAD))
@@ -338,7 +338,7 @@ describe('a client that waits only so long for the headers', () => {
 /** Within three seconds, where each refusal comes at once. */
 const MOST_BUSY_OFFERS = 11
 
-test('where every router is late, the client is told within seconds, and when to come back', async () => {
+test('where every router is late, the client gets a 503 within seconds, with the time to come back', async () => {
   let offers = 0
   await startRouter((job) => {
     offers++
@@ -357,9 +357,9 @@ test('where every router is late, the client is told within seconds, and when to
 test('where one router is late, another serves', async () => {
   let refusals = 0
   await startRouter((job) => {
-    // The memory bus asks one after the other.
+    // The memory bus offers a job to one router after the other.
     if (refusals++ === 0) job.reject('busy')
-    else answer(job)
+    else response(job)
   })
   const reported = run()
   await reported.over
@@ -368,7 +368,7 @@ test('where one router is late, another serves', async () => {
 })
 
 test.each<[string, (job: IncomingJob) => void]>([
-  ['taken', answer],
+  ['taken', response],
   ['given back', (job) => job.reject('no_place')],
   ['left alone', () => {}],
 ])('a job has been offered once, however often it is dispatched: %s', async (_, handler) => {

@@ -49,7 +49,7 @@ test('however many there are, each is in one message, and no message is too larg
   expect(Math.max(...published.map(({ requestIds }) => requestIds.length))).toBeLessThanOrEqual(200)
 })
 
-test('requests that were tried at many backends fill no message beyond what a broker takes', async () => {
+test("requests that were tried at many backends fill no message beyond the broker's limit", async () => {
   const { reporter, published } = reporterOnBus()
   const attempt = { backend: 'gpu-a'.repeat(12), model: 'Qwen3'.repeat(24), outcome: 'http_503', durationMs: 12.5 }
   const attempts = Array.from({ length: 60 }, () => attempt)

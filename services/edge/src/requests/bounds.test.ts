@@ -1,5 +1,5 @@
 /**
- * Lists of a request have a bound, and the refusal names the list and its bound. What agents send stays far below.
+ * Lists of a request have a bound, and the refusal names the list and its bound. Agents' requests stay far below.
  */
 
 import { loadDefaultConfig } from '@gateway/config/load-config'

@@ -39,7 +39,9 @@ const NUMBERS = [
 const digits = fc.stringMatching(/^[0-9]{1,30}$/)
 const number = fc.oneof(
   fc.constantFrom(...NUMBERS),
-  fc.tuple(digits, digits, fc.constantFrom('', 'e5', 'E-3')).map(([whole, fraction, e]) => `1${whole}.${fraction}${e}`),
+  fc
+    .tuple(digits, digits, fc.constantFrom('', 'e5', 'E-3'))
+    .map(([complete, fraction, e]) => `1${complete}.${fraction}${e}`),
 )
 /** Prose with digits and quotes stands between the numbers. */
 const value = fc.tuple(fc.array(number, { minLength: 1, maxLength: 4 }), fc.string()).map(([numbers, text]) => {
@@ -82,10 +84,14 @@ describe.each(BODIES)('a body for %s', (_, kind, write) => {
 test('a number that the edge reads may be written in any form', async () => {
   const text =
     '{"model":"m","max_tokens":1e2,"temperature":0.69999999999999996,"top_p":1.0,"n":1.0,"messages":[{"role":"user","content":"x"}],"n_predict":5.0}'
-  const asked = chat(await parsed(text), MODELS)
-  expect(asked.outputCap).toBe(100)
-  expect(JSON.parse(Buffer.from(asked.body).toString())).toMatchObject({ max_tokens: 100, temperature: 0.7, top_p: 1 })
-  expect(asked.estimate({ maxOutputTokens: 100 } as never).maxOutputTokens).toBe(100)
+  const inference = chat(await parsed(text), MODELS)
+  expect(inference.outputCap).toBe(100)
+  expect(JSON.parse(Buffer.from(inference.body).toString())).toMatchObject({
+    max_tokens: 100,
+    temperature: 0.7,
+    top_p: 1,
+  })
+  expect(inference.estimate({ maxOutputTokens: 100 } as never).maxOutputTokens).toBe(100)
   const tokens = embeddings(await parsed('{"model":"m","input":[[1.0,2e0],[3]]}'), MODELS)
   expect(Buffer.from(tokens.body).toString()).toContain('[[1,2],[3]]')
 })

@@ -30,15 +30,15 @@ test('a number with too many digits is named so that its author knows it', () =>
 describe('the length of vectors', () => {
   const plain = model({ id: 'svc-embed', type: 'embeddings' })
   const flexible = model({ id: 'long', type: 'embeddings', dimensions: 1_536, minDimensions: 256 })
-  const asked = (dimensions?: number) => embeddings({ model: 'm', input: 'Hi', dimensions }, [])
+  const inference = (dimensions?: number) => embeddings({ model: 'm', input: 'Hi', dimensions }, [])
 
   test.each([
     [plain, undefined, { dimensions: 768, isShortened: false }],
     [plain, 768, { dimensions: 768, isShortened: false }],
     [flexible, undefined, { dimensions: 1_536, isShortened: false }],
     [flexible, 256, { dimensions: 256, isShortened: true }],
-  ])('of $id, asked for %s', (of, dimensions, vectors) => {
-    expect(asked(dimensions).vectorsOf!(of)).toEqual(vectors)
+  ])('of $id, with a requested %s', (of, dimensions, vectors) => {
+    expect(inference(dimensions).vectorsOf!(of)).toEqual(vectors)
   })
 
   test.each([
@@ -46,6 +46,6 @@ describe('the length of vectors', () => {
     [flexible, 255, 'dimensions: must be from 256 to 1536 for long'],
     [flexible, 1_537, 'dimensions: must be from 256 to 1536 for long'],
   ])('of $id is never %s: the client is told', (of, dimensions, message) => {
-    expect(() => asked(dimensions).vectorsOf!(of)).toThrow(message)
+    expect(() => inference(dimensions).vectorsOf!(of)).toThrow(message)
   })
 })

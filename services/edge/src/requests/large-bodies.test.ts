@@ -32,10 +32,10 @@ const inThread = (kind: KindName, text: string, sender = 'a') =>
   bodies.understand(config, KINDS[kind], large(text), { sender, usedThread: (ms) => used.push(ms) })
 const inPlace = (kind: KindName, text: string) => understand(config, KINDS[kind], parseJson(Buffer.from(text)))
 
-/** All that the rest of a request's way asks of it. */
-function reported({ asked, model }: Understood): unknown {
-  const { estimate: _estimate, vectorsOf, conversationKey, messages: _messages, body, ...rest } = asked
-  const offers = config.plans.map((plan) => makeOffer(config, plan.slug, model, asked))
+/** All values that the rest of a request's way reads of it. */
+function reported({ inference, model }: Understood): unknown {
+  const { estimate: _estimate, vectorsOf, conversationKey, messages: _messages, body, ...rest } = inference
+  const offers = config.plans.map((plan) => makeOffer(config, plan.slug, model, inference))
   const vectors = vectorsOf?.(model)
   return { ...rest, model, offers, vectors, key: conversationKey?.(), body: Buffer.from(body).toString() }
 }
@@ -140,17 +140,17 @@ test('senders take turns: one with a crowd of bodies makes another wait for a fe
   await Promise.all(crowd)
 })
 
-test('a sender that fills the queue is told when to come back, and others find room', async () => {
+test('a sender that fills the queue learns when to come back, and others find a place', async () => {
   const heavy = JSON.stringify({ messages: Array.from({ length: 200 }, () => ({ role: 'user', content: 'x' })) })
   const crowd = Array.from({ length: 400 }, () => inThread('chat', heavy, 'crowd').catch((error: unknown) => error))
   expect((await inThread('chat', heavy, 'one')).model.id).toBe('svc-chat-md')
-  const refused = (await Promise.all(crowd)).filter((answer) => answer instanceof GatewayError)
+  const refused = (await Promise.all(crowd)).filter((outcome) => outcome instanceof GatewayError)
   expect(refused.length).toBeGreaterThan(100)
   expect(refused[0]).toMatchObject({ code: 'rate_limit_exceeded', details: { type: 'requests', retryAfterMs: 1_000 } })
   expect(new Set(shed)).toEqual(new Set(['sender_full']))
 })
 
-test('whoever would wait for too long is told when to come back', async () => {
+test('a request that would wait for too long learns when to come back', async () => {
   await using impatient = openLargeBodies((reason) => shed.push(reason), 1)
   const heavy = JSON.stringify({ messages: Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'x' })) })
   const crowd = Array.from({ length: 8 }, () =>

@@ -29,7 +29,7 @@ parentPort!.on('message', ({ wanted, bytes, config: changed }: Reading) => {
 
 function transferable(read: Read): ArrayBuffer[] {
   if (!('packed' in read)) return []
-  const { buffer, byteLength } = read.packed.asked.body
+  const { buffer, byteLength } = read.packed.inference.body
   // A small one may share its buffer with others.
   return buffer.byteLength === byteLength ? [buffer as ArrayBuffer] : []
 }

@@ -66,10 +66,10 @@ const ROWS: Record<KindName, Record<string, Make>> = {
 /** All that happens to a request on the event loop before its job leaves; one that is refused ends early. */
 function readAndOffer(kind: KindName, bytes: Buffer): void {
   try {
-    const { asked, model } = understand(config, KINDS[kind], parseJson(bytes))
-    for (const plan of config.plans) makeOffer(config, plan.slug, model, asked)
-    asked.conversationKey?.()
-    void asked.body
+    const { inference, model } = understand(config, KINDS[kind], parseJson(bytes))
+    for (const plan of config.plans) makeOffer(config, plan.slug, model, inference)
+    inference.conversationKey?.()
+    void inference.body
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
   }

@@ -4,12 +4,12 @@ import { countTokens, messages } from './messages.ts'
 
 const hi = [{ role: 'user', content: 'Hi' }]
 const LANE = { maxOutputTokens: 9_000 } as never
-const asked = (request: object) => messages({ model: 'claude', max_tokens: 50, messages: hi, ...request }, [])
+const parsed = (request: object) => messages({ model: 'claude', max_tokens: 50, messages: hi, ...request }, [])
 const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(10_000) } }
 
 describe('a request', () => {
-  test('is asked for in its own dialect, and its streams always tell their usage', () => {
-    const request = asked({ stream: true, thinking: { type: 'disabled' }, container: 'c' })
+  test('is sent in its own dialect, and its streams always state their usage', () => {
+    const request = parsed({ stream: true, thinking: { type: 'disabled' }, container: 'c' })
     expect(request).toMatchObject({
       kind: 'chat',
       dialect: 'messages',
@@ -22,13 +22,13 @@ describe('a request', () => {
     expect(JSON.parse(Buffer.from(request.body).toString())).toEqual(body)
   })
 
-  test('may ask for no answer at all, to fill the prompt cache', () => {
-    const request = asked({ max_tokens: 0 })
+  test('may request no output at all, to fill the prompt cache', () => {
+    const request = parsed({ max_tokens: 0 })
     expect(request).toMatchObject({ capsOutput: true, outputCap: undefined })
     expect(request.estimate(LANE)).toMatchObject({ maxOutputTokens: 0 })
     expect(request.estimate(LANE).usualTokens).toBe(request.estimate(LANE).usualPromptTokens)
     expect(JSON.parse(Buffer.from(request.body).toString())).toMatchObject({ max_tokens: 0 })
-    expect(() => asked({ max_tokens: -1 })).toThrow(/max_tokens/)
+    expect(() => parsed({ max_tokens: -1 })).toThrow(/max_tokens/)
   })
 
   test('is seen by Auto as a chat: results of tools are no words of the user', () => {
@@ -43,7 +43,7 @@ describe('a request', () => {
         ],
       },
     ]
-    expect(asked({ system: [{ type: 'text', text: 'Be brief' }], messages: turns }).messages).toEqual([
+    expect(parsed({ system: [{ type: 'text', text: 'Be brief' }], messages: turns }).messages).toEqual([
       { role: 'system', content: [{ type: 'text', text: 'Be brief' }] },
       { role: 'user', content: [{ type: 'text', text: 'Look' }] },
       { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'look', input: {} }] },
@@ -56,7 +56,9 @@ describe('a request', () => {
     'whose tool answers %j is refused by its field',
     (content) => {
       const result = { type: 'tool_result', tool_use_id: 't', content }
-      expect(() => asked({ messages: [{ role: 'user', content: [result] }] })).toThrow(/messages\[0\]\.content.*: must/)
+      expect(() => parsed({ messages: [{ role: 'user', content: [result] }] })).toThrow(
+        /messages\[0\]\.content.*: must/,
+      )
     },
   )
 
@@ -70,22 +72,22 @@ describe('a request', () => {
       ['chat', 'vision'],
     ],
   ])('with %s needs a target that takes them', (_, request, needs) => {
-    expect(asked(request).needs).toEqual(needs)
+    expect(parsed(request).needs).toEqual(needs)
   })
 
   test('is estimated from its texts and tools; an image counts by its tiles', () => {
-    const { maxPromptTokens, maxOutputTokens } = asked({}).estimate(LANE)
+    const { maxPromptTokens, maxOutputTokens } = parsed({}).estimate(LANE)
     expect([maxPromptTokens, maxOutputTokens]).toEqual([1_522, 50])
-    const { usualPromptTokens } = asked({ messages: [{ role: 'user', content: [image] }] }).estimate(LANE)
+    const { usualPromptTokens } = parsed({ messages: [{ role: 'user', content: [image] }] }).estimate(LANE)
     expect(usualPromptTokens).toBe(3_008)
     const tools = [{ name: 'look', input_schema: { type: 'object' } }]
-    expect(asked({ tools }).estimate(LANE).maxPromptTokens).toBe(1_522 + JSON.stringify(tools).length)
+    expect(parsed({ tools }).estimate(LANE).maxPromptTokens).toBe(1_522 + JSON.stringify(tools).length)
   })
 
   test('keeps a conversation on its backend', () => {
     const more = [...hi, { role: 'assistant', content: 'Hello' }, { role: 'user', content: 'Who?' }]
-    expect(asked({ messages: more }).conversationKey!()).toBe(asked({}).conversationKey!())
-    expect(asked({ system: 'Other' }).conversationKey!()).not.toBe(asked({}).conversationKey!())
+    expect(parsed({ messages: more }).conversationKey!()).toBe(parsed({}).conversationKey!())
+    expect(parsed({ system: 'Other' }).conversationKey!()).not.toBe(parsed({}).conversationKey!())
   })
 
   test.each<[object, string]>([
@@ -96,7 +98,7 @@ describe('a request', () => {
     [{ tool_choice: { type: 'maybe' } }, 'tool_choice.type'],
     [{ temperature: 1.5 }, 'temperature'],
   ])('that is wrong names the field: %j', (fault, field) => {
-    expect(() => asked(fault)).toThrow(
+    expect(() => parsed(fault)).toThrow(
       expect.objectContaining({
         code: 'VALIDATION_ERROR',
         message: expect.stringMatching(new RegExp(`^${field.replace(/[[\].]/g, '\\$&')}:`)),
@@ -106,7 +108,7 @@ describe('a request', () => {
 })
 
 test('tokens are counted as the estimate of the same prompt has them, without a cap', () => {
-  const { usualPromptTokens } = asked({ system: 'Be brief' }).estimate(LANE)
+  const { usualPromptTokens } = parsed({ system: 'Be brief' }).estimate(LANE)
   const counted = countTokens({ model: 'claude', messages: hi, system: 'Be brief' })
   expect(counted).toEqual({ model: 'claude', input_tokens: usualPromptTokens })
 })

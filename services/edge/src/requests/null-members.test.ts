@@ -1,5 +1,5 @@
 /**
- * Clients of typed languages write null for a member that they leave out. What a request may lack, it may have as null.
+ * Clients of typed languages write null for a member that they leave out. A member that a request may lack may be null.
  */
 
 import { describe, expect, test } from 'vitest'
@@ -12,11 +12,11 @@ type Path = readonly (string | number)[]
 const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } } }
 const IMAGE = 'data:image/png;base64,AAAA'
 
-const CASES: { name: string; read: InferenceKind; whole: object }[] = [
+const CASES: { name: string; read: InferenceKind; complete: object }[] = [
   {
     name: 'chat completions',
     read: chat,
-    whole: {
+    complete: {
       model: 'm',
       messages: [
         { role: 'system', content: 'Be brief.', name: 'house' },
@@ -45,7 +45,7 @@ const CASES: { name: string; read: InferenceKind; whole: object }[] = [
   {
     name: 'responses',
     read: responses,
-    whole: {
+    complete: {
       model: 'm',
       input: [
         {
@@ -88,7 +88,7 @@ const CASES: { name: string; read: InferenceKind; whole: object }[] = [
   {
     name: 'messages',
     read: messages,
-    whole: {
+    complete: {
       model: 'm',
       max_tokens: 10,
       system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
@@ -116,12 +116,12 @@ const CASES: { name: string; read: InferenceKind; whole: object }[] = [
   {
     name: 'embeddings',
     read: embeddings,
-    whole: { model: 'm', input: ['a', 'b'], encoding_format: 'float', dimensions: 768, user: 'u' },
+    complete: { model: 'm', input: ['a', 'b'], encoding_format: 'float', dimensions: 768, user: 'u' },
   },
   {
     name: 'images',
     read: images,
-    whole: {
+    complete: {
       model: 'm',
       prompt: 'A fox',
       size: '512x512',
@@ -143,8 +143,8 @@ function membersOf(value: unknown, path: Path = []): Path[] {
 }
 
 /** Undefined takes the member away. */
-function withMember(whole: object, path: Path, value: null | undefined): object {
-  const copy = structuredClone(whole)
+function withMember(complete: object, path: Path, value: null | undefined): object {
+  const copy = structuredClone(complete)
   const holder = path.slice(0, -1).reduce<unknown>((inner, step) => (inner as Record<string, unknown>)[step], copy)
   const member = path.at(-1)!
   if (value === undefined) delete (holder as Record<string, unknown>)[member]
@@ -152,7 +152,7 @@ function withMember(whole: object, path: Path, value: null | undefined): object 
   return copy
 }
 
-describe.each(CASES)('$name', ({ read, whole }) => {
+describe.each(CASES)('$name', ({ read, complete }) => {
   const isAccepted = (body: object) => {
     try {
       read(body, [])
@@ -161,19 +161,19 @@ describe.each(CASES)('$name', ({ read, whole }) => {
       return false
     }
   }
-  // A name is never null: without one, the gateway's own default answers.
-  const optional = membersOf(whole).filter(
-    (path) => path.join('.') !== 'model' && isAccepted(withMember(whole, path, undefined)),
+  // A name is never null: without one, the gateway's own default serves.
+  const optional = membersOf(complete).filter(
+    (path) => path.join('.') !== 'model' && isAccepted(withMember(complete, path, undefined)),
   )
 
   test('takes the whole request', () => {
-    expect(read(whole, []).model).toBe('m')
+    expect(read(complete, []).model).toBe('m')
     expect(optional.length).toBeGreaterThan(2)
   })
 
   test('takes null for every member that may be left out', () => {
-    expect(optional.filter((path) => !isAccepted(withMember(whole, path, null))).map((path) => path.join('.'))).toEqual(
-      [],
-    )
+    expect(
+      optional.filter((path) => !isAccepted(withMember(complete, path, null))).map((path) => path.join('.')),
+    ).toEqual([])
   })
 })

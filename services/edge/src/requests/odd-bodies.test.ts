@@ -131,9 +131,9 @@ const MODELS = [{ id: 'm', type: 'chat', maxOutputTokens: 100 }] as never
 
 function read(kind: InferenceKind): (body: unknown) => void {
   return (body) => {
-    const asked = kind(body, MODELS)
-    asked.conversationKey?.()
-    asked.estimate({ maxOutputTokens: 100 } as never, 1_000)
+    const inference = kind(body, MODELS)
+    inference.conversationKey?.()
+    inference.estimate({ maxOutputTokens: 100 } as never, 1_000)
   }
 }
 

@@ -29,7 +29,7 @@ interface OfLane {
 
 /** Whoever adds a function to a request has its answers packed, too: the type of `plain` below names it. */
 export interface PackedRequest {
-  asked: Omit<InferenceRequest, Functions | 'messages'>
+  inference: Omit<InferenceRequest, Functions | 'messages'>
   messages: ChatMessage[]
   modelId: string
   vectors: ReturnType<NonNullable<InferenceRequest['vectorsOf']>> | undefined
@@ -37,11 +37,11 @@ export interface PackedRequest {
   ofLanes: Map<string, OfLane>
 }
 
-export function packRequest({ asked, model }: Understood, { models, windows }: ReadingConfig): PackedRequest {
-  const { estimate, vectorsOf, conversationKey, messages, ...plain } = asked
+export function packRequest({ inference, model }: Understood, { models, windows }: ReadingConfig): PackedRequest {
+  const { estimate, vectorsOf, conversationKey, messages, ...plain } = inference
   const lanes = lanesOf(model, models)
   return {
-    asked: plain,
+    inference: plain,
     messages: model.type === 'auto' ? messagesForAuto(messages) : [],
     modelId: model.id,
     vectors: vectorsOf?.(model),
@@ -52,20 +52,20 @@ export function packRequest({ asked, model }: Understood, { models, windows }: R
 
 /** `model`: of the config that the request was read with. */
 export function unpackRequest(packed: PackedRequest, model: ModelConfig): Understood {
-  const { asked, messages, vectors, conversationKey, ofLanes } = packed
+  const { inference, messages, vectors, conversationKey, ofLanes } = packed
   const ofLane = ({ id }: { id: string }): OfLane => {
     const known = ofLanes.get(id)
     if (!known) throw new Error(`a request was not read for the lane ${id}`)
     return known
   }
-  const whole: InferenceRequest = {
-    ...asked,
+  const complete: InferenceRequest = {
+    ...inference,
     messages,
     ...(vectors && { vectorsOf: () => vectors }),
     ...(conversationKey !== undefined && { conversationKey: () => conversationKey }),
     estimate: (lane) => ofLane(lane).estimate,
   }
-  return { asked: whole, model }
+  return { inference: complete, model }
 }
 
 function lanesOf(model: ModelConfig, models: readonly ModelConfig[]): ServedModelConfig[] {

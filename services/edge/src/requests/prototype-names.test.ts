@@ -11,9 +11,9 @@ import { responses } from './responses.ts'
 const MODELS = [{ id: 'm', type: 'chat', maxOutputTokens: 100 }] as never
 
 const read = (kind: InferenceKind) => (body: unknown) => {
-  const asked = kind(body, MODELS)
-  asked.conversationKey?.()
-  asked.estimate({ maxOutputTokens: 100 } as never, 1_000)
+  const inference = kind(body, MODELS)
+  inference.conversationKey?.()
+  inference.estimate({ maxOutputTokens: 100 } as never, 1_000)
 }
 
 test.each<[name: string, read: (body: unknown) => void, body: object]>([

@@ -9,11 +9,11 @@ const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,AAAA', de
 const LONG_INTEGER = parseExactly('1152921504606846977')
 const LOOK = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true }
 
-const asked = (rest: object) => responses({ model: 'svc-best', input: 'Hi', ...rest }, [])
-const bodyOf = (rest: object) => JSON.parse(Buffer.from(asked(rest).body).toString()) as object
+const parsed = (rest: object) => responses({ model: 'svc-best', input: 'Hi', ...rest }, [])
+const bodyOf = (rest: object) => JSON.parse(Buffer.from(parsed(rest).body).toString()) as object
 
 describe('a request', () => {
-  test('reaches the router as the client wrote it, but for what is stored and what the router writes', () => {
+  test('reaches the router as the client wrote it, but for stored members and those that the router writes', () => {
     const rest = { tools: [{ type: 'web_search' }], include: ['reasoning.encrypted_content'], new_member: { a: 1 } }
     expect(bodyOf({ ...rest, stream: true, store: true, max_output_tokens: null })).toEqual({
       input: 'Hi',
@@ -36,7 +36,7 @@ describe('a request', () => {
     )
     fc.assert(
       fc.property(member, (rest) => {
-        const { body } = asked({ stream: true, ...rest })
+        const { body } = parsed({ stream: true, ...rest })
         expect(Buffer.from(body).toString()).toBe(JSON.stringify({ input: 'Hi', ...rest, store: false }))
       }),
     )
@@ -50,8 +50,8 @@ describe('a request', () => {
     expect(bodyOf({ input })).toEqual({ input, store: false })
   })
 
-  test('asks in its own dialect, and for the usage', () => {
-    expect(asked({ stream: true })).toMatchObject({
+  test('is sent in its own dialect, and requests the usage', () => {
+    expect(parsed({ stream: true })).toMatchObject({
       kind: 'chat',
       dialect: 'responses',
       stream: true,
@@ -71,11 +71,11 @@ describe('a request', () => {
       ['chat', 'vision'],
     ],
   ])('with %s needs %j of a target', (_, rest, needs) => {
-    expect(asked(rest).needs).toEqual(needs)
+    expect(parsed(rest).needs).toEqual(needs)
   })
 
-  test('shows Auto what the user and the model said', () => {
-    const { messages } = asked({
+  test("shows Auto the user's and the model's messages", () => {
+    const { messages } = parsed({
       instructions: 'Be brief.',
       input: [
         { role: 'user', content: [{ type: 'input_text', text: 'What is it?' }] },
@@ -93,7 +93,7 @@ describe('a request', () => {
     ])
   })
 
-  test('is bounded from above by its bytes, whatever its items are', () => {
+  test('is bounded from above by its bytes, for all kinds of items', () => {
     const word = fc.string({ minLength: 1, maxLength: 30 })
     const item = fc.oneof(
       fc.record({ role: fc.constantFrom('user', 'developer', 'assistant'), content: word }),
@@ -109,21 +109,21 @@ describe('a request', () => {
           JSON.stringify(input).match(/"(?:content|text|arguments|output|file_data)":"(?:[^"\\]|\\.)*"/g) ?? []
         const said = texts.map((text) => Object.values(JSON.parse(`{${text}}`) as object)[0] as string)
         const bytes = [...said, instructions].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-        expect(asked({ input, instructions }).estimate(LANE).maxPromptTokens).toBeGreaterThanOrEqual(bytes)
+        expect(parsed({ input, instructions }).estimate(LANE).maxPromptTokens).toBeGreaterThanOrEqual(bytes)
       }),
     )
   })
 
-  test("caps its answer by its own name, else the lane's cap holds", () => {
-    expect(asked({ max_output_tokens: 7 })).toMatchObject({ capsOutput: true, outputCap: 7 })
-    expect(asked({ max_output_tokens: 7 }).estimate(LANE).maxOutputTokens).toBe(7)
-    expect(asked({}).capsOutput).toBe(false)
+  test("caps its output by its own member, else the lane's cap holds", () => {
+    expect(parsed({ max_output_tokens: 7 })).toMatchObject({ capsOutput: true, outputCap: 7 })
+    expect(parsed({ max_output_tokens: 7 }).estimate(LANE).maxOutputTokens).toBe(7)
+    expect(parsed({}).capsOutput).toBe(false)
   })
 
   test('of one session stays with one backend, by the key that the client gives it', () => {
-    expect(asked({ prompt_cache_key: 'session' }).conversationKey!()).toBe('session')
-    const first = asked({ input: [{ role: 'user', content: 'a' }] })
-    const next = asked({
+    expect(parsed({ prompt_cache_key: 'session' }).conversationKey!()).toBe('session')
+    const first = parsed({ input: [{ role: 'user', content: 'a' }] })
+    const next = parsed({
       input: [
         { role: 'user', content: 'a' },
         { role: 'assistant', content: 'b' },
@@ -155,18 +155,18 @@ describe('a request', () => {
     [{ text: { format: { type: 'xml' } } }, 'text.format.type:'],
     [{ max_output_tokens: 0 }, 'max_output_tokens:'],
   ])('%j is refused with %s', (rest, message) => {
-    expect(() => asked(rest)).toThrow(message)
+    expect(() => parsed(rest)).toThrow(message)
   })
 })
 
-test('items of tools that a vendor runs are counted, whatever they hold', () => {
+test('items of tools that a vendor runs are counted, for all contents', () => {
   const item = { type: 'shell_call_output', call_id: 'c', output: [null, { stdout: 'x'.repeat(1_000) }] }
-  expect(asked({ input: [item] }).estimate(LANE).maxPromptTokens).toBeGreaterThan(1_000)
+  expect(parsed({ input: [item] }).estimate(LANE).maxPromptTokens).toBeGreaterThan(1_000)
 })
 
 test.each([[{ background: false }], [{ previous_response_id: null, conversation: null }]])(
-  '%j asks for nothing',
+  '%j requests nothing',
   (rest) => {
-    expect(asked(rest).messages).toEqual([{ role: 'user', content: 'Hi' }])
+    expect(parsed(rest).messages).toEqual([{ role: 'user', content: 'Hi' }])
   },
 )

@@ -9,17 +9,17 @@ import { findModel, isRetired, servedKind } from '@gateway/contracts/models'
 import type { InferenceRequest, InferenceKind } from './inference-kinds.ts'
 
 export interface Understood {
-  asked: InferenceRequest
+  inference: InferenceRequest
   model: ModelConfig
 }
 
 export function understand(config: Pick<GatewayConfig, 'models'>, parse: InferenceKind, body: unknown): Understood {
-  const asked = parse(body, config.models)
-  const model = modelNamed(config, asked.model, asked.kind)
-  asked.vectorsOf?.(model)
+  const inference = parse(body, config.models)
+  const model = modelNamed(config, inference.model, inference.kind)
+  inference.vectorsOf?.(model)
   // An alias ends here: admission, Idempotency-Key and ledger know a model by its id.
-  asked.model = model.id
-  return { asked, model }
+  inference.model = model.id
+  return { inference, model }
 }
 
 export function modelNamed(config: Pick<GatewayConfig, 'models'>, name: string, kind: JobKind): ModelConfig {

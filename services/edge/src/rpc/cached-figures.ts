@@ -15,38 +15,38 @@ const MOST_ACCOUNTS = 10_000
 /** Of one account: days and groups of usage differ. */
 const MOST_QUESTIONS = 16
 
-export interface Figures<Question, Answer> {
-  ask(question: Question): Promise<Answer>
+export interface Figures<Question, Reply> {
+  read(question: Question): Promise<Reply>
   /** A request of the account has ended and is stored. */
   ended(account: string): void
 }
 
-interface Kept<Answer> {
-  answer: Promise<Answer>
+interface Kept<Reply> {
+  reply: Promise<Reply>
   /** Infinity while the answer is under way. */
   untilMs: number
 }
 
-export function keepFigures<Question extends { account: string }, Answer>(
-  read: (question: Question) => Promise<Answer>,
+export function keepFigures<Question extends { account: string }, Reply>(
+  read: (question: Question) => Promise<Reply>,
   nowMs: () => number = () => performance.now(),
-): Figures<Question, Answer> {
-  const kept = new Map<string, Map<string, Kept<Answer>>>()
+): Figures<Question, Reply> {
+  const kept = new Map<string, Map<string, Kept<Reply>>>()
   const lines = new Map<string, Line>()
 
-  function keep(question: Question, name: string): Promise<Answer> {
-    const ofAccount = bounded(kept, question.account, MOST_ACCOUNTS, () => new Map<string, Kept<Answer>>())
-    const entry: Kept<Answer> = { answer: inLine(question), untilMs: Infinity }
+  function keep(question: Question, name: string): Promise<Reply> {
+    const ofAccount = bounded(kept, question.account, MOST_ACCOUNTS, () => new Map<string, Kept<Reply>>())
+    const entry: Kept<Reply> = { reply: inLine(question), untilMs: Infinity }
     if (ofAccount.size >= MOST_QUESTIONS) ofAccount.delete(ofAccount.keys().next().value!)
     ofAccount.set(name, entry)
-    entry.answer.then(
+    entry.reply.then(
       () => (entry.untilMs = nowMs() + KEPT_MS),
       () => ofAccount.get(name) === entry && ofAccount.delete(name),
     )
-    return entry.answer
+    return entry.reply
   }
 
-  async function inLine(question: Question): Promise<Answer> {
+  async function inLine(question: Question): Promise<Reply> {
     const { account } = question
     const line = lines.get(account) ?? openLine()
     lines.set(account, line)
@@ -59,10 +59,10 @@ export function keepFigures<Question extends { account: string }, Answer>(
   }
 
   return {
-    ask(question) {
+    read(question) {
       const name = JSON.stringify(question)
       const known = kept.get(question.account)?.get(name)
-      return known && known.untilMs > nowMs() ? known.answer : keep(question, name)
+      return known && known.untilMs > nowMs() ? known.reply : keep(question, name)
     },
     ended: (account) => void kept.delete(account),
   }

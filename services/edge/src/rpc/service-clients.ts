@@ -15,22 +15,22 @@ import { keepFigures } from './cached-figures.ts'
 export type KeysClient = ReturnType<typeof createKeysClient>
 
 export function createKeysClient(bus: Bus) {
-  const asks = requestsOn(bus)
-  const fill = asks('keysFill')
-  const findSession = asks('keysFindSession')
+  const callOf = requestsOn(bus)
+  const fill = callOf('keysFill')
+  const findSession = callOf('keysFindSession')
   return {
     /** Requests of one key that miss at once are filled by one call. */
     fill: shareCalls(({ account, keyHash }) => `${account} ${keyHash}`, fill),
     /** Straight from keys' own database: for while the admission store is away. */
-    lookUp: asks('keysLookUp'),
+    lookUp: callOf('keysLookUp'),
     findSession,
-    findAccount: asks('keysFindAccount'),
-    mintGuest: asks('keysMintGuest'),
-    mint: asks('keysMint'),
-    rotate: endsKey(findSession, asks('keysRotate')),
-    revoke: endsKey(findSession, asks('keysRevoke')),
-    list: asks('keysList'),
-    responseSecrets: asks('keysAnswerSecrets'),
+    findAccount: callOf('keysFindAccount'),
+    mintGuest: callOf('keysMintGuest'),
+    mint: callOf('keysMint'),
+    rotate: endsKey(findSession, callOf('keysRotate')),
+    revoke: endsKey(findSession, callOf('keysRevoke')),
+    list: callOf('keysList'),
+    responseSecrets: callOf('keysAnswerSecrets'),
   }
 }
 
@@ -67,16 +67,16 @@ export function endsKey<Reply extends { kind: string; isLate?: boolean | undefin
 export type MeteringClient = ReturnType<typeof createMeteringClient>
 
 export function createMeteringClient(bus: Bus) {
-  const asks = requestsOn(bus)
-  const warm = asks('meteringWarm')
+  const callOf = requestsOn(bus)
+  const warm = callOf('meteringWarm')
   return {
     /** Writes the account's window total into the admission store, once for all requests that find it cold at once. */
     warm: shareCalls(
       (account) => account,
       (account: string) => warm({ account }),
     ),
-    quota: asks('meteringQuota'),
-    usage: asks('meteringAccountUsage'),
+    quota: callOf('meteringQuota'),
+    usage: callOf('meteringAccountUsage'),
   }
 }
 
@@ -98,8 +98,8 @@ export function openLedgerFigures(metering: Pick<MeteringClient, 'quota' | 'usag
   const quota = keepFigures(metering.quota)
   const usage = keepFigures(metering.usage)
   return {
-    quota: quota.ask,
-    usage: usage.ask,
+    quota: quota.read,
+    usage: usage.read,
     ended(account: string): void {
       quota.ended(account)
       usage.ended(account)
@@ -112,10 +112,10 @@ const FAILURE_PASSES_WITHIN_MS = 2_000
 /** Longer than a busy service takes. */
 const SILENT_FOR_MS = 1_000
 
-type Ask<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
+type Call<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
 
 /** Makes the function that asks one of the table's questions. */
-export function requestsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Ask<Name> {
+export function requestsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Call<Name> {
   const edge = rpcClient('edge', bus)
   return (name) => async (question) => {
     const timeoutPolicy = procedures[name].isRepeatable
@@ -141,22 +141,22 @@ export function requestsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: N
  * A failure is another matter: the call may have used up its time before a late caller came. So callers that joined a
  * call which failed ask once more, together, and share that answer or failure.
  */
-export function shareCalls<Asked, Answer>(
-  nameOf: (asked: Asked) => string,
-  call: (asked: Asked) => Promise<Answer>,
-): (asked: Asked) => Promise<Answer> {
-  const underWay = new Map<string, Promise<Answer>>()
+export function shareCalls<Request, Reply>(
+  nameOf: (request: Request) => string,
+  call: (request: Request) => Promise<Reply>,
+): (request: Request) => Promise<Reply> {
+  const underWay = new Map<string, Promise<Reply>>()
 
-  function begin(name: string, asked: Asked): Promise<Answer> {
-    const answer = call(asked).finally(() => underWay.delete(name))
-    underWay.set(name, answer)
-    return answer
+  function begin(name: string, request: Request): Promise<Reply> {
+    const reply = call(request).finally(() => underWay.delete(name))
+    underWay.set(name, reply)
+    return reply
   }
 
-  return (asked) => {
-    const name = nameOf(asked)
+  return (request) => {
+    const name = nameOf(request)
     const joined = underWay.get(name)
-    if (!joined) return begin(name, asked)
-    return joined.catch(() => underWay.get(name) ?? begin(name, asked))
+    if (!joined) return begin(name, request)
+    return joined.catch(() => underWay.get(name) ?? begin(name, request))
   }
 }
