@@ -9,7 +9,7 @@ import { tracingSettings, tracingVariables } from '@gateway/service/tracing-sett
 import * as z from 'zod'
 import { clientNetwork } from './http/client-network.ts'
 
-/** What the edge needs in every mode. */
+/** Settings of every mode. */
 export interface EdgeSettings {
   host: string
   port: number
@@ -21,11 +21,11 @@ export interface EdgeSettings {
   corsOrigins: string[]
   trustProxy: boolean | number | string
   drainMs: number
-  /** How long it says that it is stopping before it takes no new connections. */
+  /** It states that it is stopping for this time before it takes no new connections. */
   stopNoticeMs: number
   /** The most edges that ever run at once. */
   edgesMax: number
-  /** Of clients' bodies and unread answers; null: a part of the memory that there is. */
+  /** Of clients' bodies and unread responses; null: a part of the process' memory. */
   bytesInFlightMax: number | null
   /** The console's address, here or on a host of its own. */
   consoleUrl: string
@@ -118,7 +118,7 @@ const PROCESS_VARIABLES = {
   ...tracingVariables,
 }
 
-/** What an edge of its own process needs besides: where its servers are. */
+/** Additional settings of an edge in its own process: the addresses of its servers. */
 export function loadProcessSettings(environment: NodeJS.ProcessEnv) {
   const parsed = parseEnvironment(z.object(PROCESS_VARIABLES), environment)
   return {

@@ -1,6 +1,6 @@
 /**
- * The ports of a running edge; `start.ts` opens them, and closes them in reverse. Code in a folder does not import this type: it
- * names the ports that it needs.
+ * The ports of a running edge; `start.ts` opens them, and closes them in reverse. Code in a folder does not import this type:
+ * it names the ports that it needs.
  */
 
 import type { EdgeAdmission } from '@gateway/admission/port'

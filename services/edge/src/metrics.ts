@@ -1,6 +1,6 @@
 /**
- * What the edge counts and measures. On a request's way a measurement is an addition to a cell that was looked up
- * before: the labels come from the routes, the config's models and the contract's codes, never from a client.
+ * What the edge counts and measures. On a request's way, a measurement is an addition to a counter that was looked up before.
+ * Labels come from the routes, the config's models and the contract's codes, never from a client.
  */
 
 import type { AdmitDecision } from '@gateway/admission/port'
@@ -11,9 +11,9 @@ import { countShed, countTokens, observeShedLimit, observeStreams } from '@gatew
 import type { ByteBudget } from './core/memory-budget.ts'
 
 export interface EdgeMetrics {
-  /** A response is over. `model`: the config's, as asked for; empty where none was. */
+  /** A response is over. `model`: the requested one of the config; empty: none. */
   responseEnded(endpoint: string, model: string, outcome: string, tookMs: number): void
-  /** From the request to the beginning of its answer, less what backends took until then. */
+  /** From the request to the beginning of its response, less the backends' time until then. */
   added(endpoint: string, tookMs: number): void
   firstToken(lane: string, tookMs: number): void
   admission(decision: AdmitDecision, tookMs: number): void
@@ -21,9 +21,9 @@ export interface EdgeMetrics {
   tokens(lane: string, usage: TokenUsage): void
   /** A router was lost while it had a request. `isLast`: the edge gives the request up. */
   routerLost(isLast: boolean): void
-  /** What became of a request with an `Idempotency-Key`. */
+  /** The outcome of a request with an `Idempotency-Key`. */
   idempotent(outcome: IdempotencyOutcome): void
-  /** Auto was asked. `wanted`: the lane that it chose; `lane`: the one that answers. */
+  /** A client named Auto. `wanted`: the lane that it chose; `lane`: the one that serves. */
   autoChose(wanted: string, lane: string): void
   /** Refused or given up so that the rest is served. */
   shed(reason: ShedReason): void
@@ -57,7 +57,7 @@ export function observeShedding(metrics: Metrics, shedder: { readonly count: num
   observeShedLimit(metrics, shedder)
 }
 
-/** By what holds them. */
+/** By their holder. */
 export function observeBytes(metrics: Metrics, { budget }: { readonly budget: ByteBudget }): void {
   metrics.observedGauge(
     'gateway_bytes_in_flight',

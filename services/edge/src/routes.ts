@@ -1,6 +1,5 @@
 /**
- * Every route of the edge, told once: Express' routes, the direct path of inference, the 405s and the API reference are
- * made of this table.
+ * The table of all routes. Express' routes, the direct path of inference, the 405s and the API reference follow from it.
  */
 
 import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
@@ -72,7 +71,7 @@ export const reference: Operation[] = Object.entries<DocumentedRoutes[string]>(r
   })),
 )
 
-/** What people read in a browser. */
+/** Pages for browsers. */
 export function pages(settings: EdgeSettings): Record<string, { GET: Page }> {
   const { console } = settings
   return {

@@ -1,5 +1,5 @@
 /**
- * Starts the edge on what it is given: the same on embedded parts in one process and on NATS and Redis in a cluster.
+ * Starts the edge on the given parts: on embedded ones in one process, and on NATS and Redis in a cluster.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -57,7 +57,7 @@ interface EdgeParts {
 interface RunningEdge extends RunningService {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string
-  /** Requests that are not answered whole. */
+  /** Requests without a complete response. */
   readonly responding: () => number
 }
 
@@ -65,8 +65,8 @@ const LAST_WORDS_MS = 2_000
 const MOST_ASIDE_ACCOUNTS = 100_000
 
 /**
- * Stopping says so for `stopNoticeMs`, then takes nothing new, lets open answers finish for up to `drainMs`, and closes what
- * is left.
+ * A stopping edge states so for `stopNoticeMs`. Then it takes no new connections, lets open responses finish for up to
+ * `drainMs`, and closes the rest.
  */
 export async function startEdge(parts: EdgeParts, table: Routes = routes): Promise<RunningEdge> {
   const { bus, config, settings, logger, metrics: page = createMetrics({ service: 'edge' }) } = parts

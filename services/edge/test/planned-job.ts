@@ -1,5 +1,5 @@
 /**
- * A request as it is dispatched, and answers of routers, for tests.
+ * A request as it is dispatched, and responses of routers, for tests.
  */
 
 import type { ResponseHead, JobHeader, PlannedJob } from '@gateway/contracts/job'

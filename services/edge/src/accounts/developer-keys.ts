@@ -1,7 +1,7 @@
 /**
- * `/v1/keys/developer`: mint, rotate, revoke and list the keys of whoever signed in.
+ * `/v1/keys/developer`: mint, rotate, revoke and list the keys of the person who signed in.
  *
- * A rotate or revoke answers 200 only once no edge admits the old key any more. A key that is not the caller's, or not
+ * A rotate or revoke responds with 200 only once no edge admits the old key any more. A key that is not the caller's, or not
  * a key at all, is INVALID_KEY, and nothing changes.
  */
 
@@ -68,7 +68,7 @@ export function listDeveloperKeys(edge: DeveloperKeysContext): Handler<'sign-in'
   }
 }
 
-/** The key itself stays on the edge: keys is asked by its hash. */
+/** The key itself stays on the edge: calls to keys carry its hash. */
 function currentKeyHash(body: unknown): string {
   const { key } = parseBody(currentKeyRequest, body)
   if (!parseKey(key)) throw invalidKey()

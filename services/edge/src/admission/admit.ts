@@ -1,8 +1,8 @@
 /**
  * Admission of one request: choose the lane for the account's plan, then one call that checks and reserves everything.
  *
- * The plan is a hint that the store corrects; a store that lacks a fact (MISS, COLD) has its owner write it, and the
- * call is repeated. The store holds nothing for a request that it does not admit.
+ * The plan is a hint that the store corrects. Where the store lacks a fact (MISS, COLD), its owner writes it, and the edge
+ * repeats the call. The store reserves nothing for a request that it does not admit.
  */
 
 import type { AdmitDecision, AdmitRequest, PlanLimits, QuotaStatus } from '@gateway/admission/port'
@@ -41,16 +41,16 @@ export interface Admitted extends LaneChoice {
   plan: PlanConfig
   price: Price
   estimate: TokenEstimate
-  /** Calls of a vendor's tools that the request may make; undefined where it asks for none. */
+  /** Calls of a vendor's tools that the request may make; undefined: none. */
   hosted?: HostedCalls | undefined
-  /** What the request holds of the allowance while it runs. */
+  /** The request's reservation of the allowance while it runs. */
   worstCharge: number
   quotaStatus: QuotaStatus
   /** For the store. */
   waitedMs: number
 }
 
-/** What the edge offers to pay with: the lane and price that a plan leads to; none where the plan does not include it. */
+/** A plan with its lane and price for the request; null: the plan does not include the model. */
 export interface Offer {
   plan: PlanConfig
   chosen: Omit<Admitted, 'plan' | 'quotaStatus' | 'waitedMs'> | null
@@ -81,7 +81,7 @@ export async function admit(
 
 type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
 
-/** Asks the store until it decides. `requestOn` gets the plan that the account is believed to have; null: that is not known. */
+/** Calls the store until it decides. `requestOn` gets the cached plan of the account; null: the edge has none. */
 export async function decide(
   edge: AdmitContext,
   caller: Caller,
@@ -111,7 +111,7 @@ export async function decide(
   throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission came to no decision; try again shortly')
 }
 
-/** Only this call is the store's; what it lacks is asked of others outside of it. */
+/** The measured time is the store's alone: calls to other services happen outside. */
 async function requestStore(
   edge: AdmitContext,
   request: AdmitRequest,
@@ -165,7 +165,7 @@ function toRequest(caller: Caller, requestId: string, planHint: string | null, o
   }
 }
 
-/** Of a plan that is not known the store asks for nothing. */
+/** The store reads no limits of an unknown plan. */
 export function limitsOf(plan: PlanConfig | null): PlanLimits {
   return {
     requestsPerMinute: plan?.rpm ?? 1,

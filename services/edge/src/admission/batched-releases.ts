@@ -1,17 +1,17 @@
 /**
  * Ends of requests that travel with their account's next admission, which saves a call of their own.
  *
- * To the store a held end is that of a request which ran up to {@link HOLD_MS} longer. Its reservation stays so much longer,
- * so no limit leaks. It could only refuse a request that would else pass: an account near a limit is therefore told of an
- * end at once, and so is one that this edge has not heard of lately. An edge that dies leaves the reservation to the ledger
- * or to its lease, as it does with what runs.
+ * For the store, a held end means a request that ran up to {@link HOLD_MS} longer. Its reservation stays so much longer,
+ * so no limit leaks. It could only refuse a request that would else pass. So the edge sends an end at once where the account is
+ * near a limit, or sent no request lately. An edge that dies leaves the reservation to the ledger or to its lease, as it does
+ * with running requests.
  */
 
 import type { AdmitDecision, EdgeAdmission, RequestEnd } from '@gateway/admission/port'
 import type { Logger } from '@gateway/telemetry/logger'
 
 const HOLD_MS = 100
-/** An end is told on the last look within its time. */
+/** The edge sends an end on the last look within its time. */
 const LOOK_EVERY_MS = 25
 /** Other edges may use the account up meanwhile. */
 const FAR_FROM_LIMITS_FOR_MS = 5_000
@@ -25,7 +25,7 @@ interface Held {
   sinceMs: number
 }
 
-/** Disposing tells what is held. */
+/** Disposing sends the held ends. */
 export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmission & AsyncDisposable {
   /** Accounts in the order in which they began to be held. */
   const held = new Map<string, Held>()
@@ -67,7 +67,7 @@ export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmissi
     looking = held.size > 0 ? setTimeout(look, LOOK_EVERY_MS) : undefined
   }
 
-  /** The ledger's total corrects what the store does not hear. */
+  /** The ledger's total corrects an end that does not reach the store. */
   async function sendEnds(account: string): Promise<void> {
     try {
       await Promise.all((take(account) ?? []).map((end) => store.finish({ ...end, account })))

@@ -7,10 +7,10 @@ import { setBounded } from '../auth/account-cache.ts'
 
 type Refusal = Extract<AdmitDecision, { kind: 'deny'; retryAfterMs: number }>
 
-/** Whose wait holds for whatever the account asks next; the others depend on the key, the model or the size. */
+/** Their wait holds for each next request of the account; other refusals depend on the key, the model or the size. */
 const ABOUT_THE_ACCOUNT: ReadonlySet<Refusal['reason']> = new Set(['requests', 'day', 'allowance', 'pending'])
 const LONGEST_MS = 60_000
-/** Forgetting them leaves the edge to what it knows itself. */
+/** Without them the edge decides on its own state. */
 const MAX_REFUSALS = 10_000
 
 interface CachedRefusals {
@@ -20,8 +20,8 @@ interface CachedRefusals {
 }
 
 /**
- * An edge that loses the store in the middle of a burst would else begin anew on its share, just when all is used up: for as
- * long as the store said, nobody may decide otherwise.
+ * An edge that loses the store in the middle of a burst would else begin with its full share, just when all is used up. So the
+ * store's refusal holds for the time that the store stated.
  */
 export function cacheRefusals(nowMs: () => number = () => performance.now()): CachedRefusals {
   const refusals = new Map<string, { decision: Refusal; untilMs: number }>()

@@ -1,8 +1,8 @@
 /**
- * The account's limits before and beside the work for a request: a look before a large body is read, and a place among the
- * minute's requests for one that turned out to be wrong.
+ * The account's limits outside of admission: the edge looks at them before it reads a large body, and counts an invalid request
+ * among the minute's requests.
  *
- * A look refuses only what admission would refuse at that moment. Admission itself still decides.
+ * A look refuses only a request that admission would refuse at that moment. Admission itself still decides.
  */
 
 import type { AdmitRequest, Takes } from '@gateway/admission/port'
@@ -16,7 +16,7 @@ export interface LimitsContext extends AdmitContext {
   config: ConfigSource
 }
 
-/** The fewest that a request takes: what it usually takes is not known before it is read. */
+/** The fewest that a request takes: the edge estimates its tokens only after reading it. */
 const LEAST_TOKENS = 1
 /** Of a text's JSON. */
 const USUAL_BYTES_PER_TOKEN = 4

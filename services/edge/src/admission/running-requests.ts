@@ -1,6 +1,6 @@
 /**
- * The requests that this edge runs: their reservations are renewed while they run, so that only those of a dead edge
- * lapse; those of a revoked key are cut; and a stopping edge knows what it still has to finish.
+ * The requests that this edge runs. The edge renews their reservations, so that only those of a dead edge lapse. It cuts those
+ * of a revoked key. A stopping edge knows the requests that it has to finish.
  */
 
 import { InFlightMap } from '@gateway/in-flight/collections'
@@ -20,7 +20,7 @@ export interface RunningRequest {
   account: string
   requestId: string
   keyHash: string
-  /** What it holds: said again to a store that has lost it. None: another's answer is read. */
+  /** The edge repeats it to a store that has lost it. None: the client reads the response of another request. */
   reservation?: { worstCharge: number; window: string }
   stream: boolean
   /** Ends the request now: its key was revoked. */
@@ -38,11 +38,11 @@ export interface RunningRequests extends Disposable {
   readonly count: number
   /** Those of them that stream. */
   readonly streams: number
-  /** What they hold. */
+  /** Their reservations. */
   reservations(): Reservation[]
   begin(request: RunningRequest): void
   end(requestId: string): void
-  /** Cuts what runs with this key, and what is about to. */
+  /** Cuts requests that run with this key, and those that are about to. */
   cutKey(keyHash: string): void
   /** Resolves when nothing runs any more, or after `timeoutMs`. */
   drained(timeoutMs: number): Promise<void>
@@ -109,8 +109,8 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
 }
 
 /**
- * Follows the keys service's news of dead keys. The edge cuts a key's open answers, and lets those of a rotated key finish.
- * The tombstone in the admission store refuses the key, and so does the edge's memory where it asks a former primary.
+ * Follows the keys service's events about dead keys. The edge cuts a key's open responses, and lets those of a rotated key
+ * finish. The tombstone in the admission store refuses the key, and so does the edge's cache where it calls a former primary.
  */
 export function followDeadKeys(bus: Bus, running: RunningRequests, plans: AccountCache): Promise<AsyncDisposable> {
   return rpcClient('edge', bus).subscribe('keysInvalidated', ({ reason, keyHash }) => {

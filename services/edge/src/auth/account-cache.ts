@@ -2,7 +2,8 @@
  * Caches an account's plan, and keys that are unknown or dead. Its size is bounded, so that a scanner with many keys cannot
  * fill the memory.
  *
- * Plans are hints: admission decides. The edge refuses a dead key also where a former primary of Redis still takes it for alive.
+ * Plans are hints: admission decides. The edge refuses a dead key also where a former primary of Redis still takes it for
+ * alive.
  */
 
 const MAX_ACCOUNTS = 100_000

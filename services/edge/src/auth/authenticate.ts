@@ -1,6 +1,6 @@
 /**
- * The credentials that a route can ask for. Each proves a request before any of the route's own code runs, and hands on
- * the principal that the route's handler works for.
+ * The credentials that a route can require. Each proves a request before any of the route's own code runs, and hands on the
+ * principal for the route's handler.
  *
  * The header alone decides most refusals: no credential, another kind of token, a wrong checksum. The admission store
  * decides whether a key is alive: in the call that admits, or for `proveKey`.
@@ -48,7 +48,7 @@ export interface Principals {
   none: null
   /** A live key, or a sign-in token that acts through its account's active key. */
   key: ProvenCaller
-  /** The same. The call that admits the request proves the key, so only inference can ask for it. */
+  /** The same. The call that admits the request proves the key, so only inference can require it. */
   'key at admission': Caller
   /** A live key, or a sign-in token, which needs no active key. Null: somebody who never minted a key. */
   account: string | null
@@ -101,7 +101,7 @@ export async function claimKey(edge: AuthContext, request: IncomingMessage): Pro
   return caller
 }
 
-/** Whether this edge has served the account that a key names. It proves nothing: a forger gains a place in the queue. */
+/** True: this edge has served the account that a key names. It proves nothing: a forger gains a place in the queue. */
 export function namesKnownAccount({ plans }: { plans: AccountCache }, { headers }: IncomingMessage): boolean {
   const claimed = readCredential(headers)
   return claimed.kind === 'key' && plans.planOf(claimed.parsed.accountTag) !== null
@@ -143,7 +143,7 @@ async function findAccount(edge: AuthContext, request: IncomingMessage): Promise
   return account
 }
 
-/** Throws INVALID_KEY unless the key is alive; asks keys once where the admission store does not know it. */
+/** Throws INVALID_KEY unless the key is alive; calls keys once where the admission store does not know it. */
 export async function proveKey(edge: AuthContext, caller: Caller): Promise<ProvenCaller> {
   for (let filled = false; ; filled = true) {
     const reply = await orUnavailable(edge.admission.authenticate(caller))

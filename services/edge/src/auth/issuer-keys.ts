@@ -1,9 +1,9 @@
 /**
  * The public keys of the OIDC issuer: jose's remote key set, behind discovery and with keys that outlive an outage.
  *
- * A key id that is not known has the keys fetched again, at most once per cool-down, so that a rotation is seen at once
- * and a flood of forged tokens asks the issuer nothing. While the issuer is away, the keys last fetched stay good for
- * {@link STALE_KEYS_MS}; without any, verification fails as unavailable.
+ * For an unknown key id, the edge fetches the keys again, at most once per cool-down: it sees a rotation at once, and a flood
+ * of forged tokens does not reach the issuer. While the issuer is away, the last keys stay good for {@link STALE_KEYS_MS};
+ * without any, verification fails as unavailable.
  */
 
 import { createRemoteJWKSet, customFetch, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
@@ -11,11 +11,11 @@ import { request } from 'undici'
 import * as z from 'zod'
 import type { Logger } from '@gateway/telemetry/logger'
 
-/** How long keys are used before they are fetched again. */
+/** The edge uses keys for this time before it fetches them again. */
 const REFRESH_AFTER_MS = 10 * 60_000
 /** Between two fetches that unknown key ids cause, and after a failed one. */
 const COOL_DOWN_MS = 10_000
-/** How long keys stay good while the issuer cannot be asked. */
+/** Keys stay good for this time while the issuer is away. */
 export const STALE_KEYS_MS = 24 * 60 * 60_000
 const FETCH_TIMEOUT_MS = 5_000
 const MAX_DOCUMENT_BYTES = 1024 * 1024

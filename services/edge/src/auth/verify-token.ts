@@ -1,9 +1,8 @@
 /**
  * Verifies a sign-in token: an OIDC access token of the configured issuer with this service as its audience.
  *
- * Whatever is wrong with a token, its bearer learns only INVALID_TOKEN. The log tells the operator of the issuer's own tokens
- * that are for somebody else, which is a mistake of the configuration. An issuer that cannot be asked is a 503: the
- * token may be good.
+ * For each fault of a token, its bearer learns only INVALID_TOKEN. The log names the issuer's own tokens that are for another
+ * audience, which is a mistake of the configuration. An issuer that is away is a 503: the token may be good.
  */
 
 import { errors, jwtVerify } from 'jose'
@@ -18,7 +17,7 @@ export type VerifySignIn = (token: string) => Promise<KeyOwner>
 /** Asymmetric only: with a secret algorithm, the issuer's public key would be a valid secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
-/** RFC 9068's type, and what older issuers write in its place. */
+/** RFC 9068's type, and the types of older issuers. */
 const TYPES = new Set(['at+jwt', 'application/at+jwt', 'jwt', undefined])
 
 const CLOCK_TOLERANCE_S = 5

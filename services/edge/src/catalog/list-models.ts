@@ -1,6 +1,6 @@
 /**
- * Tells anybody of the running configuration's models: `GET /v1/models` and `GET /v1/models/{id}`, whose id may hold
- * slashes, sent as they are or as `%2F`, and `GET /v1/catalog?view=tiers`.
+ * Lists the running configuration's models: `GET /v1/models`, `GET /v1/models/{id}` and `GET /v1/catalog?view=tiers`. An id may
+ * hold slashes, sent as they are or as `%2F`.
  */
 
 import type { Request } from 'express'
@@ -49,7 +49,7 @@ function isOfAnthropic({ headers }: Request): boolean {
   return headers[ANTHROPIC_VERSION] !== undefined
 }
 
-/** The brand tiers in order, with what a token costs on each. */
+/** The brand tiers in order, with the price of a token on each. */
 export function showCatalog(edge: CatalogContext): Handler<'none'> {
   return (request, response) => {
     if (request.query['view'] !== 'tiers') throw new GatewayError('VALIDATION_ERROR', 'view: the only view is tiers')

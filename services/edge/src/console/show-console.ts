@@ -1,7 +1,7 @@
 /**
  * `/console`: the key console's built files, a folder of a few, read once into memory. Its pages have addresses of their own
- * (`/console/usage`), all of them answered with the one HTML page; files named by their content are kept by browsers for
- * ever, the page is asked for anew.
+ * (`/console/usage`), and the one HTML page serves all of them. Browsers keep files named by their content for ever, and
+ * validate the page.
  */
 
 import { readdir, readFile } from 'node:fs/promises'
@@ -66,8 +66,8 @@ function sendFile(request: Request, response: Response, files: ConsoleFiles, pat
 }
 
 /**
- * Tells a browser its rights on the console's page: run its own scripts and styles, and talk to its own host and to those
- * that it is told, nothing else.
+ * The policy of the console's page: it runs its own scripts and styles, and connects to its own host and the given ones,
+ * nothing else.
  *
  * `others`: the identity provider's address, and the gateway's where the page has a host of its own.
  */

@@ -1,6 +1,5 @@
 /**
- * `GET /` and `HEAD /`: leads a browser to the console, and tells anybody else where to ask. Tools look by it whether the
- * gateway is there.
+ * `GET /` and `HEAD /`: redirects a browser to the console, and lists the addresses for other clients. Tools use it as a probe.
  */
 
 import type { EdgeSettings } from '../config.ts'

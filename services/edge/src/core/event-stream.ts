@@ -1,6 +1,7 @@
 /**
- * The events that the edge writes into a stream beside the backend's own: a dialect's signs of life, its end, and a failure after
- * the beginning. The edge knows the event that ends a stream, so that it can hold that event back until the usage is stored.
+ * The events that the edge writes into a stream beside the backend's own: a dialect's signs of life, its end, and a failure
+ * after the beginning. The edge knows the event that ends a stream, so that it can hold that event back until the usage is
+ * stored.
  */
 
 import { type GatewayError, messagesErrorBody } from '@gateway/contracts/errors'

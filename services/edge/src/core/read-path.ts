@@ -41,7 +41,10 @@ export function hintFor(path: string, known: readonly string[]): string {
 
 const TEXT_COMPLETIONS = /\/completions\/?$/i
 
-/** With `/v1` left out, given twice, or behind somebody else's prefix. Null where no known path ends like this one. `known` are told without parameters. */
+/**
+ * With `/v1` left out, given twice, or behind somebody else's prefix. Null where no known path ends like this one. `known` are
+ * told without parameters.
+ */
 export function nearestPath(path: string, known: readonly string[]): string | null {
   const requested = path.toLowerCase().replace(/(?<!\/)\/+$/, '')
   const candidates = known.filter((candidate) => requested.endsWith(candidate.replace(/^\/v1\//, '/')))

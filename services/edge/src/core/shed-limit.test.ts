@@ -32,7 +32,10 @@ interface Plant {
 
 const openPlant = (): Plant => ({ limit: createShedLimit(TUNING, 0), nowMs: 0, queue: [], credit: 0, due: 0 })
 
-/** A process that serves `capacity` requests a second, one after another, and receives `offered`. `pauseMs`: it stands still so long. */
+/**
+ * A process that serves `capacity` requests a second, one after another, and receives `offered`. `pauseMs`: it stands still so
+ * long.
+ */
 function run(plant: Plant, seconds: number, offered: number, capacity: number, pauseMs = 0): Second[] {
   const results: Second[] = []
   let pausedUntilMs = pauseMs > 0 ? plant.nowMs + 500 + pauseMs : 0

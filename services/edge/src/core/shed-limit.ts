@@ -3,16 +3,16 @@
  *
  * A late process takes fewer requests, so that it serves those in time; a process in time takes more again. As CoDel judges a
  * queue, a process is late when in two windows in a row even the shortest wait was longer than the target. A pause of the
- * collector, a burst or one slow shard leaves others that waited little. A request that began before a window does not count in it.
- * The limit then falls to the number that the process served in the target's time. It rises by a quarter for each window whose
- * shortest wait is below half of the target. In between it stays, and comes to rest there.
+ * collector, a burst or one slow shard leaves others that waited little. A request that began before a window does not count in
+ * it. The limit then falls to the number that the process served in the target's time. It rises by a quarter for each window
+ * whose shortest wait is below half of the target. In between it stays, and comes to rest there.
  *
  * Windows are slow where a queue grows quickly. So the process takes nothing while the requests that leave the queue have
  * waited twice the target, since the next one would wait for longer. That bounds the wait at any limit.
  *
- * The limit never falls below `least`. So few requests are no load: their lateness has another cause, which refusals do not mend.
- * For the same reason the limit rises after a window with at most `least` requests at once, late or not. A burst after it is served.
- * Some request always goes through and shows the present wait. Pure: the clock is an argument.
+ * The limit never falls below `least`. So few requests are no load: their lateness has another cause, which refusals do not
+ * mend. For the same reason the limit rises after a window with at most `least` requests at once, late or not. A burst after it
+ * is served. Some request always goes through and shows the present wait. Pure: the clock is an argument.
  */
 
 interface ShedTuning {

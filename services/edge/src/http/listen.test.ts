@@ -127,7 +127,9 @@ test('a response that is written completely still reaches a client that has clos
   await server.close()
 })
 
-/** A process of its own, since this one is busy: connects, sends one request on each connection, says when all are connected. */
+/**
+ * A process of its own, since this one is busy: connects, sends one request on each connection, says when all are connected.
+ */
 const CROWD = String.raw`
   const [count, port] = process.argv.slice(1).map(Number)
   let open = 0

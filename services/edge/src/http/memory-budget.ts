@@ -24,7 +24,10 @@ export const LARGEST_BODY_BYTES = 25 * MEGABYTE
 /** Below this no kind of sender has room for a body of the largest size. */
 export const LEAST_BYTES_IN_FLIGHT = 64 * MEGABYTE
 const RETRY_AFTER_MS = 1_000
-/** For a request that the edge refuses, or answers without a backend: a whole one takes all processes 0.35 ms (`dev/bench/README.md`). */
+/**
+ * For a request that the edge refuses, or answers without a backend: a whole one takes all processes 0.35 ms
+ * (`dev/bench/README.md`).
+ */
 const REFUSAL_MS = 0.5
 /** Of a body that is kept. With the kernel's part, 2.9 MB through a loopback socket take 3 to 6 ms. */
 const MS_OF_A_BYTE = 2e-6

@@ -65,7 +65,10 @@ export function readClaimed(edge: BodyContext): Step {
   }
 }
 
-/** For requests that the edge answers by itself. They have a rate of their own, and prove the key of every body, whatever its size. */
+/**
+ * For requests that the edge answers by itself. They have a rate of their own, and prove the key of every body, whatever its
+ * size.
+ */
 export async function proveAndReserve(
   edge: BodyContext,
   request: IncomingMessage,
@@ -272,7 +275,10 @@ function tooLarge(limit: number): GatewayError {
 }
 
 export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
-/** For whoever reads a {@link LargeJson}, too: a body that would take the others' time, or whose sender has taken its share of it. */
+/**
+ * For whoever reads a {@link LargeJson}, too: a body that would take the others' time, or whose sender has taken its share of
+ * it.
+ */
 export const readBodyOrBytes = readJsonUpTo(
   LARGEST_BODY_BYTES,
   (bytes, response) => bytes > SMALL_BODY_BYTES || (bytes > 0 && reservationOf(response)!.isOverShare()),

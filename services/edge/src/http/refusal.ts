@@ -1,6 +1,6 @@
 /**
- * One refusal, written for each dialect before anybody meets it: under overload there are thousands in a second, and they differ in
- * the request's id and in when to come back alone. The bytes are those that `sendError` would send.
+ * One refusal, written for each dialect before anybody meets it: under overload there are thousands in a second, and they
+ * differ in the request's id and in when to come back alone. The bytes are those that `sendError` would send.
  */
 
 import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'

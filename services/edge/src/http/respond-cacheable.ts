@@ -23,7 +23,9 @@ export function etagOf(body: string | Buffer): string {
   return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
 }
 
-/** Whether the client holds this very body. `Cache-Control: no-cache` does not count: it asks for validation, and this is it. */
+/**
+ * Whether the client holds this very body. `Cache-Control: no-cache` does not count: it asks for validation, and this is it.
+ */
 export function isHeld(request: Request, etag: string): boolean {
   const held =
     request

@@ -1,15 +1,15 @@
 /**
- * Counts of tokens by backends' own endpoints, asked of a router. The edge keeps them for a while: a coding tool counts the same
+ * Counts of tokens by backends' own endpoints, through a router. The edge keeps them for a while: a coding tool counts the same
  * prompt again and again.
  *
- * Null where none is to be had in time. Then the edge estimates, and after a router that did not answer at all it asks none for
- * a while: one of the former version does not know the question.
+ * Null: no count came in time. Then the edge estimates. After a silent router it calls none for a while: one of the former
+ * version does not know the procedure.
  */
 
 import { createHash } from 'node:crypto'
 import type { CountTokensQuestion, CountTokensReply } from '@gateway/contracts/count-tokens-api'
 
-/** One message on the bus, with room for its frame. */
+/** One message on the bus, less its frame. */
 const LARGEST_BODY_BYTES = 256 * 1024
 const MOST_KEPT = 1_000
 const KEPT_MS = 300_000

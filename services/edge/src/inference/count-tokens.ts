@@ -1,7 +1,7 @@
 /**
- * `POST /v1/messages/count_tokens`: the tokens of a prompt before it is sent. A backend counts them where it has an endpoint for
- * that, and the caller's plan includes the model. Otherwise the edge estimates them, as it does for the limits.
- * `x-svc-token-count` says which.
+ * `POST /v1/messages/count_tokens`: the tokens of a prompt before it is sent. A backend counts them where it has an endpoint
+ * for that, and the caller's plan includes the model. Otherwise the edge estimates them, as it does for the limits. `x-svc-
+ * token-count` says which.
  */
 
 import type { z } from 'zod'

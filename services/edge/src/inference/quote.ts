@@ -1,5 +1,5 @@
 /**
- * `POST /v1/quote` (ours): what a chat request would be served by and cost, without dispatching it. The same body, the
+ * `POST /v1/quote` (ours): the target and cost of a chat request, without dispatching it. The same body, the
  * same choice of lane and the same prices as the request itself; nothing is reserved. `dialect` names the API of the body.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The texts of the API reference for operations, errors and answers' headers.
+ * The texts of the API reference for operations, errors and responses' headers.
  */
 
 import type { ZodType } from 'zod'
@@ -24,14 +24,14 @@ export interface Documentation {
   /** The request may come without its body. */
   isBodyOptional?: true
   responseSchema: ZodType
-  /** Of one event, where the answer can be a stream. */
+  /** Of one event, where the response can be a stream. */
   eventSchema?: ZodType
   examples: Example[]
   /** Beyond those of its credential, of its body and of every operation. */
   errors: ErrorCode[]
 }
 
-/** The same with what the route table says of it. */
+/** An operation with its row of the route table. */
 export interface Operation extends Documentation {
   id: string
   method: Method
@@ -85,7 +85,7 @@ const errorsOfBody: ErrorCode[] = ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNS
 
 const errorsOfAll: ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']
 
-/** Every code that an operation can answer, each once. */
+/** Every error code of an operation, each once. */
 export function errorsOf({ credential, requestSchema, errors }: Operation): ErrorCode[] {
   const ofBody = requestSchema ? errorsOfBody : []
   return [...new Set([...credentials[credential].errors, ...ofBody, ...errors, ...errorsOfAll])]
@@ -139,7 +139,7 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
 export const TOKENS_PER_MINUTE =
   "It begins full and is refilled evenly: up to twice the limit can pass in 60 seconds (a full bucket and a minute's refill). What was generated counts, also of an answer whose client has left."
 
-/** Headers that answers of the inference endpoints carry. */
+/** Headers of the inference endpoints' responses. */
 export const responseHeaders: Record<string, string> = {
   'x-request-id': 'Names the request in logs and in the ledger. On every answer.',
   'x-svc-upstream': 'The serving pool that produced the answer.',

@@ -1,6 +1,6 @@
 /**
- * The API reference as one HTML page without a script: what the operations, errors and headers of the contracts say, with
- * examples that run as they are printed. Everything that is put into the page is escaped here.
+ * The API reference as one HTML page without a script: the operations, errors and headers of the contracts, with examples that
+ * run as they are printed. Everything that is put into the page is escaped here.
  */
 
 import { ERROR_STATUS, type ErrorCode } from '@gateway/contracts/errors'
@@ -210,7 +210,7 @@ export function schemaRows(schema: JsonSchema, prefix = ''): SchemaRow[] {
   })
 }
 
-/** The object whose members follow the row: the schema itself, what its array holds, or the one alternative that has any. */
+/** The object whose members follow the row: the schema itself, the items of its array, or the one alternative that has any. */
 function membersOf(schema: JsonSchema): { inner: JsonSchema | null; suffix: string } {
   if (schema.properties) return { inner: schema, suffix: '' }
   if (schema.items) {

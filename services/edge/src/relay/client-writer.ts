@@ -1,7 +1,7 @@
 /**
  * One who reads an answer: an HTTP client of this edge (`http-client.ts`), another edge on behalf of a client of its own
- * (`running-responses.ts`), or all who share an answer (`shared-response.ts`). A reader reads until its answer ends or it leaves,
- * whichever comes first. Later ends do nothing.
+ * (`running-responses.ts`), or all who share an answer (`shared-response.ts`). A reader reads until its answer ends or it
+ * leaves, whichever comes first. Later ends do nothing.
  *
  * A passage passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,
  * and the passage counts them. It holds back the terminal event of dialects that have one: nobody may see a good end before

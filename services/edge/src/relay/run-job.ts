@@ -31,7 +31,9 @@ export interface ResponseEvents {
   onFailure(failure: ResponseFailure): Promise<void>
   /** The router was lost, and the job can go to no other. */
   onInterrupted(): void
-  /** Once: the first router that was asked has taken the job, or it has not. `isResponded` is false where the run ends before. */
+  /**
+   * Once: the first router that was asked has taken the job, or it has not. `isResponded` is false where the run ends before.
+   */
   onOffered?(isResponded: boolean): void
   /** Whether the answer can begin anew: then the job goes to another router, unless it is given up. */
   onRouterLost(loss: RouterLoss): boolean

@@ -1,6 +1,6 @@
 /**
- * What differs between chat, embeddings and images before a job is dispatched: one entry a kind. Each parses a body
- * with the contract's schema and says what admission and the router need to know of it.
+ * What differs between chat, embeddings and images before a job is dispatched: one entry a kind. Each parses a body with the
+ * contract's schema, and derives the values that admission and the router read.
  */
 
 import { createHash } from 'node:crypto'
@@ -27,11 +27,11 @@ import { writeBody, type WrittenBody } from '../core/write-body.ts'
 /** A parsed request, in the terms that the rest of the journey uses. */
 export interface InferenceRequest extends OutputRequest {
   kind: JobKind
-  /** In which the client asks and is answered. */
+  /** The client's dialect. */
   dialect: ClientDialect
   model: string
   needs: Capability[]
-  /** What Auto looks at; empty for kinds that have no conversation. */
+  /** The input of Auto; empty for kinds without a conversation. */
   messages: ChatMessage[]
   stream: boolean
   includeUsage: boolean
@@ -39,7 +39,7 @@ export interface InferenceRequest extends OutputRequest {
   /** messages: the headers of these names. */
   anthropicVersion?: string | undefined
   anthropicBeta?: string | undefined
-  /** embeddings: how long the vectors are. Throws where the model has none of the length that is asked for. */
+  /** embeddings: the length of the vectors. Throws where the model has none of the requested length. */
   vectorsOf?(model: ModelConfig): { dimensions: number; isShortened: boolean }
   /** False: the lane's own cap is written into the body. */
   capsOutput: boolean
@@ -47,7 +47,7 @@ export interface InferenceRequest extends OutputRequest {
   conversationKey?(): string
   /** `windowTokens`: the most that a prompt can have on the lane. */
   estimate(lane: ServedModelConfig, windowTokens?: number): TokenEstimate
-  /** Set where the request asks a vendor to run tools: the calls of them that the lane allows. */
+  /** Set where a vendor runs tools for the request: the calls of them that the lane allows. */
   hostedCalls?: ((lane: ServedModelConfig) => HostedCalls) | undefined
   body: Uint8Array
 }
@@ -155,7 +155,7 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
   throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${issue?.message ?? 'is not valid'}`)
 }
 
-/** A member that the schema reads is a number, in whatever form it is written. False where none was in the way. */
+/** A member that the schema reads is a number, in each notation. False where none was in the way. */
 function makeNumbersPlain(body: unknown, issues: readonly z.core.$ZodIssue[]): boolean {
   return issues.map(({ path }) => makePlainAt(body, path)).includes(true)
 }
@@ -173,7 +173,7 @@ function makePlainAt(body: unknown, path: readonly PropertyKey[]): boolean {
   return true
 }
 
-/** Turns of one conversation share their beginning: the first user message and what stands before it. */
+/** Turns of one conversation share their beginning: the first user message and all before it. */
 export function conversationKey(messages: ChatMessage[]): string {
   const hash = createHash('sha256')
   for (const message of messages) {

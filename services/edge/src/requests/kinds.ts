@@ -1,5 +1,5 @@
 /**
- * The kinds of requests by name: a worker is told the name.
+ * The kinds of requests by name: a worker gets the name.
  */
 
 import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'

@@ -1,5 +1,5 @@
 /**
- * The thread that reads large bodies: one after another, each answered by one message.
+ * The thread that reads large bodies, one after another. It sends one message for each.
  *
  * It gives way to the event loop where both have one core, as a container of one core has.
  */

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/messages`: what the journey needs of a request in Anthropic's Messages API, and the count of its tokens.
+ * `POST /v1/messages`: parses a request of Anthropic's Messages API, and counts its tokens.
  *
  * Auto, estimates and affinity look at a view of the conversation as chat has it. The job carries the client's own object.
  */
@@ -21,10 +21,10 @@ export const messages: InferenceKind = (body) => {
     needs: chatNeeds({ messages: view, tools: request.tools?.filter(isOwnTool) }),
     messages: view,
     stream: request.stream === true,
-    // Its streams always tell the usage.
+    // Its streams always state the usage.
     includeUsage: true,
     capsOutput: true,
-    // Zero asks for no answer.
+    // Zero requests no output.
     outputCap: request.max_tokens || undefined,
     thinkingDisabled: request.thinking?.type === 'disabled',
     conversationKey: () => conversationKey(view),

@@ -1,6 +1,6 @@
 /**
- * An understood request as plain values, which can leave the thread that read it, and back. Its functions are asked beforehand
- * for each lane that may serve it. Of the messages those are kept that Auto looks at.
+ * An understood request as plain values, which can leave the thread that read it, and back. The thread calls its functions
+ * beforehand for each lane that may serve it, and keeps the messages that Auto reads.
  */
 
 import { messagesForAuto } from '@gateway/auto/read-text'
@@ -10,7 +10,7 @@ import type { TokenEstimate } from '../core/estimate-tokens.ts'
 import type { InferenceRequest } from './inference-kinds.ts'
 import type { Understood } from './understand.ts'
 
-/** What a reader has to know of the config. */
+/** The part of the config that a reader needs. */
 export interface ReadingConfig {
   models: GatewayConfig['models']
   /** The most tokens of a prompt, by the lane's id. */
@@ -27,7 +27,7 @@ interface OfLane {
   estimate: TokenEstimate
 }
 
-/** Whoever adds a function to a request has its answers packed, too: the type of `plain` below names it. */
+/** A new function of a request needs its results packed, too: the type of `plain` below names it. */
 export interface PackedRequest {
   inference: Omit<InferenceRequest, Functions | 'messages'>
   messages: ChatMessage[]

@@ -1,5 +1,5 @@
 /**
- * The work of a thread beside the event loop: it parses and checks a large body and answers plain values. Its entry is
+ * The work of a thread beside the event loop: it parses and checks a large body and returns plain values. Its entry is
  * `large-body-worker.ts`.
  */
 
@@ -42,7 +42,7 @@ export function readLarge(wanted: Wanted['kind'], bytes: Uint8Array, config: Rea
   }
 }
 
-/** Throws what the reader found wrong. */
+/** Throws the reader's error. */
 export function orThrow(read: Read): Extract<Read, { packed: unknown } | { counted: unknown }> {
   if ('refused' in read) throw new GatewayError(read.refused.code, read.refused.message, read.refused.details)
   if ('failed' in read) throw new Error(read.failed)

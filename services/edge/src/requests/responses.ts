@@ -1,6 +1,6 @@
 /**
- * `POST /v1/responses`. The job's body is the client's own, but says `store: false`. Admission and Auto see the request as a chat: its texts,
- * pictures and tools, which is what they count.
+ * `POST /v1/responses`. The job's body is the client's own, but says `store: false`. Admission and Auto see the request as a
+ * chat: they count its texts, pictures and tools.
  */
 
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
@@ -50,7 +50,7 @@ function chatView({ model, input, instructions, tools, text, max_output_tokens: 
 
 const RESULTS = new Set<unknown>(['function_call_output', 'custom_tool_call_output'])
 
-/** Results are a tool's; thoughts, calls and whatever a vendor's tools left are the model's. */
+/** Results are a tool's; thoughts, calls and items of a vendor's tools are the model's. */
 function messageOf(item: ResponsesItem): ChatMessage {
   if (item.role != null && item.content != null) return { role: item.role, content: contentOf(item.content) }
   if (RESULTS.has(item.type)) return { role: 'tool', content: contentOf(item.output) }

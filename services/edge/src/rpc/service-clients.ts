@@ -1,8 +1,8 @@
 /**
- * The edge's questions to keys, metering and routers. A service that does not answer is a 503 for the client, never a hang.
+ * The edge's calls to keys, metering and routers. A silent service is a 503 for the client, never a hang.
  *
- * The bus asks again while a service is being restarted, and a repeatable question also while its answers fail or do not
- * come: one process of the service may be frozen, or lost with its host.
+ * The bus repeats a call while a service restarts, and a repeatable call also while its replies fail or do not come. One
+ * process of the service may be frozen, or lost with its host.
  */
 
 import type { Bus } from '@gateway/bus/port'
@@ -93,7 +93,7 @@ export function createRoutersClient(bus: Bus) {
 
 export type LedgerFigures = ReturnType<typeof openLedgerFigures>
 
-/** For an account's owner. Admission asks the ledger itself. */
+/** For an account's owner. Admission calls the ledger itself. */
 export function openLedgerFigures(metering: Pick<MeteringClient, 'quota' | 'usage'>) {
   const quota = keepFigures(metering.quota)
   const usage = keepFigures(metering.usage)
@@ -114,7 +114,7 @@ const SILENT_FOR_MS = 1_000
 
 type Call<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
 
-/** Makes the function that asks one of the table's questions. */
+/** Makes the function that calls one of the table's procedures. */
 export function requestsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Call<Name> {
   const edge = rpcClient('edge', bus)
   return (name) => async (question) => {
@@ -135,11 +135,11 @@ export function requestsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: N
 }
 
 /**
- * Callers that ask the same while a call is under way share its answer. For calls whose answer is the same for whoever
- * asks until it comes; nothing is remembered once it has come.
+ * Callers with the same request share the reply of a call under way. For calls whose reply is the same for all callers until it
+ * comes; nothing is cached after that.
  *
- * A failure is another matter: the call may have used up its time before a late caller came. So callers that joined a
- * call which failed ask once more, together, and share that answer or failure.
+ * A failure is another matter: the call may have used up its time before a late caller came. So callers that joined a failed
+ * call make one more call together, and share its reply or failure.
  */
 export function shareCalls<Request, Reply>(
   nameOf: (request: Request) => string,
