@@ -18,7 +18,5 @@ test('counted minutes fit the script that they change', () => {
 })
 
 test('sabotage that does not fit any more is an error, not a run that passes', () => {
-  expect(() => change('something else', 'services/edge/src/relay/settle.ts', SABOTAGES['no-wait'])).toThrow(
-    'not fit',
-  )
+  expect(() => change('something else', 'services/edge/src/relay/settle.ts', SABOTAGES['no-wait'])).toThrow('not fit')
 })
