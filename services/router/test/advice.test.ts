@@ -1,4 +1,4 @@
-/** A target's own advice when to come back reaches the client, whoever gave it and however it is written. */
+/** A target's own advice when to come back reaches the client, from any target and in any form. */
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -50,7 +50,7 @@ const ADVICE: [string, () => Answer, number][] = [
   ['429 that asks for a year', () => says(429, { 'retry-after': '31536000' }), 300_000],
 ]
 
-describe('a lone target that asks to be left alone', () => {
+describe('a lone target that requests a pause', () => {
   test.for(ADVICE)('%s', async ([, answer, ms]) => {
     const a = await backend(answer())
     const under = await router(poolOver([a.url]))
@@ -70,7 +70,7 @@ describe('a lone target that asks to be left alone', () => {
 })
 
 describe('several targets', () => {
-  test('the soonest time left counts, and that of a target that was not asked again', async () => {
+  test('the soonest time left counts, and that of a target that was not called again', async () => {
     const [a, b] = [
       await backend(says(429, { 'retry-after': '60' })),
       await backend(says(429, { 'retry-after': '20' })),
@@ -81,7 +81,7 @@ describe('several targets', () => {
     expectAbout((await under.ask()).failure?.retryAfterMs, 60_000)
   })
 
-  test('whatever they ask for, and however, the client is told the soonest', async () => {
+  test('for any pauses, in any form, the client gets the soonest', async () => {
     const form = fc.constantFrom<(seconds: number) => Answer>(
       (seconds) => says(429, { 'retry-after': `${seconds}` }),
       (seconds) => says(429, { 'retry-after-ms': `${seconds * 1_000}` }),
@@ -108,7 +108,7 @@ describe('several targets', () => {
     expectAbout((await (await router(poolOver([a.url, b.url]))).ask()).failure?.retryAfterMs, 40_000)
   })
 
-  test('where none asks for a pause, there is no advice', async () => {
+  test('where none requests a pause, there is no advice', async () => {
     const a = await backend(says(500, {}))
     expect((await (await router(poolOver([a.url]))).ask()).failure?.retryAfterMs).toBeUndefined()
   })

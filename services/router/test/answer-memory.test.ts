@@ -14,7 +14,7 @@ import { LARGEST_RESPONSE_BYTES } from '../src/response-memory.ts'
 const MIB = 1024 * 1024
 const IMAGES: Partial<JobHeader> = { kind: 'images', needs: ['images'], remainingMs: 120_000 }
 
-/** Answers an address, behind which there is a large image; counts those that were taken whole. */
+/** Returns an address, behind which there is a large image; counts those that were taken whole. */
 function largeImages(imageBytes: number) {
   const taken = { whole: 0 }
   const answer: Answer = async (response, request) => {
@@ -30,7 +30,7 @@ function largeImages(imageBytes: number) {
   return { taken, answer }
 }
 
-test('images are fetched as there is room for them, in order, and all of them come', async () => {
+test('images are fetched as memory allows, in order, and all of them come', async () => {
   const { taken, answer } = largeImages(20 * MIB)
   const a = await backend(answer)
   const under = await router(poolOver([a.url]), {}, { responseBytes: LARGEST_RESPONSE_BYTES + 24 * MIB })
@@ -46,7 +46,7 @@ test('images are fetched as there is room for them, in order, and all of them co
   for (const job of jobs) expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
 })
 
-test('an answer that finds no room in its time fails, and blames nobody', async () => {
+test('a response that finds no memory in its time fails, and no backend is marked as failed', async () => {
   let finish = () => {}
   const a = await backend((response, request) => {
     response.write(PNG)

@@ -4,7 +4,7 @@ import { shareOfLimit } from '../src/core/share-limit.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
-/** Answers only when told to, one request after another. */
+/** Responds only when the test lets it, one request after another. */
 async function heldBackend() {
   const held: (() => void)[] = []
   let most = 0
@@ -72,7 +72,7 @@ describe('a backend’s limit', () => {
     expect(order.indexOf('small')).toBeLessThanOrEqual(2)
   })
 
-  test('with nothing free in time is a SERVICE_UNAVAILABLE, and nobody was asked', async () => {
+  test('with nothing free in time is a SERVICE_UNAVAILABLE, and no backend was called', async () => {
     const one = await heldBackend()
     const under = await router(
       poolOver([one.backend.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }),

@@ -48,7 +48,7 @@ interface Call {
   controller: Promise<Dispatcher.DispatchController>
 }
 
-/** The outcome is the answer's body, or `failed`. A second outcome fails the test. */
+/** The outcome is the response's body, or `failed`. A second outcome fails the test. */
 function call(pool: Connections, path: string, headers: Record<string, string> = {}): Call {
   const { promise: outcome, resolve } = Promise.withResolvers<string>()
   const { promise: controller, resolve: started } = Promise.withResolvers<Dispatcher.DispatchController>()
@@ -153,7 +153,7 @@ test('a backend that refuses connections fails each call, also those that wait',
 
 const RESPONSES = ['whole', 'slow', 'last', 'cut', 'cut at once', 'left'] as const
 
-test('each call has one outcome, whatever connections do, and no more are open than may be', async () => {
+test('each call has one outcome, for any fate of connections, and no more are open than may be', async () => {
   const step = fc.record({
     answer: fc.constantFrom(...RESPONSES),
     afterMs: fc.integer({ min: 0, max: 8 }),

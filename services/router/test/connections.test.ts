@@ -40,7 +40,8 @@ test('calls move to new connections in time, and those under way are not broken 
     return (await exchange.readAll(10)).toString()
   }
   const slow = read('/slow')
-  // A connection that never moved, or that each call opened anew, would keep this going until the test's own time is over.
+  // A connection that never moved, or one new connection per call, would keep this going until the test's own time is
+  // over.
   for (let calls = 0; connections.size <= 4 || calls <= connections.size; calls++) expect(await read('/')).toBe('ab')
   othersResponded()
   expect(await slow).toBe('ab')

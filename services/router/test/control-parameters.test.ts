@@ -1,6 +1,7 @@
 /**
- * A client chooses how an answer is generated and written. It does not steer the server that generates it: what reaches
- * another host, another's session, code, the order of others' requests or another model's price stays with the operator.
+ * A client chooses the generation and the form of a response. It does not steer the server that generates it.
+ * Parameters that reach another host, another's session, code, the order of others' requests or another model's price
+ * stay with the operator.
  */
 
 import type { JobHeader } from '@gateway/contracts/job'
@@ -49,14 +50,17 @@ async function sent(vendor: string | null, more: object, fields: object = {}) {
   return { arrived: Object.keys(more).filter((name) => name in body), dropped: head!.droppedParams ?? [], body }
 }
 
-describe.each(Object.entries(STEERING))('what steers %s', (vendor, steering) => {
+describe.each(Object.entries(STEERING))('a parameter that steers %s', (vendor, steering) => {
   const names = Object.keys(steering)
 
-  test.each([vendor, null])('does not reach it from a client, known as %s, and the client is told', async (known) => {
-    const { arrived, dropped } = await sent(known, { ...steering, temperature: 0.5 })
-    expect(arrived).toEqual(['temperature'])
-    expect(dropped.toSorted()).toEqual(names.toSorted())
-  })
+  test.each([vendor, null])(
+    'does not reach it from a client, known as %s, and the client is informed',
+    async (known) => {
+      const { arrived, dropped } = await sent(known, { ...steering, temperature: 0.5 })
+      expect(arrived).toEqual(['temperature'])
+      expect(dropped.toSorted()).toEqual(names.toSorted())
+    },
+  )
 
   test.each([vendor, null])('reaches it, known as %s, where the operator allows it by name', async (known) => {
     const [first, ...others] = names
@@ -66,7 +70,7 @@ describe.each(Object.entries(STEERING))('what steers %s', (vendor, steering) => 
   })
 })
 
-describe('what stands inside of another member', () => {
+describe('a parameter inside of another member', () => {
   test.each(['vllm', 'sglang', 'llama.cpp', null])('does not reach %s either', async (vendor) => {
     const kwargs = { enable_thinking: false, chat_template: '{{ evil }}', tokenize: true }
     const { body, dropped } = await sent(vendor, { chat_template_kwargs: kwargs })
@@ -136,7 +140,7 @@ test('options of an image and of vectors do not steer the server either', async 
   }
 })
 
-describe('what changes a price that the gateway does not know', () => {
+describe('a parameter that changes a price that the gateway does not know', () => {
   test.each<[string, Record<string, unknown>]>([
     ['openai', { service_tier: 'priority', web_search_options: { search_context_size: 'high' } }],
     ['azure', { service_tier: 'flex', data_sources: [{ type: 'azure_search' }] }],

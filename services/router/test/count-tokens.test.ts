@@ -1,6 +1,6 @@
 /**
- * A count of tokens by a backend's own endpoint: of the target that a request would go to, in little time, and without a word
- * about its health.
+ * A count of tokens by a backend's own endpoint: of the target that a request would go to, in little time. It says
+ * nothing about the target's health.
  */
 
 import { expect, test } from 'vitest'
@@ -44,7 +44,7 @@ test.each([{ vendor: 'anthropic' }, { dialect: 'anthropic' }, { vendor: 'vllm' }
   },
 )
 
-test('is asked of nobody where the best target has no such endpoint: another model counts otherwise', async () => {
+test('is requested from nobody where the best target has no such endpoint: another model counts otherwise', async () => {
   const { opened, count } = await counting([counts(12), counts(13)], [{ vendor: 'openai' }, { vendor: 'anthropic' }])
   expect(await count(ASK)).toEqual({ inputTokens: null })
   expect(opened.flatMap(({ seen }) => seen)).toEqual([])
@@ -67,14 +67,14 @@ test.each<[string, Answer]>([
   expect(only).toMatchObject({ outstanding: 0, health: { halfOpen: false } })
 })
 
-test('is asked again after a refusal of one request', async () => {
+test('is requested again after a refusal of one request', async () => {
   const { opened, count } = await counting([(response) => sendJson(response, 400, {})], [{ vendor: 'anthropic' }])
   await count(ASK)
   opened[0]!.answer = counts(12)
   expect(await count(ASK)).toEqual({ inputTokens: 12 })
 })
 
-test('is asked by one router eight times at once, and no ninth request waits', async () => {
+test('is requested by one router eight times at once, and no ninth request waits', async () => {
   const open: (() => void)[] = []
   const { opened, count } = await counting(
     [(response) => void open.push(() => sendJson(response, 200, { input_tokens: 1 }))],

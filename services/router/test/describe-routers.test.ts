@@ -1,5 +1,5 @@
 /**
- * What an operator is told of routers and their backends.
+ * The report to an operator on routers and their backends.
  */
 
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
@@ -57,7 +57,7 @@ function ask(): Promise<void> {
   return over.promise
 }
 
-test('each live router tells of its own backends: what one has found out, another may not know', async () => {
+test('each live router reports its own backends: another router may not know its findings', async () => {
   await startOne()
   await expect.poll(() => show()).toMatchObject({ alive: 2, routers: [{}, {}] })
   await ask()
@@ -77,7 +77,7 @@ test('each live router tells of its own backends: what one has found out, anothe
   }
 })
 
-test('a router that does not answer is missed, and nobody waits for it long', async () => {
+test('a router that does not reply is missed, and nobody waits for it long', async () => {
   // It says that it is there, and nothing else.
   const sayAlive = () =>
     operator.broadcast(subjects.routersAlive, Buffer.from(JSON.stringify({ routerId: 'a-frozen-router' })))

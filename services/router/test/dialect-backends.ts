@@ -1,5 +1,6 @@
 /**
- * The same answer as backends of every dialect give it, and clients of the Responses and the Messages API in front of them.
+ * The same response as backends of every dialect give it, and clients of the Responses and the Messages API in front of
+ * them.
  */
 
 import type { JobHeader } from '@gateway/contracts/job'

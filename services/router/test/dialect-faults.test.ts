@@ -1,6 +1,6 @@
 /**
- * The faults of a first backend, for clients of the Responses and the Messages API in front of backends of every dialect: what
- * the client sees of them, and what is metered.
+ * The faults of a first backend, for clients of the Responses and the Messages API in front of backends of every
+ * dialect. The tests check the client's view of them, and the metering.
  */
 
 import { describe, expect, test } from 'vitest'
@@ -56,7 +56,7 @@ function expectNumbers(events: Told[]): void {
 describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
   const { spoken, first: opening, terminal, piece, usageIn } = CLIENTS[client]
 
-  /** The usage in an answer that the client has whole. */
+  /** The usage in a response that the client has whole. */
   function usageReported(job: FakeJob, stream: boolean): unknown {
     expect(job.failure).toBeNull()
     if (!stream) return (JSON.parse(job.text()) as typeof MESSAGE | typeof RESPONSE).usage
@@ -70,7 +70,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
     spoken.flatMap((second) => [false, true].map((stream) => ({ first, second, stream }))),
   )
   test.each(pairs)(
-    'sees the answer of $second alone where $first breaks off before content (stream: $stream)',
+    'sees the response of $second alone where $first breaks off before content (stream: $stream)',
     async ({ first, second, stream }) => {
       const { ask } = await routerOver(client, [
         [first, broken(first, 'role')],
@@ -100,7 +100,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
   })
 
   describe.each(spoken)('in front of a backend that speaks %s', (dialect) => {
-    test('sees nothing of a failure that a stream tells before content', async () => {
+    test('sees nothing of a failure that a stream reports before content', async () => {
       const { ask } = await routerOver(client, [
         [
           dialect,
@@ -116,7 +116,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
       expect(job.end?.attempts).toMatchObject([{ outcome: 'error_event' }, { outcome: 'served' }])
     })
 
-    test('has no terminal event where it breaks off after content, and what was shown is metered', async () => {
+    test('has no terminal event where it breaks off after content, and the shown text is metered', async () => {
       const { opened, ask } = await routerOver(client, [
         [dialect, broken(dialect, 'content')],
         ['chat', goodChat],
@@ -134,7 +134,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
       expect(opened[1]!.seen).toHaveLength(0)
     })
 
-    test.each([false, true])('is told counted tokens where it leaves the usage out (stream: %s)', async (stream) => {
+    test.each([false, true])('gets counted tokens where it leaves the usage out (stream: %s)', async (stream) => {
       const without = (words: string) => words.replace(/,?"usage":\{[^}]*\}/g, '')
       const { plain, whole } = WRITTEN[dialect]
       const { ask } = await routerOver(client, [
@@ -163,7 +163,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
     })
   })
 
-  test('reads the name of a field that chat cannot express, and no backend is asked', async () => {
+  test('reads the name of a field that chat cannot express, and no backend is called', async () => {
     const { opened, ask } = await routerOver(client, [['chat', goodChat]])
     const { failure } = await ask(false, { tools: [], tool_choice: { type: 'tool', name: 'web_search' } })
     expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })

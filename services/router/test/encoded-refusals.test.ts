@@ -1,4 +1,4 @@
-/** A refusal reaches its client in the backend's words, also where the backend packs them without having been asked to. */
+/** A refusal reaches its client in the backend's words, also where the backend compresses them without a request for it. */
 
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 /**
- * Backends that never end a stream. The cap that was sent holds for what comes back, with some slack, and no stream grows
- * without a bound: the router ends it by the client's word for a full answer, stops the backend, and bills what was shown.
+ * Backends that never end a stream. The cap that was sent holds for the output, with some slack, and no stream grows
+ * without a bound. The router ends it by the client's word for a full response, stops the backend, and bills the shown
+ * text.
  */
 
 import { describe, expect, test } from 'vitest'
@@ -65,7 +66,7 @@ async function asked(client: ClientDialect, target: TargetDialect, text: string,
 }
 
 describe.each(ways)('a $client client of a $target backend', ({ client, target }) => {
-  test('gets a full answer once the cap is passed, and the backend is stopped', async () => {
+  test('gets a full response once the cap is passed, and the backend is stopped', async () => {
     const { send, seen } = await asked(client, target, 'so many words go on and on. ', CAP_TOKENS)
     const job = send()
     await job.over
@@ -80,7 +81,7 @@ describe.each(ways)('a $client client of a $target backend', ({ client, target }
   })
 })
 
-test('an answer within its cap is not touched, however long its words are', async () => {
+test('a response within its cap is not touched, however long its words are', async () => {
   const text = ' '.repeat(64)
   const { url } = await backend((response) => {
     openStream(response)
@@ -106,12 +107,12 @@ test.each<[string, ClientDialect, TargetDialect]>([
     expect(job.bytes().length).toBeLessThan(6 * MOST_CHARACTERS)
     expect(FULL[client].test(job.text())).toBe(true)
   }
-  // The answers themselves are here, in the test's own hands.
+  // The responses themselves are here, in the test's own hands.
   const held = jobs.reduce((sum, job) => sum + job.bytes().length, 0)
   expect(process.memoryUsage().rss - before - held).toBeLessThan(512 * 1024 * 1024)
 })
 
-test('what a backend sends beside its text is bounded, too', async () => {
+test('text that a backend sends beside its content is bounded, too', async () => {
   const names = 'n'.repeat(8 * 1024)
   const { url } = await backend(async (response) => {
     openStream(response)

@@ -1,5 +1,5 @@
 /**
- * Answers of backends that mean harm, or are broken for good. Such an answer has no end, or no bottom.
+ * Responses of backends that mean harm, or are broken for good. Such a response has no end, or no bottom.
  */
 
 import { once } from 'node:events'

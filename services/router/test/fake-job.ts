@@ -1,5 +1,5 @@
 /**
- * A job as a caller holds it, without a bus: what the router sends back, and the caller's ways to end it.
+ * A job as a caller holds it, without a bus: the frames that the router sends back, and the caller's ways to end it.
  */
 
 import { JobAborted, type IncomingJob, type JobOver } from '@gateway/bus/port'

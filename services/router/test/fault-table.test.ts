@@ -1,5 +1,5 @@
 /**
- * The fault table: what can go wrong at the first backend of two, and what the client sees of it.
+ * The fault table: the faults of the first backend of two, and the client's view of each.
  */
 
 import { createServer } from 'node:net'
@@ -52,10 +52,10 @@ const status = (code: number, headers: Record<string, string> = {}): Answer => {
 
 interface Row {
   fault: string
-  /** The faulty backend's answer, or its address. */
+  /** The faulty backend's response, or its address. */
   answer?: Answer
   url?: (real: string) => string | Promise<string>
-  /** How the attempt at it is recorded. */
+  /** The recorded outcome of the attempt at it. */
   outcome: string | RegExp
   only?: 'stream' | 'plain'
 }
@@ -169,7 +169,7 @@ const cases = BEFORE_CONTENT.flatMap((row) =>
   (['stream', 'plain'] as const).filter((mode) => !row.only || row.only === mode).map((mode) => ({ ...row, mode })),
 )
 
-describe('before content, a client sees nothing of it but the answer of the next backend', () => {
+describe('before content, a client sees nothing of it but the response of the next backend', () => {
   test.for(cases)('$fault ($mode)', async ({ fault, answer, url, outcome, mode }) => {
     const a = await backend(answer ?? goodChat)
     const b = await backend(goodChat)
@@ -258,7 +258,7 @@ function streamInPieces(...pieces: (string | Buffer)[]): Answer {
   }
 }
 
-describe('after content, a client is told of it, and what it was shown is metered', () => {
+describe('after content, a client is informed of it, and the text that it was shown is metered', () => {
   test.for(AFTER_CONTENT)('$fault', async ({ fault, answer, outcome, shown, tokens }) => {
     const a = await backend(answer)
     const b = await backend(goodChat)
@@ -316,7 +316,7 @@ function joinPairs(pieces: Buffer[]): Buffer[] {
   return [bytes.subarray(0, start), ...pieces.slice(start, end), bytes.subarray(end)]
 }
 
-describe('what only looks like a fault does no harm', () => {
+describe('a response that only looks like a fault does no harm', () => {
   test.for(HARMLESS)('$shape', async ({ shape, answer, text }) => {
     const a = await backend(answer)
     const router = await routerOver([a.url])
@@ -457,7 +457,7 @@ describe('embeddings and images are judged before a byte goes out', () => {
     page.row(fault, header.kind ?? '', '`invalid_answer`', 'the second, whole', 'its own figures')
   })
 
-  test('vectors travel as base64 when asked for, whatever the backend speaks', async () => {
+  test('vectors travel as base64 on request, for every dialect of the backend', async () => {
     const a = await backend(json(embeddings(768)))
     const job = await (
       await routerOver([a.url])
@@ -552,4 +552,4 @@ describe('an only backend', () => {
   })
 })
 
-test('docs/fault-table.md says what was seen, and no more', () => page.close())
+test('docs/fault-table.md states the observed outcomes, and no more', () => page.close())

@@ -40,7 +40,7 @@ describe('a failing backend', () => {
     expect(a.seen).toHaveLength(1)
   })
 
-  test('that is the only one is still asked rather than given up', async () => {
+  test('that is the only one is still called rather than given up', async () => {
     const a = await backend(fails(401))
     const under = await router(poolOver([a.url]))
     for (let i = 0; i < 3; i++) expect((await under.ask()).failure?.code).toBe('UPSTREAMS_EXHAUSTED')
@@ -68,7 +68,7 @@ describe('a failing backend', () => {
     expect(a.seen.map(({ body }) => body.model)).toEqual(['gone', 'here'])
   })
 
-  test('that asks to be left alone is left alone, and its rate limit is no failure of it', async () => {
+  test('that requests a pause is left alone, and its rate limit is no failure of it', async () => {
     const a = await backend(fails(429, { 'retry-after-ms': '400' }))
     const b = await backend(goodChat)
     const under = await router(poolOver([a.url, b.url]))
@@ -82,12 +82,12 @@ describe('a failing backend', () => {
 
 describe('backends that are back', () => {
   const equals = { targets: [{ priority: 1 }, { priority: 1 }] }
-  /** Answers when it is told to. */
+  /** Responds when the test lets it. */
   const held = (answers: (() => void)[]): Answer => {
     return (response) => void answers.push(() => sendJson(response, 200, completion()))
   }
 
-  test('after an outage of all share the work again, also those that were asked while they were out', async () => {
+  test('after an outage of all share the work again, also those that were called while they were out', async () => {
     const [a, b] = [await backend(fails(401)), await backend(fails(401))]
     const under = await router(poolOver([a.url, b.url], equals))
     for (let i = 0; i < 3; i++) expect((await under.ask()).failure?.code).toBe('UPSTREAMS_EXHAUSTED')
@@ -106,7 +106,7 @@ describe('backends that are back', () => {
     expect(jobs.every((job) => job.end)).toBe(true)
   })
 
-  test('take their share from the first content of a trial, however long its answer is', async () => {
+  test('take their share from the first content of a half-open attempt, however long its response is', async () => {
     const [a, b] = [await backend(fails(401)), await backend(goodChat)]
     const under = await router(poolOver([a.url, b.url], equals))
     await expect.poll(async () => (await under.ask()).end?.attempts[0]?.outcome, SOON).toBe('http_401')
@@ -205,7 +205,7 @@ describe('time', () => {
   const impatient = { backend: { timeouts: { firstByteMs: 250, idleMs: 250 } } }
   const outcomes = (job: FakeJob) => job.end?.attempts.map(({ backend, outcome }) => `${backend} ${outcome}`)
 
-  test('a plain answer that takes longer than any first byte may is waited for where nobody else is left', async () => {
+  test('a plain response that takes longer than any first byte may is waited for where nobody else is left', async () => {
     const [a, b] = [await backend(slow), await backend(slow)]
     const job = await (await router(poolOver([a.url, b.url], impatient))).ask()
     expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b served'])
@@ -213,7 +213,7 @@ describe('time', () => {
     expect(outcomes(lone)).toEqual(['a served'])
   })
 
-  test('a slow target that was left for dead ones is asked again and waited for', async () => {
+  test('a slow target that was left for dead ones is called again and waited for', async () => {
     const [a, b] = [await backend(slow), await backend(fails(401))]
     const job = await (await router(poolOver([a.url, b.url], impatient))).ask()
     expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])
@@ -335,7 +335,7 @@ describe('time', () => {
     expect(outcomes(out)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])
   })
 
-  test('a target that hangs until its clients leave is spared after three, if another answers meanwhile', async () => {
+  test('a target that hangs until its clients leave is spared after three, if another responds meanwhile', async () => {
     const a = await backend(() => {})
     const b = await backend((response) => {
       openStream(response)
@@ -361,13 +361,13 @@ describe('time', () => {
     expect(outcomes(await under.ask(streamed))).toEqual(['b served'])
   })
 
-  test('a slow stream that was left for a dead target is asked again and waited for', async () => {
+  test('a slow stream that was left for a dead target is requested again and waited for', async () => {
     const [a, b] = [await backend(thinks(900)), await backend(fails(401))]
     const job = await (await router(poolOver([a.url, b.url], impatient))).ask(streamed)
     expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])
   })
 
-  test('that is up is told, and no backend is left working', async () => {
+  test('that is up gets a timeout, and no backend is left working', async () => {
     const a = await backend(() => {})
     const under = await router(poolOver([a.url], { backend: { timeouts: { firstByteMs: 60_000 } } }))
     const job = await under.ask({ remainingMs: 300 })
@@ -395,7 +395,7 @@ describe('a prompt', () => {
     expect((await under.ask()).head?.backend).toBe('b')
   })
 
-  test('with needs that no backend meets is refused, and nobody is asked', async () => {
+  test('with needs that no backend meets is refused, and no backend is called', async () => {
     const a = await backend(goodChat)
     const job = await (await router(poolOver([a.url]))).ask({ needs: ['chat', 'vision'] })
     expect(job.failure).toMatchObject({ code: 'BACKEND_REFUSED', attempted: [] })

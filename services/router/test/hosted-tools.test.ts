@@ -1,6 +1,6 @@
 /**
- * The class of tools that a vendor runs: whatever types and members a client writes, only those that the price covers reach a
- * backend, with a limit, and the client hears of all others.
+ * The class of tools that a vendor runs. A client may write any types and members, and only those that the price covers
+ * reach a backend, with a limit. The client hears of all others.
  */
 
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * A backend over plain HTTP whose every answer a test writes byte by byte.
+ * A backend over plain HTTP whose every response a test writes byte by byte.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -21,7 +21,7 @@ export interface HttpBackend extends AsyncDisposable {
   /** Requests other than probes. */
   seen: SeenRequest[]
   probes: number
-  /** Probes are answered with a 403. */
+  /** Probes get a 403. */
   refusesProbes: boolean
   answer: Answer
 }
@@ -121,7 +121,7 @@ export function openStream(response: ServerResponse): void {
   response.flushHeaders()
 }
 
-/** A good backend: streams when asked to. */
+/** A good backend: streams on request. */
 export const goodChat: Answer = (response, request) => {
   if (request.body.stream !== true) return sendJson(response, 200, completion())
   openStream(response)

@@ -1,5 +1,5 @@
 /**
- * Whatever a client asks of images, it gets a PNG or a refusal, and the backend that it shares with others stays well.
+ * For any image options a client gets a PNG or a refusal, and the backend that it shares with others stays well.
  */
 
 import type { ServerResponse } from 'node:http'
@@ -38,7 +38,7 @@ function draw(response: ServerResponse, body: Body, { url, jpeg }: { url: boolea
   sendJson(response, 200, { created: 1, data: Array.from({ length: count }, () => one) })
 }
 
-/** How servers of images take the two parameters that say in which form they answer. */
+/** Servers of images take the two parameters for the form of their response in these ways. */
 const SERVERS: Record<string, Answer> = {
   // OpenAI's reference: `output_format` is of GPT image models only; without `response_format` there are addresses.
   'dall-e': (response, { body }) => {
@@ -80,7 +80,7 @@ describe('images', () => {
       const { text, end, failure } = await under.ask(IMAGES, { prompt: 'a cat' })
       expect(failure).toBeNull()
       expect(JSON.parse(text())).toMatchObject({ data: [{ b64_json: PNG.toString('base64') }] })
-      // The router remembers the lesson of a refusal.
+      // The router remembers the learned rejection.
       if (i > 0) expect(end?.attempts).toHaveLength(1)
     }
   })
@@ -165,7 +165,7 @@ describe('images', () => {
     expect(job.end?.usage).toMatchObject({ completionTokens: tokens, estimated: true })
   })
 
-  test('whose backend tells their usage cost that', async () => {
+  test('whose backend reports their usage cost that', async () => {
     const usage = { input_tokens: 4, output_tokens: 1_056, total_tokens: 1_060 }
     const data = [{ b64_json: PNG.toString('base64') }]
     const a = await backend((response) => sendJson(response, 200, { created: 1, data, usage }))

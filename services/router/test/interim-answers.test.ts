@@ -1,5 +1,5 @@
 /**
- * Interim answers (1xx) that nobody asked for, before the final one (RFC 9110, section 15.2).
+ * Interim responses (1xx) that nobody requested, before the final one (RFC 9110, section 15.2).
  *
  * The HTTP client, undici, reads over all of them but 100, at which it ends the connection. No setting of it changes that.
  */
@@ -42,7 +42,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
 })
 
 test.each([false, true])(
-  'at a 100 the next target is asked, and the client sees no failure (stream: %s)',
+  'at a 100 the next target is called, and the client sees no failure (stream: %s)',
   async (stream) => {
     const one = await backend(after((response) => response.writeContinue()))
     const two = await backend(goodChat)

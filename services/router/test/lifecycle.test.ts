@@ -5,7 +5,7 @@ import { backend, router, SOON } from './open.ts'
 import { configOf, poolOver, startRouterUnderTest } from './router-under-test.ts'
 
 describe('a new config', () => {
-  test('is followed: pools come and go, and what runs is finished', async () => {
+  test('is followed: pools come and go, and running jobs finish', async () => {
     let finish = () => {}
     const a = await backend((response) => {
       openStream(response)
@@ -56,7 +56,7 @@ describe('a backend', () => {
     })
   })
 
-  test('of the anthropic dialect is asked for messages and answers as a chat completion', async () => {
+  test('of the anthropic dialect gets a request for messages and its response is a chat completion', async () => {
     const a = await backend((response) =>
       sendJson(response, 200, {
         id: 'msg_1',
@@ -126,7 +126,7 @@ describe('a backend', () => {
   })
 })
 
-describe('an answer that nobody wants any more', () => {
+describe('a response that nobody wants any more', () => {
   test('is reset, so that its backend notices even where it is blocked in sending', async () => {
     const broken = Promise.withResolvers<Error>()
     const a = await backend((response, _, socket) => {
@@ -144,7 +144,7 @@ describe('an answer that nobody wants any more', () => {
 })
 
 describe('stopping', () => {
-  test('takes nothing new, and lets what runs finish', async () => {
+  test('takes nothing new, and lets running jobs finish', async () => {
     let finish = () => {}
     const a = await backend((response) => {
       finish = () => sendJson(response, 200, completion())
@@ -160,7 +160,7 @@ describe('stopping', () => {
     expect(running.end).not.toBeNull()
   })
 
-  test('fails what is still open when its time is over, and says what was shown', async () => {
+  test('fails all open jobs when its time is over, and reports the shown text', async () => {
     const a = await backend((response) => {
       openStream(response)
       response.write(ROLE + chunk({ content: 'one two three' }))
@@ -175,7 +175,7 @@ describe('stopping', () => {
     expect([3, 4]).toContain(running.failure?.usage?.completionTokens)
   })
 
-  test('says what was shown of every stream, though more was shown than it has time left to count', async () => {
+  test('reports the shown text of every stream, though more was shown than it has time left to count', async () => {
     // Text that the tokenizer takes long for: half a minute for all of it.
     const texts = Array.from({ length: 16 }, (_, seed) => hanText(seed, 130_000))
     const a = await backend((response, { body }) => {

@@ -1,6 +1,6 @@
 /**
- * An answer takes time in proportion to its bytes, whatever it is made of: each kind of item of a whole answer and of a stream
- * is there in thousands, once and twice as often, on the way from each target's dialect to each client's.
+ * A response takes time in proportion to its bytes, for all kinds of content. Each kind of item of a whole response and
+ * of a stream is there in thousands, once and twice as often, on the way from each target's dialect to each client's.
  */
 
 import { describe, expect, test } from 'vitest'
@@ -226,7 +226,7 @@ const REQUESTED: Record<ClientDialect, object> = {
   messages: { messages: USER, max_tokens: 9, thinking: { type: 'enabled', budget_tokens: 2_048 } },
 }
 
-/** What reading an answer needs of its request. */
+/** The parts of its request that reading a response needs. */
 function echoOf(client: ClientDialect, dialect: (typeof ways)[number]['dialect']): unknown {
   const body = Buffer.from(JSON.stringify(REQUESTED[client]))
   return dialect.request({ kind: 'chat', body, model: 'm', stream: true, maxTokens: undefined, form: [] }).echo
@@ -243,7 +243,7 @@ function orRefused(work: () => void): void {
 describe.each(ways)('$target to $client', ({ target, client, dialect }) => {
   const echo = echoOf(client, dialect)
 
-  test.each(Object.entries(RESPONSES[target]))('an answer of twice as many %s takes twice the time', (_, make) => {
+  test.each(Object.entries(RESPONSES[target]))('a response of twice as many %s takes twice the time', (_, make) => {
     const growth = cpuGrowth(ITEMS, (count) => {
       const bytes = Buffer.from(JSON.stringify(make(count)))
       return () =>

@@ -1,6 +1,6 @@
 /**
- * A request takes time in proportion to its bytes, whatever it is made of: each kind of item is there in thousands, once and
- * twice as often, on the way from each client's dialect to each target's.
+ * A request takes time in proportion to its bytes, for all kinds of content. Each kind of item is there in thousands,
+ * once and twice as often, on the way from each client's dialect to each target's.
  */
 
 import { ExactNumber } from '@gateway/contracts/json'

@@ -1,6 +1,6 @@
 /**
- * Clients of the Messages API in front of backends that speak it or chat: what each of them gets of a request. The faults
- * of backends: `dialect-faults.test.ts`.
+ * Clients of the Messages API in front of backends that speak it or chat: the fields of a request that each of them
+ * gets. The faults of backends: `dialect-faults.test.ts`.
  */
 
 import { expect, test } from 'vitest'
@@ -24,7 +24,7 @@ test('a backend that speaks chat hears nothing of the API’s own headers', asyn
   expect(opened[0]!.seen[0]!.headers).not.toHaveProperty('anthropic-version')
 })
 
-test('a request that chat cannot express is refused with the name of its field, and nobody is asked', async () => {
+test('a request that chat cannot express is refused with the name of its field, and no backend is called', async () => {
   const { opened, ask } = await routerOver('messages', [['chat', goodChat]])
   const upload = [{ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] }]
   const { failure } = await ask(false, { messages: upload })
@@ -78,7 +78,7 @@ test.each(['chat', 'messages'] as const)(
   },
 )
 
-test('a target that knows no effort gets none, and the client is told', async () => {
+test('a target that knows no effort gets none, and the client is informed', async () => {
   const refuses: Answer = (response, request, socket) => {
     if (!('reasoning_effort' in request.body)) return goodChat(response, request, socket)
     const message = 'Unrecognized request argument supplied: reasoning_effort'

@@ -1,6 +1,6 @@
 /**
- * The table of odd answers: they are neither good nor plain failures. Each row tells whether the router asks another
- * target, whether the backend's health suffers, and the client's view.
+ * The table of odd responses: they are neither good nor plain failures. Each row states whether the router calls
+ * another target, whether the backend's health suffers, and the client's view.
  *
  * The test judges health by four requests, one after the other: it counts those that still go to that backend.
  */
@@ -76,7 +76,7 @@ const choices = (finishReason: string | null, delta: object, extra: object = {})
   choices: [{ index: 0, delta, finish_reason: finishReason, ...extra }],
 })
 
-/** How servers and aggregators tell of an error within a stream. */
+/** The forms in which servers and aggregators report an error within a stream. */
 const ERROR_EVENTS: [string, string][] = [
   ['an event with an error', event({ error: ERROR })],
   ['an error beside choices that finish by `error`', withChoices({ error: ERROR }, 'error')],
@@ -181,7 +181,7 @@ const MODERATED = {
   },
 }
 
-/** By which vendors tell with a 400 that our own account or credential is the trouble. */
+/** By which vendors report with a 400 that our own account or credential is the trouble. */
 const ACCOUNT_TROUBLES: [string, object, 'out at once' | 'out after three in a row'][] = [
   [
     'a bad key (Gemini)',
@@ -488,7 +488,7 @@ rows.push(
   },
 )
 
-describe('odd answers', () => {
+describe('odd responses', () => {
   test.for(rows)('$answers ($asking)', async (row) => {
     const { answers, asking, answer, backends, secondResponse, next, health, sees } = row
     const a = await backend(answer)
@@ -506,7 +506,7 @@ describe('odd answers', () => {
   })
 })
 
-/** How many of four requests went to the backend. */
+/** The number of requests, of four, that went to the backend. */
 const HEALTH_BY_REQUESTS: Record<number, Row['health']> = {
   1: 'out at once',
   3: 'out after three in a row',
@@ -538,4 +538,4 @@ test('chunks without content before the first content are not kept without bound
   expect(job.text().length).toBeLessThan(256 * 1024)
 })
 
-test('docs/fault-table.md says what was seen, and no more', () => page.close())
+test('docs/fault-table.md states the observed outcomes, and no more', () => page.close())

@@ -1,5 +1,6 @@
 /**
- * The router on real buses: what a caller gets of a job, and what becomes of it when the caller stops or dies.
+ * The router on real buses: the frames that a caller gets of a job, and the fate of the job when the caller stops or
+ * dies.
  */
 
 import { once } from 'node:events'
@@ -176,7 +177,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     expect(answered.end?.usage.completionTokens).toBe(3)
   })
 
-  test('a job in a dialect that this version does not know is refused, and no backend is asked', async () => {
+  test('a job in a dialect that this version does not know is refused, and no backend is called', async () => {
     const { caller, backend, reports } = await stack(goodChat)
     const answered = dispatch(caller, { dialect: 'telepathy' as ClientDialect, stream: true })
     await answered.over
@@ -190,7 +191,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     expect([backend.seen, reports]).toEqual([[], []])
   })
 
-  test('a caller that leaves takes the backend with it, and is told what was generated', async () => {
+  test('a caller that leaves takes the backend with it, and learns the generated tokens', async () => {
     const { caller, backend, reports } = await stack((response) => {
       openStream(response)
       response.write(ROLE + chunk({ content: 'one two three' }))
@@ -228,7 +229,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     ])
   })
 
-  test('an answered job whose caller has acknowledged its end is not reported', async () => {
+  test('a finished job whose caller has acknowledged its end is not reported', async () => {
     const { caller, reports } = await stack(goodChat)
     const requestId = headerOf().requestId
     const answered = dispatch(caller, { requestId })
@@ -239,7 +240,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     expect(reports.filter((report) => report.requestId === requestId)).toEqual([])
   })
 
-  test('three routers and one place: the backend is asked one by one, and nobody is refused', async () => {
+  test('three routers and one slot: the backend gets requests one by one, and nobody is refused', async () => {
     let running = 0
     let most = 0
     const only = await backend((response, request, socket) => {

@@ -1,12 +1,12 @@
 /**
- * What a test opens (backends, routers before them) and what is closed again when it is over.
+ * Opens the objects of a test (backends, routers before them) and closes them when it is over.
  */
 
 import { afterEach } from 'vitest'
 import { startHttpBackend, type Answer, type HttpBackend } from './http-backend.ts'
 import { startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
 
-/** For what happens soon, on a machine that may be busy. */
+/** For events that come soon, on a machine that may be busy. */
 export const SOON = { timeout: 60_000 }
 
 const opened: AsyncDisposable[] = []

@@ -1,6 +1,6 @@
 /**
- * Requests that no backend survives. Whoever sends them harms nobody else: the router blames the request before the
- * backend. A backend that is really dead is out as soon as ever.
+ * Requests that no backend survives. Their sender harms nobody else: the router attributes the failure to the request
+ * before the backend. A backend that is really dead is out as soon as ever.
  */
 
 import { describe, expect, test } from 'vitest'
@@ -31,7 +31,7 @@ function bodyOf(asking: Requesting, text: string): object {
   return asking === 'images' ? { prompt: text } : { messages: [{ role: 'user', content: text }] }
 }
 
-/** Serves all but what speaks of poison. */
+/** Serves all requests but those that speak of poison. */
 const survives = (asking: Requesting, failure: Answer): Answer => {
   return (response, request, socket) =>
     request.text.includes('poison') ? failure(response, request, socket) : requestOf(asking).good(response, request)
@@ -86,7 +86,7 @@ describe.each(REQUESTING)('a request that no target survives (%s)', (asking) => 
   })
 })
 
-describe('a backend that fails whatever it is asked', () => {
+describe('a backend that fails at every request', () => {
   const dead = async (failure: Answer) => {
     const [a, b] = [
       await backend(failure),
@@ -117,7 +117,7 @@ describe('a backend that fails whatever it is asked', () => {
     expect(a.seen.length).toBeLessThanOrEqual(4)
   })
 
-  test('is not asked for ever by a client that sends the same request again and again', async () => {
+  test('is not called for ever by a client that sends the same request again and again', async () => {
     const { a, under } = await dead(FAILURES[0]![1])
     for (let i = 0; i < 8; i++) await ask(under, 'alone', 'the same')
     expect(a.seen).toHaveLength(3)

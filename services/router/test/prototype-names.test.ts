@@ -1,6 +1,6 @@
 /**
- * No word of a client or of a backend is taken for a member that every object has: `constructor`, `__proto__`, `toString`.
- * Each stands at each place of a request, of an answer and of a stream, on the way between all dialects.
+ * No word of a client or of a backend is taken for a member that every object has: `constructor`, `__proto__`,
+ * `toString`. Each stands at each place of a request, of a response and of a stream, on the way between all dialects.
  */
 
 import { describe, expect, test } from 'vitest'
@@ -115,7 +115,7 @@ function failuresOf(work: () => void): string[] {
   }
 }
 
-/** Some targets refuse them, and an answer needs none of them. */
+/** Some targets refuse them, and a response needs none of them. */
 const NOT_EVERYWHERE = { tools: undefined, tool_choice: undefined, stop: undefined, stop_sequences: undefined }
 
 describe.each(ways)('from $client to $target', ({ client, target, dialect }) => {
@@ -136,7 +136,7 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
     body: Buffer.from(JSON.stringify({ ...RICH_REQUESTS[client], ...NOT_EVERYWHERE })),
   })
 
-  test('a whole answer is read, or is the fault of the backend', () => {
+  test('a whole response is read, or is the fault of the backend', () => {
     const failures = [...withPrototypeNames(RESPONSES[target])].flatMap(({ place, name, changed }) =>
       failuresOf(() => {
         const answer = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(changed)), identity, echo)

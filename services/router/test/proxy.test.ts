@@ -11,9 +11,9 @@ import { poolOver } from './router-under-test.ts'
 
 interface Proxy extends AsyncDisposable {
   url: string
-  /** What it was asked for: the request line, and who asked. */
+  /** The request lines that it got, with their senders. */
   asked: string[]
-  /** It answers CONNECT by this; never without one. */
+  /** It responds to CONNECT with this; never without one. */
   connectStatus: number | null
 }
 
@@ -51,7 +51,7 @@ async function startProxy(portOf: Record<string, string>): Promise<Proxy> {
 const SOON_LEFT = { timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 } }
 const AUTHORIZATION = `Basic ${Buffer.from('us:er').toString('base64')}`
 
-test.each([false, true])('a backend of an http address is asked by the proxy, streamed: %s', async (stream) => {
+test.each([false, true])('a backend of an http address is called by the proxy, streamed: %s', async (stream) => {
   const a = await backend(goodChat)
   const proxy = await startProxy({ 'backend.invalid': new URL(a.url).port })
   const under = await router(poolOver(['http://backend.invalid/v1']), { HTTP_PROXY: proxy.url })
@@ -64,7 +64,7 @@ test.each([false, true])('a backend of an http address is asked by the proxy, st
 })
 
 test.each([403, null])(
-  'a backend of an https address behind a proxy that answers %s is one that has no connection',
+  'a backend of an https address behind a proxy that responds with %s is one that has no connection',
   async (connectStatus) => {
     const b = await backend(goodChat)
     const proxy = await startProxy({})

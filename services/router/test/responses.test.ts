@@ -1,6 +1,6 @@
 /**
- * Clients of the Responses API in front of backends of every dialect: what each of them gets of a request. The faults of
- * backends: `dialect-faults.test.ts`.
+ * Clients of the Responses API in front of backends of every dialect: the fields of a request that each of them gets.
+ * The faults of backends: `dialect-faults.test.ts`.
  */
 
 import { expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { eventsOf, good, routerOver } from './dialect-backends.ts'
 import { chunk, goodChat, openStream, ROLE, sendJson, type Answer } from './http-backend.ts'
 
-test('a tool that only a vendor runs stays with a backend of the same dialect within its limit, and is told where it is left out', async () => {
+test('a tool that only a vendor runs stays with a backend of the same dialect within its limit; elsewhere it is left out with a warning', async () => {
   const { opened, ask } = await routerOver('responses', [
     ['responses', (response) => sendJson(response, 500, {})],
     ['chat', goodChat],
@@ -30,7 +30,7 @@ test('a tool that the vendor runs stays behind where the price does not cover it
   expect(job.head?.droppedParams).toEqual(['tools.web_search'])
 })
 
-test('a stream that ends without a finish reason or an end is no answer', async () => {
+test('a stream that ends without a finish reason or an end is no response', async () => {
   const { ask } = await routerOver('responses', [
     [
       'chat',
@@ -58,7 +58,7 @@ test('the events that hold a whole response repeat long instructions and tools t
   expect(job.text().split(JSON.stringify(tools))).toHaveLength(4)
 })
 
-test('a target that refuses a name that the translation wrote is asked by the other one', async () => {
+test('a target that refuses a name that the translation wrote gets the other one', async () => {
   const refuses: Answer = (response, request, socket) => {
     if (!('max_completion_tokens' in request.body)) return goodChat(response, request, socket)
     const message = "Unsupported parameter: 'max_completion_tokens'"

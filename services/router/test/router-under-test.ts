@@ -38,7 +38,7 @@ export function configOf(backends: object[], pools: object[]): GatewayConfig {
   }
 }
 
-/** One pool `spark` over backends named a, b, c, …, in that order of priority unless told otherwise. */
+/** One pool `spark` over backends named a, b, c, …, in that order of priority unless the test says otherwise. */
 export function poolOver(
   urls: string[],
   options: { backend?: object; backends?: object[]; targets?: object[]; pool?: object } = {},

@@ -16,7 +16,7 @@ import {
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
-describe('a plain answer', () => {
+describe('a plain response', () => {
   test('travels back as the very bytes of the backend', async () => {
     const a = await backend(goodChat)
     const answer = await (await router(poolOver([a.url]))).ask()
@@ -38,7 +38,7 @@ describe('a plain answer', () => {
     expect(answer.end?.attempts).toMatchObject([{ backend: 'a', model: 'model-a', outcome: 'served' }])
   })
 
-  test('is asked for with the backend model and the default cap, and the client text untouched behind them', async () => {
+  test('is requested with the backend model and the default cap, and the client text untouched behind them', async () => {
     const a = await backend(goodChat)
     await (
       await router(poolOver([a.url], { targets: [{ contextWindow: 100 }] }))
@@ -48,7 +48,7 @@ describe('a plain answer', () => {
 })
 
 describe('a stream', () => {
-  test('is relayed event by event, without the usage chunk nobody asked for and without [DONE]', async () => {
+  test('is relayed event by event, without the usage chunk nobody requested and without [DONE]', async () => {
     const a = await backend(goodChat)
     const answer = await (await router(poolOver([a.url]))).ask({ stream: true })
     expect(answer.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
@@ -56,13 +56,13 @@ describe('a stream', () => {
     expect(a.seen[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } })
   })
 
-  test('carries the usage chunk for a client that asked for it', async () => {
+  test('carries the usage chunk for a client that requested it', async () => {
     const a = await backend(goodChat)
     const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
     expect(answer.text()).toContain(USAGE_CHUNK)
   })
 
-  test('that fails after content ends in an error with what was shown, never in a good end', async () => {
+  test('that fails after content ends in an error with the shown text, never in a good end', async () => {
     const a = await backend((response) => {
       openStream(response)
       response.write(ROLE + chunk({ content: 'one two three' }))
@@ -155,7 +155,7 @@ describe('a stream', () => {
 })
 
 describe('failover', () => {
-  test('a failing target is left for the next, and the client sees only the answer', async () => {
+  test('a failing target is left for the next, and the client sees only the response', async () => {
     const a = await backend((response) => sendJson(response, 503, { error: 'overloaded' }))
     const b = await backend(goodChat)
     const answer = await (await router(poolOver([a.url, b.url]))).ask({ stream: true })
@@ -190,7 +190,7 @@ const streaming: Answer = (response) => {
 }
 
 describe('a caller that has left', () => {
-  test('stops the backend, and is told what was generated until then', async () => {
+  test('stops the backend, and learns the tokens that were generated until then', async () => {
     const a = await backend(streaming)
     const under = await router(poolOver([a.url]))
     const job = under.send({ stream: true })
@@ -261,7 +261,7 @@ describe('a caller that has left', () => {
 })
 
 describe('a caller that goes away', () => {
-  test('is reported for as lost, with what was shown', async () => {
+  test('is reported for as lost, with the shown text', async () => {
     const a = await backend(streaming)
     const under = await router(poolOver([a.url]))
     const job = under.send({ stream: true })

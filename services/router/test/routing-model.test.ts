@@ -1,9 +1,10 @@
 /**
- * Routing under any sequence of events: health, choice, places, waiting, patience and shares together.
+ * Routing under any sequence of events: health, choice, slots, waiting, timeouts and shares together.
  *
- * The model knows the truth that routers can only guess: which backends are well. It never says which target has to be
- * used, only what must not be: a job that waits or fails beside a target that could serve it, a backend beyond its limit,
- * and a backend that has recovered and is not back. The clock is simulated, so a run takes no time and repeats by its seed.
+ * The model knows the truth that routers can only guess: which backends are well. It never names the target that has to
+ * be used, only forbidden states. These are: a job that waits or fails beside a target that could serve it, a backend
+ * beyond its limit, and a recovered backend that is not back. The clock is simulated, so a run takes no time and
+ * repeats by its seed.
  */
 
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
@@ -31,7 +32,7 @@ type Event =
   | { kind: 'time'; ms: number }
   | { kind: 'leave'; which: number }
   | { kind: 'share'; others: number }
-  /** One client sends what no backend survives: one request again and again, or many. */
+  /** One client sends requests that no backend survives: one request again and again, or many. */
   | { kind: 'poison'; router: number; poison: Poison; stream: boolean; count: number; isRepeated: boolean }
 
 const SLOW: Mood[] = ['well', 'thinks', 'stalls']
@@ -199,7 +200,7 @@ async function play(world: World, happening: Event): Promise<void> {
   }
 }
 
-/** Until no target of those that are well is out by what is known of it. */
+/** Until no healthy target is out by the router's knowledge of it. */
 async function oneProbeInterval(world: World): Promise<void> {
   // A probe that began before the backend was well may still find it dead: that begins the interval which counts.
   for (let probes = 0; probes < 2; probes++) {
@@ -225,7 +226,10 @@ async function begun(world: World, sent: SentJob): Promise<boolean> {
   return sent.job.head !== null
 }
 
-/** Ten requests to each router, short ones or such as last for minutes; then more than all backends take: those that are well have all that they take. */
+/**
+ * Ten requests to each router, short ones or such as last for minutes. Then more than all backends take: those that are
+ * well have all that they take.
+ */
 async function expectFullShares(world: World, tenLastMs: number): Promise<void> {
   for (const router of world.routers.keys()) {
     for (let i = 0; i < 10; i++) await begun(world, world.send(router, { lastsMs: tenLastMs }, { stream: true }))
@@ -234,7 +238,7 @@ async function expectFullShares(world: World, tenLastMs: number): Promise<void> 
     const isAnyWaiting = () => world.waiting().some((sent) => sent.router === router && sent.pool === 'all')
     const targets = world.targets(router, 'all')
     const most = targets.reduce((sum, { backend }) => sum + backend.config.maxConcurrent, 0)
-    // A backend that breaks its answers may take many before others wait.
+    // A backend that breaks its responses may take many before others wait.
     for (let round = 0; round < 5 && !isAnyWaiting(); round++) {
       for (let i = 0; i < most + 2; i++) world.send(router, { lastsMs: 400_000 }, { stream: true })
       await pass(world, 4 * FIRST_BYTE_MS)
@@ -263,7 +267,7 @@ const two = (): Plan => ({
 const turns = (mood: Mood): Event => ({ kind: 'mood', backend: 0, mood })
 const time = (ms: number): Event => ({ kind: 'time', ms })
 
-/** What random sequences have found: each was a defect of its own. */
+/** Findings of random sequences: each was a defect of its own. */
 const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
   // An attempt of the last resort left the mark of a trial.
   [two(), [turns('refuses'), send(3)], [false, false, false, false], 0],
@@ -342,7 +346,7 @@ test('no sequence of events leaves a job beside a target that could serve it, or
   )
 })
 
-test('whatever one client sends, the backends that are well stay there for all others', async () => {
+test('for any requests of one client, the backends that are well stay there for all others', async () => {
   await fc.assert(
     fc.asyncProperty(
       plan,
@@ -364,10 +368,10 @@ test('whatever one client sends, the backends that are well stay there for all o
   )
 })
 
-/** What soft faults a dead backend shows; a hard one puts it out at once. */
+/** The soft faults of a dead backend; a hard one puts it out at once. */
 const DEAD: Mood[] = ['fails', 'breaks']
 
-test('a dead backend is out after three requests of one client, and at the first of another, whatever was before', async () => {
+test('a dead backend is out after three requests of one client, and at the first of another, after any history', async () => {
   await fc.assert(
     fc.asyncProperty(
       plan.filter(({ backends }) => backends.length > 1),

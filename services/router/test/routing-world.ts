@@ -56,7 +56,7 @@ export class World {
   readonly network = new SimulatedNetwork()
   readonly routers: RouterContext[]
   readonly open = new Set<SentJob>()
-  /** What has happened that must not. */
+  /** Events that must not happen, and did. */
   readonly broken: string[] = []
   #isMerelySlow: boolean
   #probes: Disposable[]
@@ -169,7 +169,7 @@ export class World {
     return [...this.open].filter((sent) => !this.network.attempts.has(sent.requestId))
   }
 
-  /** Between two events: whatever is wrong at this moment. */
+  /** Between two events: checks for every fault of this moment. */
   judge(): void {
     const nowMs = performance.now()
     for (const sent of this.waiting()) {
@@ -184,7 +184,7 @@ export class World {
     this.#judgeUnharmed(nowMs)
   }
 
-  /** Whatever the one client sends that sends poison: a backend that has failed at nothing else is there for the others. */
+  /** One client sends poison: a backend that has failed at nothing else is there for the others. */
   #judgeUnharmed(nowMs: number): void {
     for (const [id, { mood }] of this.network.backends) if (mood !== 'well') this.#unharmed.delete(id)
     for (const router of this.routers.keys()) {
@@ -203,7 +203,7 @@ export class World {
     }
   }
 
-  /** A smaller share does not stop what runs, but nothing may be added. */
+  /** A smaller share does not stop running jobs, but none may be added. */
   #judgeLimit(backend: Backend): void {
     const { outstanding, config } = backend
     const most = Math.max(1, backend.places)

@@ -1,5 +1,5 @@
 /**
- * Translated answers and their events, as the compiler checks them against the types of the official SDKs: every member is
+ * The compiler checks translated responses and their events against the types of the official SDKs. Every member is
  * there, of its kind, and null only where it may be.
  */
 
@@ -18,7 +18,7 @@ type Json = Record<string, unknown>
 
 const require = createRequire(import.meta.url)
 const folderOf = (sdk: string) => dirname(require.resolve(sdk))
-/** By the client's dialect: where the SDK's types stand, of a whole answer and of an event. */
+/** By the client's dialect: the place of the SDK's types of a whole response and of an event. */
 const TYPES = {
   responses: [join(folderOf('openai'), 'resources/responses/responses.js'), 'Response', 'ResponseStreamEvent'],
   messages: [join(folderOf('@anthropic-ai/sdk'), 'resources/messages/messages.js'), 'Message', 'RawMessageStreamEvent'],
@@ -59,7 +59,7 @@ const call = (index: number, id: string, name: string, args: string) => ({
 const ends = (reason: string, more: Json = {}) => ({ finish_reason: reason, ...more })
 const said = (delta: Json, more: Json = {}) => ({ delta, finish_reason: null, ...more })
 
-/** By the first member of each: choices of the chunks, and of the whole answer. */
+/** By the first member of each: choices of the chunks, and of the whole response. */
 const RESPONSES: [Json[], Json][] = [
   [
     [said({ reasoning_content: 'Hm' }), said({ content: 'a' }, { logprobs }), ends('stop')],
@@ -126,7 +126,7 @@ test.each(['responses', 'messages'] as const)("answers in %s are those of the ve
     // Members beyond the types are no fault: the API writes some, too.
     'type Writable<T> = { -readonly [K in keyof T]: Writable<T[K]> }',
     'declare function own<const T>(value: T): Writable<T>',
-    // The SDK itself adds the text of all parts to a whole answer.
+    // The SDK itself adds the text of all parts to a whole response.
     'type Own<T> = T extends { response: object } ? Omit<T, "response"> & { response: Answer } : T',
     // Of Messages, a member that may be null may be absent: strict clients refuse null for some of them.
     'type Absent<T> = T extends readonly (infer E)[] ? Absent<E>[] : T extends object ? Sparse<T> : T',

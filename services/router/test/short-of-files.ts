@@ -1,6 +1,6 @@
 /**
- * A router in a process of few files, for `shortage.test.ts`: it asks while it has none left, and again when it has.
- * Takes backends' addresses; prints one line of JSON.
+ * A router in a process of few files, for `shortage.test.ts`: it sends requests while it has none left, and again when
+ * it has. Takes backends' addresses; prints one line of JSON.
  */
 
 import { closeSync, openSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** A router that runs out of files, ports or memory of its own: no backend pays for that, and the operator is told. */
+/** A router that runs out of files, ports or memory of its own: no backend pays for that, and the operator is informed. */
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { backend } from './open.ts'
 const FILES = 200
 const CHILD = join(import.meta.dirname, 'short-of-files.ts')
 
-test('a router without free files asks its backends again as soon as it has some', async () => {
+test('a router without free files calls its backends again as soon as it has some', async () => {
   const { url } = await backend(goodChat)
   const urls = [url, url.replace('127.0.0.1', 'localhost')]
   const line = `ulimit -n ${FILES}; exec "$0" "$@"`

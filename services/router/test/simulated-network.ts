@@ -1,6 +1,6 @@
 /**
- * Backends without a network, on the timers of the process, which a test may have replaced: what the router's exchanges
- * are told is what undici would tell them. Each backend has a mood, which a test changes at any moment.
+ * Backends without a network, on the timers of the process, which a test may have replaced. The router's exchanges get
+ * the callbacks that undici would call. Each backend has a mood, which a test changes at any moment.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
@@ -10,13 +10,13 @@ import { chunk, completion, DONE, ROLE, STOP, USAGE_CHUNK } from './http-backend
 
 export type Mood =
   | 'well'
-  /** Nobody listens. Answers under way are reset when it begins. */
+  /** Nobody listens. Running responses are reset when it begins. */
   | 'refuses'
   | 'fails'
   | 'denies'
   /** Takes requests and says nothing. */
   | 'hangs'
-  /** Asks for a pause of four seconds. */
+  /** Requests a pause of four seconds. */
   | 'limits'
   /** Dies after its first content. */
   | 'breaks'
@@ -29,18 +29,18 @@ export type Mood =
 
 export interface SimulatedBackend {
   mood: Mood
-  /** By `performance.now()`: since when it serves whatever it is asked; Infinity while it does not. */
+  /** By `performance.now()`: since when it serves every request; Infinity while it does not. */
   wellSinceMs: number
   running: number
   change(mood: Mood): void
 }
 
-/** What a client asks of the backend, as the text of its message. */
+/** A client's options for the backend, as the text of its message. */
 export interface Options {
   lastsMs: number
-  /** Tells requests apart: those with the same number are repeats of one. */
+  /** Distinguishes requests: those with the same number are repeats of one. */
   number?: number
-  /** No backend survives the request: it fails, drops the connection, answers nonsense, or dies after the first content. */
+  /** No backend survives the request: it fails, drops the connection, sends nonsense, or dies after the first content. */
   poison?: Poison
 }
 
@@ -53,7 +53,7 @@ const THINKS_MS = 9_000
 const STALLS_MS = 8_000
 const BETWEEN_PIECES_MS = 2_000
 
-/** What a backend says, by the dialect in which it is asked. */
+/** A backend's words, by the dialect of the request. */
 interface Words {
   plain: string
   first: string

@@ -1,6 +1,7 @@
 /**
- * Every answer of ours, plain and streamed, from a backend of every dialect, is read by the strictest clients that there are:
- * Vercel's AI SDK of three versions checks each object against a schema and fails at null where a member may be absent.
+ * The strictest clients that there are read every response of ours, plain and streamed, from a backend of every
+ * dialect. Vercel's AI SDK of three versions checks each object against a schema and fails at null where a member may
+ * be absent.
  */
 
 import { createAnthropic as anthropic5 } from 'ai-sdk-5-anthropic'
@@ -53,7 +54,7 @@ const CLIENTS: Record<ClientDialect, Record<string, (settings: Settings) => unkn
   },
 }
 
-/** What the backend says. */
+/** The backend's words. */
 interface Said {
   text?: string
   thoughts?: string
@@ -197,7 +198,7 @@ const BACKENDS: Record<TargetDialect, (said: Said) => Told> = {
 const PREFIXES: Record<ClientDialect, string> = { chat: 'chatcmpl-own', responses: 'resp_own', messages: 'msg_own' }
 const USAGE = { promptTokens: 9, completionTokens: 4, cachedTokens: 0, reasoningTokens: 0, estimated: false }
 
-/** A gateway of no network: the request is translated, and what the backend says back. */
+/** A gateway of no network: the request is translated, and the backend's words back. */
 function gateway(client: ClientDialect, target: TargetDialect, reported: Told): typeof fetch {
   const { dialect } = dialectRoute(client, [target])
   return (_url, init) => {

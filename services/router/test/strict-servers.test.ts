@@ -1,5 +1,6 @@
 /**
- * A server that refuses a parameter still answers: the router writes it in another way, or leaves it out and says so.
+ * A server that refuses a parameter still gets the request: the router writes it in another way, or leaves it out and
+ * says so.
  */
 
 import type { JobHeader } from '@gateway/contracts/job'
@@ -128,7 +129,7 @@ const COMPLETION = {
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 }
 
-describe("what a client's refusals teach", () => {
+describe("a client's refusals teach the router", () => {
   const PARAMETERS = ['max_tokens', 'max_completion_tokens', ...Object.keys(OPTIONS)]
 
   /** It refuses values, as all servers do, and quotes the client. It refuses no parameter. */
@@ -143,7 +144,7 @@ describe("what a client's refusals teach", () => {
         detail: [{ type: 'extra_forbidden', loc: ['body', 'metadata', 'temperature'], msg: 'Extra inputs', input: 1 }],
       },
       { error: { message: "Invalid 'temperature': decimal above maximum value.", param: 'temperature', code: null } },
-      // FastAPI and vLLM tell the whole request, with the parameters that the router wrote.
+      // FastAPI and vLLM return the whole request, with the parameters that the router wrote.
       { detail: [{ type: 'missing', loc: ['body', 'messages', 0, 'name'], msg: 'Field required', input: body }] },
       { error: { message: `1 validation error: Field required, input_value=${JSON.stringify(body)}`, code: 400 } },
       {
@@ -265,7 +266,7 @@ describe("what a client's refusals teach", () => {
     }
   })
 
-  test('a server that refuses at random is asked no more often than there are parameters', async () => {
+  test('a server that refuses at random is called no more often than there are parameters', async () => {
     const NAMES = [...PARAMETERS, 'stream_options', 'stop', 'messages']
     const complaints = fc.array(fc.constantFrom(...NAMES), { minLength: 60, maxLength: 60 })
     await fc.assert(

@@ -95,7 +95,7 @@ const escapeAll = (json: string) =>
         : letter,
   )
 
-/** Whether the character stands in a string of the JSON text, and behind no backslash. */
+/** True when the character stands in a string of the JSON text, and behind no backslash. */
 function isInString(json: string, at: number): boolean {
   let inside = false
   for (let i = 0; i < at; i++) {

@@ -1,6 +1,6 @@
 /**
- * Backends that tell their usage at the wrong moment, more than once, or without the prompt: the bill holds all that the
- * client was given, and the client is told the figures of the bill, once.
+ * Backends that report their usage at the wrong moment, more than once, or without the prompt. The bill holds all that
+ * the client was given, and the client gets the figures of the bill, once.
  */
 
 import { MOST_TOKENS } from '@gateway/contracts/usage'
@@ -30,7 +30,7 @@ async function requestStream(events: string[], ending: 'whole' | 'broken') {
 }
 
 describe('a stream', () => {
-  test('that goes on behind its usage is billed for what came behind it, too', async () => {
+  test('that goes on behind its usage is billed for the later text, too', async () => {
     const { usage, usages } = await requestStream(
       [ROLE, chunk({ content: 'one' }), usageChunk(reported(1)), chunk({ content: ' two three' })],
       'whole',
@@ -95,7 +95,7 @@ describe('a prompt of which its backend counts nothing is billed as estimated', 
     expect(usages).toEqual([reported(2, 11)])
   })
 
-  test('in a plain answer', async () => {
+  test('in a plain response', async () => {
     const a = await backend((response) => sendJson(response, 200, completion('one two', reported(2, 0))))
     const answer = await (await router(poolOver([a.url]))).ask()
     expect(answer.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 2, estimated: true })
@@ -117,7 +117,7 @@ describe('several choices of which the backend counts each by itself are billed 
   }
   const both = { ...completion('', reported(3)), choices: [choice(0, FIRST), choice(1, SECOND)] }
 
-  test('in a plain answer, which tells those of the first', async () => {
+  test('in a plain response, which reports those of the first', async () => {
     const { usage, reported: passedOn } = await requestPlain({ ...both, ...timings(3) })
     expect(usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 7, estimated: true })
     expect(passedOn).toEqual(reported(7))

@@ -1,5 +1,5 @@
 /**
- * A backend that does all well, and the questions for it: one entry for each way in which a client can ask.
+ * A backend that does all well, and the requests for it: one entry for each API of a client.
  */
 
 import type { JobHeader } from '@gateway/contracts/job'
@@ -34,7 +34,7 @@ export function requestOf(asking: Requesting): DialectRoute {
   return WAYS[asking]
 }
 
-/** A whole JSON answer. */
+/** A whole JSON response. */
 export function goodResponse(asking: Requesting): object {
   switch (asking) {
     case 'embeddings':

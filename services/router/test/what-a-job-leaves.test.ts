@@ -1,6 +1,6 @@
 /**
- * What small collections leave of jobs that are over. It lies in the old generation until a full collection comes, after
- * having been copied there at every job's expense.
+ * Small collections leave garbage of jobs that are over. It lies in the old generation until a full collection comes,
+ * after having been copied there at every job's expense.
  */
 
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
@@ -42,7 +42,7 @@ v8.setFlagsFromString('--expose-gc')
 const gc = vm.runInNewContext('gc') as (options: { type: 'major' | 'minor' }) => void
 const collect = (type: 'major' | 'minor') => gc({ type })
 
-/** A router on a bus, before a backend that gives the same answer to all; the caller's side of the bus. */
+/** A router on a bus, before a backend that gives the same response to all; the caller's side of the bus. */
 async function startStack(stream: boolean): Promise<Bus> {
   const hub = createMemoryHub({ streams: [] })
   const answer = stream ? completeStream() : JSON.stringify(completion())
