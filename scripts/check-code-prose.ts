@@ -39,9 +39,6 @@ const STILL_TO_MEND: readonly string[] = [
   'services/standalone',
   'packages/auto',
   'packages/probe',
-
-  'packages/rpc',
-
   'packages/stand-ins',
   'dev/bench/refusals',
   'dev/bench/telemetry.ts',

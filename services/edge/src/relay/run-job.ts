@@ -185,7 +185,8 @@ class RunningJob implements JobRun {
     if (again) this.#timer = setTimeout(() => this.offer(again.acceptTimeoutMs), again.afterMs)
     else if (reason === 'busy') this.#giveUp('The routers have more to do than they can', retryAfterMs())
     else if (this.#losses >= MOST_LOSSES) this.#giveUp('Every router that took the request was lost')
-    else if (this.#planned.headWithinMs !== undefined && nowMs >= this.#headDueAtMs) this.#clientTimedOut()
+    // Without any router it is an outage, also at the moment when the client's time is over.
+    else if (reason !== 'no_responder' && this.#isClientsTimeOver(nowMs)) this.#clientTimedOut()
     else this.#giveUp('No router took the request in time; try again shortly')
   }
 
@@ -199,6 +200,10 @@ class RunningJob implements JobRun {
       },
       dueAtMs - performance.now() + DEADLINE_GRACE_MS,
     )
+  }
+
+  #isClientsTimeOver(nowMs: number): boolean {
+    return this.#planned.headWithinMs !== undefined && nowMs >= this.#headDueAtMs
   }
 
   #clientTimedOut(): void {
