@@ -33,6 +33,7 @@ export class EventTooLargeError extends Error {
 
 const SPACE = 32
 const NO_BYTES: Buffer = Buffer.alloc(0)
+const NO_EVENTS: SseEvent[] = []
 const LARGEST_EVENT_BYTES = 16 * 1024 * 1024
 
 export function createSseParser(largestEventBytes = LARGEST_EVENT_BYTES): SseParser {
@@ -42,7 +43,7 @@ export function createSseParser(largestEventBytes = LARGEST_EVENT_BYTES): SsePar
   let heldBytes = 0
   /** The held event has ended with a CR, or ends with the LF that may follow. */
   let mayEndInLf = false
-  let events: SseEvent[] = []
+  let events = NO_EVENTS
   let chunk = NO_BYTES
   let start = 0
 
@@ -56,8 +57,11 @@ export function createSseParser(largestEventBytes = LARGEST_EVENT_BYTES): SsePar
     }
     boundaries.forEachEnd(bytes, onEnd)
     if (start < bytes.length) hold(bytes.subarray(start))
+    // A parser that a collection has aged would keep these events alive after its stream.
+    const found = events
+    events = NO_EVENTS
     chunk = NO_BYTES
-    return events
+    return found
   }
 
   function onEnd(end: number): void {
