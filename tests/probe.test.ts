@@ -82,7 +82,7 @@ describe('backends probe', () => {
   test('a server that is not there is told in words', async () => {
     const { code, err } = await runCtl(['backends', 'probe', '--url', 'http://127.0.0.1:9/v1'], {})
     expect(code).toBe(1)
-    expect(err).toContain('http://127.0.0.1:9/v1 lists no model to ask')
+    expect(err).toContain('http://127.0.0.1:9/v1 lists no model to probe')
   })
 })
 
