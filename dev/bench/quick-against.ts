@@ -5,6 +5,7 @@
  * ratio of two neighbours is steady where neither figure is. Launches differ too, so there are several rounds.
  */
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { startBackend } from './harness/backend.ts'
@@ -72,6 +73,12 @@ function inTurn<Item>(items: Item[], round: number): Item[] {
   return round % 2 === 1 ? items : items.toReversed()
 }
 
+/** Until 2026-11-28 the bench lay at the top level. */
+function launcherIn(folder: string): string {
+  const places = ['dev/bench', 'bench'].map((place) => join(folder, place, 'subjects', 'gateway.ts'))
+  return places.find((place) => existsSync(place)) ?? places[0]!
+}
+
 async function openSide(
   name: string,
   folder: string,
@@ -81,7 +88,7 @@ async function openSide(
 ): Promise<Side> {
   const backend = opened.use(await startBackend(programs.backend))
   // The commit's own launcher starts the commit's own services.
-  const launcher = (await import(pathToFileURL(join(folder, 'dev/bench/subjects/gateway.ts')).href)) as Launcher
+  const launcher = (await import(pathToFileURL(launcherIn(folder)).href)) as Launcher
   const gateway = opened.use(await launcher.launchGateway(backend.port))
   const run = async (order: Order, options: LoadOptions) => {
     const result = await runLoad(programs.load, gateway.door, order, { ...options, signal })
