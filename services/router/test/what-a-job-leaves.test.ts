@@ -21,6 +21,8 @@ import { poolOver } from './router-under-test.ts'
 const UNDER_WAY = 32
 const WARM_UP_JOBS = 1_500
 const JOBS = 2_000
+/** Where the machine stops for a moment, the jobs under way outlive a collection. A job that stays does so in every round. */
+const ROUNDS = 3
 /** A caller acknowledges a job's last word when it has stored the usage. */
 const STORED_AFTER_MS = 5
 /** A job that stays takes several times as much. */
@@ -32,10 +34,14 @@ test.each([
 ])('a job over $answer leaves nothing', async ({ stream }) => {
   const caller = await startStack(stream)
   await run(caller, stream, WARM_UP_JOBS)
-  collect('major')
-  const before = process.memoryUsage().heapUsed
-  await run(caller, stream, JOBS)
-  expect((process.memoryUsage().heapUsed - before) / JOBS).toBeLessThan(LEFT_BYTES_PER_JOB)
+  const left: number[] = []
+  while (left.length < ROUNDS) {
+    collect('major')
+    const before = process.memoryUsage().heapUsed
+    await run(caller, stream, JOBS)
+    left.push((process.memoryUsage().heapUsed - before) / JOBS)
+  }
+  expect(Math.min(...left)).toBeLessThan(LEFT_BYTES_PER_JOB)
 })
 
 v8.setFlagsFromString('--expose-gc')
