@@ -11,7 +11,7 @@ import {
   echo,
   hasCapacity,
   inFlightBytes,
-  mayFly,
+  hasOpenWindow,
   pushControl,
   pushData,
   receive,
@@ -224,9 +224,9 @@ describe('the bytes in flight to a process', () => {
     expect([countSent(sendWindow, 29), countSent(sendWindow, 1)]).toEqual([false, true])
     const first = takeMark(sendWindow, 0)
     countSent(sendWindow, 70)
-    expect(mayFly(sendWindow)).toBe(false)
+    expect(hasOpenWindow(sendWindow)).toBe(false)
     echo(sendWindow, first)
-    expect([inFlightBytes(sendWindow), mayFly(sendWindow)]).toEqual([70, true])
+    expect([inFlightBytes(sendWindow), hasOpenWindow(sendWindow)]).toEqual([70, true])
   })
 
   it('are cleared by a later mark when an earlier one or its echo was lost', () => {

@@ -221,7 +221,7 @@ export function inFlightBytes(sendWindow: SendWindow): number {
   return sendWindow.sent - sendWindow.echoed
 }
 
-export function mayFly(sendWindow: SendWindow): boolean {
+export function hasOpenWindow(sendWindow: SendWindow): boolean {
   return inFlightBytes(sendWindow) < sendWindow.windowBytes
 }
 

@@ -20,7 +20,7 @@ import {
 } from '../core/messages.ts'
 import { type Inbox, framesSubject } from '../inbox.ts'
 import type { StreamContext } from './context.ts'
-import { countSent, createSendWindow, echo, mayFly, takeMark, type SendWindow } from '../core/flow-control.ts'
+import { countSent, createSendWindow, echo, hasOpenWindow, takeMark, type SendWindow } from '../core/flow-control.ts'
 import { InFlightList } from '@gateway/in-flight/collections'
 import { atTurnsEnd } from '../event-loop.ts'
 
@@ -163,7 +163,7 @@ export class Peer {
   }
 
   get hasCapacity(): boolean {
-    return mayFly(this.#sendWindow)
+    return hasOpenWindow(this.#sendWindow)
   }
 
   /** `stream.pump()` is called once the window is open. */

@@ -1,9 +1,9 @@
 /**
- * Ends a response to a request whose body nobody wants: the client has the whole response at once, and the rest of the body
- * is read as slowly as its sender's share of the event loop allows. TCP holds the sender meanwhile.
+ * Ends a response to a request whose body the edge does not need. The client gets the complete response at once. The edge reads the
+ * rest of the body within its sender's share of the event loop, and TCP holds the sender back meanwhile.
  *
- * Most clients read nothing before they have sent everything. A connection that closes under their bytes is reset, and they
- * may lose the response. So the edge closes it only when too much comes, or for too long, as nginx does (`lingering_close`).
+ * Most clients read nothing before they have sent everything. If the edge closed the connection meanwhile, a reset could
+ * take the response from them. So it closes only after too many bytes or too long a time, as nginx does (`lingering_close`).
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -11,9 +11,9 @@ import type { BytesInFlight, MemoryReservation } from './memory-budget.ts'
 import { reservationOf } from './memory-budget.ts'
 import type { StepResponse } from './take-steps.ts'
 
-/** Node has read so much before anybody asks for it. */
+/** Node reads this much ahead by itself. */
 const READ_AHEAD_BYTES = 64 * 1024
-/** Twice the largest body: who sends more sends no request. */
+/** Twice the largest body. */
 const MOST_DROPPED_BYTES = 50 * 1024 * 1024
 /** nginx' `lingering_time` on 2026-11-28. */
 const LONGEST_MS = 30_000
@@ -25,7 +25,7 @@ export interface DropsBodies {
   bytes: Pick<BytesInFlight, 'hold'>
 }
 
-/** `response`: its head is written and names the length of `body`. */
+/** The caller has set the response's head, with the length of `body`. */
 export function endAfterBody(
   { bytes }: DropsBodies,
   request: IncomingMessage,
@@ -41,26 +41,26 @@ export function endAfterBody(
 function hasMoreToCome(request: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': transfer, expect } = request.headers
   if (request.complete || (length === undefined && transfer === undefined)) return false
-  // A client that waits to be told has sent none, unless it was told.
+  // A client that waits for `100 Continue` has sent nothing before it.
   if (expect !== undefined && request.httpVersion === '1.1' && !request.readableDidRead) return false
   return length === undefined || Number(length) > READ_AHEAD_BYTES
 }
 
-function dropRest(request: IncomingMessage, response: ServerResponse, hold: MemoryReservation): void {
+function dropRest(request: IncomingMessage, response: ServerResponse, reservation: MemoryReservation): void {
   let left = MOST_DROPPED_BYTES
   let pause: NodeJS.Timeout | undefined
   const cut = () => void request.socket.destroy()
   const deadline = setTimeout(cut, LONGEST_MS).unref()
   const read = () => {
     if (pause !== undefined) return
-    while (!hold.isOverShare()) {
+    while (!reservation.isOverShare()) {
       const piece = request.read() as Buffer | null
       if (piece === null) return
-      hold.drops(piece.length)
+      reservation.drops(piece.length)
       left -= piece.length
       if (left < 0) return cut()
     }
-    pause = setTimeout(goOn, hold.msOverShare() + LEAST_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS).unref()
+    pause = setTimeout(goOn, reservation.msOverShare() + LEAST_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS).unref()
   }
   const goOn = () => {
     pause = undefined

@@ -1,6 +1,6 @@
 /**
- * One refusal, written for each dialect before anybody meets it: under overload there are thousands in a second, and they
- * differ in the request's id and in when to come back alone. The bytes are those that `sendError` would send.
+ * Writes a refusal once for each dialect. Under overload the edge sends thousands of them in a second, and they differ only in the
+ * request's id and in the time until a retry. Their bytes are those that `sendError` would send.
  */
 
 import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'
@@ -10,12 +10,12 @@ import { endAfterBody } from './drop-body.ts'
 import type { ErrorSettings } from './send-error.ts'
 import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
-/** Of the length of every request's id. */
+/** Every request's id has this length. */
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 interface Written {
   status: number
-  /** Around the request's id, or the whole. */
+  /** The text before the request's id, or the complete text where it holds no id. */
   before: string
   after: string | null
   contentLength: string
@@ -23,7 +23,7 @@ interface Written {
 
 export type SendRefusal = (request: StepRequest, response: StepResponse, retryAfterMs: number) => void
 
-/** `error`: of a code whose body is the same for every client of a dialect. */
+/** The error's code must have the same body for every client of a dialect. */
 export function prepareRefusal(
   error: Pick<PublicError, 'code' | 'message'>,
   edge: Pick<ErrorSettings, 'settings' | 'bytes'>,

@@ -29,7 +29,7 @@ import { clientDialect, isNative, isHalfOpen, isUsable, routeOf, type Target } f
 import type { Slot } from '../concurrency-limiter.ts'
 import { reportRecovery, reportTrouble } from '../report-to-operator.ts'
 import type { RouterContext } from '../router-context.ts'
-import type { FailoverState, PendingFailure, HalfOpenAttempt } from './failover-state.ts'
+import type { FailoverState, PendingFailure, AttemptPlan } from './failover-state.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
 import {
@@ -45,15 +45,15 @@ import {
 const LARGEST_ERROR_BYTES = 64 * 1024
 
 /** The caller has taken the place at the target's backend; it is free again when the connection is. */
-export async function attempt(failoverState: FailoverState, halfOpenAttempt: HalfOpenAttempt): Promise<TokenUsage> {
+export async function attempt(failoverState: FailoverState, plan: AttemptPlan): Promise<TokenUsage> {
   const { run, router } = failoverState
-  const { slot } = halfOpenAttempt
+  const { slot } = plan
   const { target, startedAtMs } = slot
   let outcome = 'aborted'
   const span = beginSpan(run, target, router)
   let call: Call | null = null
   try {
-    call = callTarget(run, halfOpenAttempt, span)
+    call = callTarget(run, plan, span)
     run.call = call
     failpoint('router.backend-asked')
     if (run.job.aborted) throw run.job.aborted
@@ -105,7 +105,7 @@ function beginSpan(run: JobContext, target: Target, router: RouterContext): Span
   })
 }
 
-function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft }: HalfOpenAttempt, span: Span): Call {
+function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft }: AttemptPlan, span: Span): Call {
   const { kind, stream } = run.header
   const waitingSinceMs = performance.now()
   const { dialect, headers, target: targetDialect } = routeOf(target, run.header)

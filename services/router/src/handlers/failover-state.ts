@@ -68,10 +68,10 @@ export interface PendingFailure {
   afterMs: number
 }
 
-/** A target whose place is taken. */
-export interface HalfOpenAttempt {
+/** The next attempt: a target, and the slot that it holds there. */
+export interface AttemptPlan {
   slot: Slot
-  /** In which the target takes the request. */
+  /** The parameters that the target accepts. */
   form: ParameterSupport
   /** The time after which another target gets its turn, if one would take the request. */
   shareMs: number
@@ -80,8 +80,8 @@ export interface HalfOpenAttempt {
 }
 
 export type Next =
-  /** The place at the target's backend is taken. */
-  | ({ kind: 'attempt' } & HalfOpenAttempt)
+  /** The attempt holds a slot at the backend. */
+  | ({ kind: 'attempt' } & AttemptPlan)
   /** The config has changed meanwhile. */
   | { kind: 'choose_again' }
   | { kind: 'give_up'; reason: 'exhausted' | 'busy' | 'stopping' }
