@@ -252,8 +252,6 @@ async function expectFullShares(world: World, tenLastMs: number): Promise<void> 
   expect(world.broken).toEqual([])
 }
 
-/** Of a machine that is busy with other tests. */
-
 const send = (count: number, wish: Sending & { lastsMs: number } = { stream: false, lastsMs: 5 }): Event => {
   return { kind: 'send', router: 0, pool: 'all', account: 'a', count, ...wish }
 }
@@ -315,6 +313,23 @@ const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
       send(2, { stream: true, lastsMs: 200_000, remainingMs: 9_000 }),
     ],
     [false, true, false, false],
+    0,
+  ],
+  // A backend broke a request and recovered at once, which the model itself overlooked.
+  [
+    { ...two(), backends: two().backends.slice(1) },
+    [
+      { kind: 'poison', router: 0, poison: 'fails', stream: false, count: 2, isRepeated: false },
+      time(2_500),
+      send(1),
+      turns('refuses'),
+      turns('well'),
+      send(4),
+      time(300),
+      send(4),
+      time(300),
+    ],
+    [false, false, false, false],
     0,
   ],
 ]

@@ -62,14 +62,11 @@ export class World {
   #probes: Disposable[]
   #outstanding = new Map<Backend, number>()
   #sent = 0
-  /** Backends that have failed nobody but by poison. */
-  #unharmed: Set<string>
 
   /** `isMerelySlow`: backends may be late, but none of them ever fails. */
   constructor(plan: Plan, { isMerelySlow = false } = {}) {
     this.#isMerelySlow = isMerelySlow
     this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
-    this.#unharmed = new Set(this.network.backends.keys())
     this.share(0)
     this.#probes = this.routers.map((router) => startProbes(router.backendRegistry, router.metrics))
   }
@@ -186,10 +183,10 @@ export class World {
 
   /** One client sends poison: a backend that has failed at nothing else is there for the others. */
   #judgeUnharmed(nowMs: number): void {
-    for (const [id, { mood }] of this.network.backends) if (mood !== 'well') this.#unharmed.delete(id)
     for (const router of this.routers.keys()) {
       for (const target of this.targets(router, 'all')) {
-        if (!this.#unharmed.has(target.backend.config.id) || isUsable(target, nowMs, 'a')) continue
+        const { wasAlwaysWell } = this.network.backends.get(target.backend.config.id)!
+        if (!wasAlwaysWell || isUsable(target, nowMs, 'a')) continue
         this.broken.push(`${target.key} has always been well, and is out for those who send no poison`)
       }
     }

@@ -31,6 +31,8 @@ export interface SimulatedBackend {
   mood: Mood
   /** By `performance.now()`: since when it serves every request; Infinity while it does not. */
   wellSinceMs: number
+  /** It has been in no other mood, not even between two looks at it. */
+  wasAlwaysWell: boolean
   running: number
   change(mood: Mood): void
 }
@@ -120,8 +122,10 @@ export class SimulatedNetwork {
     const backend: SimulatedBackend = {
       mood: 'well',
       wellSinceMs: 0,
+      wasAlwaysWell: true,
       running: 0,
       change(mood) {
+        if (mood !== 'well') backend.wasAlwaysWell = false
         if (!serves(mood)) backend.wellSinceMs = Infinity
         else if (!serves(backend.mood)) backend.wellSinceMs = performance.now()
         backend.mood = mood
