@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { edgeMetrics } from '../metrics.ts'
 import { clientNetwork } from './client-network.ts'
-import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
+import { type BytesInFlight, LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
 import { sendError } from './send-error.ts'
 import { beginRequest, type Step, takeSteps } from './take-steps.ts'
 
@@ -16,22 +16,25 @@ const MEGABYTE = 1024 * 1024
 const ERROR = { code: 'rate_limit_exceeded', message: 'Too many', details: { retryAfterMs: 1_000 } } as const
 
 let opened: AsyncDisposableStack
+let bytes: BytesInFlight
 let port: number
 /** Of the server's side. */
 let sockets: Set<Socket>
 beforeEach(async () => {
   opened = new AsyncDisposableStack()
   sockets = new Set()
+  bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
   const edge = {
     settings: { docsUrl: '', topupUrl: '' },
     config: { current: {} },
     metrics: edgeMetrics(createMetrics({ service: 'edge' })),
     tracer: NO_TRACING,
-    bytes: trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {}),
+    bytes,
   }
   const serve: Step = (request, response) => {
-    if (request.url === '/served') response.end('served')
-    else sendError(edge, ERROR, request, response)
+    if (request.url === '/served') return void response.end('served')
+    if (request.url === '/taken') bytes.hold(request, response).takeProven('account', false, 20 * MEGABYTE)
+    sendError(edge, ERROR, request, response)
   }
   const fail = (error: unknown) => {
     throw error
@@ -118,4 +121,11 @@ test('a client that leaves meanwhile is forgotten', async () => {
   await expect.poll(heard).toContain('HTTP/1.1 429')
   socket.destroy()
   await expect.poll(() => [...sockets].every(({ destroyed }) => destroyed)).toBe(true)
+})
+
+test('a refused body takes no room from the next one of its sender while the rest of it comes', async () => {
+  const { socket, heard } = open()
+  socket.write(headOf('/taken', `content-length: ${20 * MEGABYTE}`))
+  await expect.poll(heard).toContain('HTTP/1.1 429')
+  expect(Object.values(bytes.budget.memoryBudgets).map(({ used }) => used)).toEqual([0, 0, 0, 0, 0])
 })

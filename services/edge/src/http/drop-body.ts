@@ -7,6 +7,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { BytesInFlight, MemoryReservation } from './memory-budget.ts'
 import { reservationOf } from './memory-budget.ts'
 import type { StepResponse } from './take-steps.ts'
@@ -46,30 +47,51 @@ function hasMoreToCome(request: IncomingMessage): boolean {
   return length === undefined || Number(length) > READ_AHEAD_BYTES
 }
 
+/** Node buffers nothing of the body meanwhile: thousands of such connections would fill the memory. */
 function dropRest(request: IncomingMessage, response: ServerResponse, reservation: MemoryReservation): void {
+  reservation.dropBody()
   let left = MOST_DROPPED_BYTES
   let pause: NodeJS.Timeout | undefined
-  const cut = () => void request.socket.destroy()
+  const { socket } = request
+  const cut = () => void socket.destroy()
   const deadline = setTimeout(cut, LONGEST_MS).unref()
-  const read = () => {
-    if (pause !== undefined) return
-    while (!reservation.isOverShare()) {
-      const piece = request.read() as Buffer | null
-      if (piece === null) return
-      reservation.drops(piece.length)
-      left -= piece.length
-      if (left < 0) return cut()
-    }
+  const drop = (piece: Buffer) => {
+    reservation.drops(piece.length)
+    left -= piece.length
+    if (left < 0) return cut()
+    if (pause === undefined && reservation.isOverShare()) stop()
+  }
+  const stop = () => {
+    socket.on('resume', holdSocket)
+    socket.pause()
+    wait()
+  }
+  const wait = () => {
     pause = setTimeout(goOn, reservation.msOverShare() + LEAST_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS).unref()
   }
   const goOn = () => {
+    if (reservation.isOverShare()) return wait()
+    release()
+    socket.resume()
+  }
+  const release = () => {
+    clearTimeout(pause)
     pause = undefined
-    read()
+    socket.off('resume', holdSocket)
   }
   response.once('close', () => {
     clearTimeout(deadline)
-    clearTimeout(pause)
+    release()
   })
   request.removeAllListeners('data')
-  request.on('readable', read).once('end', () => void response.end())
+  request.on('data', drop).once('end', () => {
+    release()
+    socket.resume()
+    response.end()
+  })
+}
+
+/** The HTTP parser resumes a socket as soon as its request has been read from. */
+function holdSocket(this: Socket): void {
+  this.pause()
 }

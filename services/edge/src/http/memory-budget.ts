@@ -179,6 +179,11 @@ export class MemoryReservation implements ResponseReservation {
     this.#worked(bytes * MS_OF_A_BYTE)
   }
 
+  /** Its request is refused, and nobody keeps what has come of its body. */
+  dropBody(): void {
+    if (this.#running === 0) this.#giveBody()
+  }
+
   drops(bytes: number): void {
     this.#worked(bytes * MS_OF_A_DROPPED_BYTE)
   }
