@@ -131,7 +131,10 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
 
   function free(backend: Backend): void {
     backend.outstanding--
-    if (queue.size > 0 && !isFullEvenSo(backend)) queue.take((waiting) => waiting.wants(backend) && waiting.choose())
+    // A job may choose a place elsewhere, which leaves this one to the next.
+    while (queue.size > 0 && !isFullEvenSo(backend)) {
+      if (!queue.take((waiting) => waiting.wants(backend) && waiting.choose())) return
+    }
   }
 
   function look(): void {

@@ -332,6 +332,32 @@ const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
     [false, false, false, false],
     0,
   ],
+  // The job that a freed place let choose took another place, and the freed one stayed idle beside the next job.
+  [
+    {
+      backends: [
+        { maxConcurrent: 1, priority: 1, speaks: ['chat'] },
+        { maxConcurrent: 4, priority: 1, speaks: ['chat'] },
+      ],
+      routers: 2,
+    },
+    [
+      { kind: 'mood', backend: 1, mood: 'breaks' },
+      send(4),
+      time(300),
+      { kind: 'mood', backend: 1, mood: 'hangs' },
+      send(4),
+      time(300),
+      { kind: 'poison', router: 0, poison: 'fails', stream: false, count: 5, isRepeated: false },
+      send(4),
+      time(1_300),
+      send(4),
+      ...[0, 0, 0, 0].map((which): Event => ({ kind: 'leave', which })),
+      time(300),
+    ],
+    [false, false, false, false],
+    0,
+  ],
 ]
 
 test('no sequence of events leaves a job beside a target that could serve it, or a recovered target out', async () => {
