@@ -3,7 +3,7 @@
  * here. Each event that may change that (a place is freed, a backend is back or out, an ejection is over) lets waiting jobs
  * choose again in their turn, so newcomers cannot overtake and no place stays idle beside a job that waits.
  *
- * Attempts tell here how their targets do, so no change of health is missed by the jobs that wait.
+ * Attempts and probes report here how their targets do, so no change of health is missed by the jobs that wait.
  */
 
 import { attributeFailure, type BackendFault, type FailureAttribution } from './core/backend-fault.ts'
@@ -28,6 +28,8 @@ export interface ConcurrencyLimiter {
   /** The target has done its part. */
   noteSuccess(slot: Slot): void
   recordFailure(slot: Slot, fault: BackendFault): health.Change
+  /** A probe that began at `startedAtMs` found the backend so. */
+  noteProbe(backend: Backend, startedAtMs: number, found: health.Probed): health.Change
   /** The attempt is over, and its trial with it. Its place is free when its connection is. */
   noteEnd(slot: Slot): void
   free(backend: Backend): void
@@ -116,6 +118,13 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
     return changed
   }
 
+  function noteProbe(backend: Backend, startedAtMs: number, found: health.Probed): health.Change {
+    const before = backend.health
+    backend.health = health.afterProbe(before, { startedAtMs }, found, performance.now(), Math.random())
+    if (backend.health !== before) look()
+    return health.changeOf(before, backend.health)
+  }
+
   /** Only what a body can cause is remembered of it. */
   function attributedFault(
     { target: { key, backend }, body }: Slot,
@@ -191,6 +200,7 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
     noteContent,
     noteSuccess,
     recordFailure,
+    noteProbe,
     noteEnd: (slot) => change(slot, (before) => health.afterEnd(before, slot)),
     free,
     wait,

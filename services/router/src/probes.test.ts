@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { newHealth } from './core/backend-health.ts'
 import type { Backend, BackendRegistry } from './backend-registry.ts'
 import type { RouterMetrics } from './metrics.ts'
+import { openConcurrencyLimiter } from './concurrency-limiter.ts'
 import { startProbes } from './probes.ts'
 
 const LOOK_EVERY_MS = 250
@@ -20,12 +21,13 @@ function openRouter() {
   const health = { ...newHealth(), halfOpen: true, ejections: 1, ejectedUntilMs: 1_000, turnedAtMs: 0 }
   const backend = { health, client: { probe }, config: { id: 'a' } } as unknown as Backend
   const backendRegistry = { backends: () => [backend] } as unknown as BackendRegistry
-  const probes = startProbes(backendRegistry, { health() {} } as unknown as RouterMetrics)
+  const places = openConcurrencyLimiter()
+  const probes = startProbes(backendRegistry, places, { health() {} } as unknown as RouterMetrics)
   const look = async (atMs: number) => {
     nowMs = atMs
     await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS)
   }
-  return { backend, probe, look, [Symbol.dispose]: () => probes[Symbol.dispose]() }
+  return { backend, places, probe, look, [Symbol.dispose]: () => probes[Symbol.dispose]() }
 }
 
 test.each([
@@ -82,4 +84,23 @@ test('a backend that fails at repeats of one request and is alive stays, and is 
   router.backend.health = doubted(11_000)
   await router.look(11_100)
   expect(router.probe).toHaveBeenCalledTimes(2)
+})
+
+test('a job that waits for a backend chooses again when a probe has found it dead', async () => {
+  using router = openRouter()
+  router.probe.mockResolvedValue('dead')
+  const choose = vi.fn(() => null)
+  const client = new AbortController()
+  const waiting = router.places.wait({
+    account: 'acc',
+    wants: () => true,
+    choose,
+    choiceAtMs: () => Infinity,
+    timeoutMs: 60_000,
+    signal: client.signal,
+  })
+  await router.look(1_100)
+  expect(choose).toHaveBeenCalled()
+  client.abort()
+  await waiting
 })

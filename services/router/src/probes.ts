@@ -4,8 +4,9 @@
  * fails at repeats of one request is asked, too: if its probe fails, the fault is not the request's.
  */
 
-import * as health from './core/backend-health.ts'
+import { isDoubted } from './core/backend-health.ts'
 import type { Backend, BackendRegistry } from './backend-registry.ts'
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { RouterMetrics } from './metrics.ts'
 
 const LOOK_EVERY_MS = 250
@@ -14,7 +15,11 @@ const PROBE_AHEAD_MS = 300
 /** A backend in doubt is asked this often at most. */
 const DOUBTED_EVERY_MS = 5_000
 
-export function startProbes(backendRegistry: BackendRegistry, metrics: RouterMetrics): Disposable {
+export function startProbes(
+  backendRegistry: BackendRegistry,
+  places: Pick<ConcurrencyLimiter, 'noteProbe'>,
+  metrics: RouterMetrics,
+): Disposable {
   /** By backend, the end of the ejection that it was last probed for. */
   const probedFor = new WeakMap<Backend, number>()
   const probedAtMs = new WeakMap<Backend, number>()
@@ -24,9 +29,7 @@ export function startProbes(backendRegistry: BackendRegistry, metrics: RouterMet
     probedFor.set(backend, backend.health.ejectedUntilMs)
     probedAtMs.set(backend, startedAtMs)
     const found = await backend.client.probe()
-    const before = backend.health
-    backend.health = health.afterProbe(before, { startedAtMs }, found, performance.now(), Math.random())
-    metrics.health(backend.config.id, health.changeOf(before, backend.health))
+    metrics.health(backend.config.id, places.noteProbe(backend, startedAtMs, found))
   }
 
   const timer = setInterval(() => {
@@ -37,7 +40,7 @@ export function startProbes(backendRegistry: BackendRegistry, metrics: RouterMet
       const isDue = halfOpen && halfOpenAttempt === null && ejectedUntilMs - nowMs < PROBE_AHEAD_MS
       if (isDue && probedFor.get(backend) !== ejectedUntilMs) void probe(backend)
       const lastMs = probedAtMs.get(backend) ?? -Infinity
-      if (nowMs - lastMs >= DOUBTED_EVERY_MS && health.isDoubted(backend.health, lastMs)) void probe(backend)
+      if (nowMs - lastMs >= DOUBTED_EVERY_MS && isDoubted(backend.health, lastMs)) void probe(backend)
     }
   }, LOOK_EVERY_MS)
   timer.unref()

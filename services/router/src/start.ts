@@ -100,7 +100,7 @@ export async function startRouter({
       .catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
       .finally(() => places.wakeAll())
   })
-  const probes = startProbes(backendRegistry, counts)
+  const probes = startProbes(backendRegistry, places, counts)
 
   return {
     ready: () => !router.draining,

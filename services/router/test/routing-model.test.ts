@@ -358,6 +358,41 @@ const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
     [false, false, false, false],
     0,
   ],
+  // A probe put a backend out, and no timer woke the jobs that waited for it.
+  [
+    {
+      backends: [
+        { maxConcurrent: 1, priority: 1, speaks: ['chat'] },
+        { maxConcurrent: 2, priority: 1, speaks: ['chat'] },
+      ],
+      routers: 2,
+    },
+    [
+      send(4),
+      time(300),
+      send(4),
+      time(300),
+      { kind: 'poison', router: 0, poison: 'fails', stream: false, count: 6, isRepeated: true },
+      send(1, { stream: true, lastsMs: 20_000, remainingMs: 9_000 }),
+      send(4, { stream: true, lastsMs: 5 }),
+      time(2_900),
+      send(4, { stream: true, lastsMs: 5 }),
+      time(300),
+      send(4),
+      time(2_900),
+      turns('stalls'),
+      send(4),
+      time(300),
+      { kind: 'mood', backend: 1, mood: 'fails' },
+      { ...send(4), router: 1 } as Event,
+      time(2_900),
+      { kind: 'mood', backend: 1, mood: 'well' },
+      { ...send(4), router: 1 } as Event,
+      time(300),
+    ],
+    [false, false, false, false],
+    0,
+  ],
 ]
 
 test('no sequence of events leaves a job beside a target that could serve it, or a recovered target out', async () => {

@@ -68,7 +68,7 @@ export class World {
     this.#isMerelySlow = isMerelySlow
     this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
     this.share(0)
-    this.#probes = this.routers.map((router) => startProbes(router.backendRegistry, router.metrics))
+    this.#probes = this.routers.map((router) => startProbes(router.backendRegistry, router.places, router.metrics))
   }
 
   #openRouter({ backends }: Plan): RouterContext {
