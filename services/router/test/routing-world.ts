@@ -171,7 +171,8 @@ export class World {
     const nowMs = performance.now()
     for (const sent of this.waiting()) {
       for (const target of this.targets(sent.router, sent.pool)) {
-        if (!isUsable(target, nowMs, sent.account) || isFull(target.backend)) continue
+        // A timer may be a millisecond late.
+        if (!isUsable(target, nowMs - 1, sent.account) || isFull(target.backend)) continue
         this.broken.push(`a job waits beside ${target.key}, which is usable and has a place`)
       }
     }
