@@ -89,7 +89,7 @@ test('a backend that fails at repeats of one request and is alive stays, and is 
 test('a job that waits for a backend chooses again when a probe has found it dead', async () => {
   using router = openRouter()
   router.probe.mockResolvedValue('dead')
-  const choose = vi.fn(() => null)
+  const choose = vi.fn<() => null>(() => null)
   const client = new AbortController()
   const waiting = router.places.wait({
     account: 'acc',

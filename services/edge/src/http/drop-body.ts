@@ -7,7 +7,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { pauseReading, resumeReading } from './held-connections.ts'
 import type { BytesInFlight, MemoryReservation } from './memory-budget.ts'
 import { reservationOf } from './memory-budget.ts'
 import type { StepResponse } from './take-steps.ts'
@@ -62,22 +62,21 @@ function dropRest(request: IncomingMessage, response: ServerResponse, reservatio
     if (pause === undefined && reservation.isOverShare()) stop()
   }
   const stop = () => {
-    socket.on('resume', holdSocket)
-    socket.pause()
+    pauseReading(socket)
     wait()
   }
   const wait = () => {
     pause = setTimeout(goOn, reservation.msOverShare() + LEAST_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS).unref()
   }
   const goOn = () => {
-    if (reservation.isOverShare()) return wait()
-    release()
-    socket.resume()
+    if (reservation.isOverShare()) wait()
+    else release()
   }
   const release = () => {
+    if (pause === undefined) return
     clearTimeout(pause)
     pause = undefined
-    socket.off('resume', holdSocket)
+    resumeReading(socket)
   }
   response.once('close', () => {
     clearTimeout(deadline)
@@ -86,12 +85,6 @@ function dropRest(request: IncomingMessage, response: ServerResponse, reservatio
   request.removeAllListeners('data')
   request.on('data', drop).once('end', () => {
     release()
-    socket.resume()
     response.end()
   })
-}
-
-/** The HTTP parser resumes a socket as soon as its request has been read from. */
-function holdSocket(this: Socket): void {
-  this.pause()
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, Socket } from 'node:net'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -85,6 +85,43 @@ test('while too many requests are on their way, one more is refused with the tim
   expect(metrics.text()).toMatch(/gateway_shed_total\{[^}]*reason="late"[^}]*\} 1\n/)
 })
 
+/** Sends requests on one connection without regard to the responses. */
+async function insist(): Promise<{ send(): void; heard(): string }> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  opened.defer(async () => void socket.destroy())
+  await once(socket, 'connect')
+  let heard = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => (heard += piece))
+  return {
+    send: () => void socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}'),
+    heard: () => heard,
+  }
+}
+
+test('a client that does not wait as it was told is not read before that time is over', async () => {
+  many(shedder.limit, shedder.enter)
+  const client = await insist()
+  client.send()
+  await expect.poll(client.heard).toContain('overloaded')
+  const refusedAtMs = performance.now()
+  client.send()
+  await expect.poll(client.heard).toMatch(/overloaded[^]*overloaded/)
+  const [, waitMs] = /retry-after-ms: (\d+)/.exec(client.heard())!
+  expect(performance.now() - refusedAtMs).toBeGreaterThan(Number(waitMs) - 50)
+})
+
+test('a connection whose request was refused is read as soon as there is room', async () => {
+  many(shedder.limit, shedder.enter)
+  const client = await insist()
+  client.send()
+  await expect.poll(client.heard).toContain('overloaded')
+  client.send()
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(client.heard()).not.toContain('served')
+  shedder.leave()
+  await expect.poll(client.heard, { timeout: 200, interval: 5 }).toContain('served')
+})
+
 test('hundreds that are refused at once all get a response, and do not come back at the same moment', async () => {
   many(shedder.limit, shedder.enter)
   const responses = await Promise.all(Array.from({ length: 400 }, () => send()))
@@ -96,7 +133,7 @@ test('however many are refused in one turn of the event loop, others have their 
   many(shedder.limit, shedder.enter)
   const edge = { shedder, metrics: edgeMetrics(createMetrics({ service: 'edge' })), ...ERRORS }
   const refuse = refuseWhileLate(edge, () => false)
-  const request = { url: '/', headers: {} } as StepRequest
+  const request = { url: '/', headers: {}, socket: new Socket() } as StepRequest
   let sentCount = 0
   const response = () =>
     ({

@@ -6,6 +6,7 @@
  */
 
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import {
   createShedLimit,
   hasCapacity,
@@ -16,6 +17,7 @@ import {
   noteWait,
   WINDOW_MS,
 } from '../core/shed-limit.ts'
+import { holdConnections } from './held-connections.ts'
 import { prepareRefusal } from './refusal.ts'
 import type { ErrorSettings } from './send-error.ts'
 import { measuredOf, type Step } from './take-steps.ts'
@@ -32,6 +34,8 @@ export interface LoadShedder extends Disposable {
   hasRoom(isKnown: () => boolean): boolean
   enter(): void
   leave(): void
+  /** The request on this connection was refused. Leaves the next one unread until then, or until there is room. */
+  holdBack(socket: Socket, untilMs: number): void
   /** One has come to a router, or to none, after all of its waits together. */
   arrived(sinceMs: number): void
   /** The admission store answered, and the caller may not go on. */
@@ -45,13 +49,21 @@ export interface LoadShedder extends Disposable {
 export function openLoadShedder(): LoadShedder {
   const limit = createShedLimit(TUNING, performance.now())
   let count = 0
-  const timer = setInterval(() => judge(limit, count, performance.now()), WINDOW_MS).unref()
+  const held = holdConnections()
+  const timer = setInterval(() => {
+    judge(limit, count, performance.now())
+    held.resumeDue(performance.now())
+  }, WINDOW_MS).unref()
   return {
     hasRoom: (isKnown) =>
       hasCapacityForStranger(limit, count, performance.now()) ||
       (hasCapacity(limit, count, performance.now()) && isKnown()),
     enter: () => void count++,
-    leave: () => void count--,
+    leave() {
+      count--
+      if (held.count > 0 && count < limit.value) held.resumeNewest()
+    },
+    holdBack: held.hold,
     arrived: (sinceMs) => noteWait(limit, sinceMs, performance.now()),
     turnedAway: () => noteTurnedAway(limit),
     refusedBehind: () => noteRefusedBehind(limit),
@@ -90,7 +102,10 @@ export function refuseWhileLate(edge: Refuser, isKnown: (request: IncomingMessag
     measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
     refuseInTurn(() => {
       // A client that has left has not waited for it.
-      if (!response.destroyed) send(request, response, retryAfterMs())
+      if (response.destroyed) return
+      const waitMs = retryAfterMs()
+      send(request, response, waitMs)
+      shedder.holdBack(request.socket, performance.now() + waitMs)
     })
   }
 }
