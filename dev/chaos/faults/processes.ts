@@ -10,8 +10,10 @@ import { NOTICED_WITHIN_MS } from '../stage/clocks.ts'
 import type { Stage } from '../stage/open-stage.ts'
 
 const LOOK_EVERY_MS = 20
-/** A killed process is started again after two seconds; one that stops in good order may have responses to finish. */
+/** The cluster starts a killed process again after two seconds. */
 const BACK_WITHIN_MS = 60_000
+/** One that stops in good order finishes its responses first. A stream of the lane `hostile` took 105 s while south was away. */
+const DRAINED_WITHIN_MS = 240_000
 /** Changes of keys are the rarest. */
 const COMES_BY_WITHIN_MS = 20_000
 
@@ -20,11 +22,11 @@ export async function killed(stage: Stage, victim: Victim, signal: 'SIGKILL' | '
   const pid = stage.pidOf(victim)
   if (pid === undefined) throw new Error(`${victim} is not there to inject a fault`)
   process.kill(pid, signal)
-  await replaced(stage, victim, pid)
+  await replaced(stage, victim, pid, signal === 'SIGKILL' ? BACK_WITHIN_MS : DRAINED_WITHIN_MS)
 }
 
-export async function replaced(stage: Stage, victim: Victim, pid: number): Promise<void> {
-  const deadlineMs = Date.now() + BACK_WITHIN_MS
+export async function replaced(stage: Stage, victim: Victim, pid: number, withinMs = BACK_WITHIN_MS): Promise<void> {
+  const deadlineMs = Date.now() + withinMs
   while (stage.pidOf(victim) === pid || stage.pidOf(victim) === undefined) {
     if (Date.now() > deadlineMs) throw new Error(`${victim} was not started again`)
     await sleep(LOOK_EVERY_MS)
