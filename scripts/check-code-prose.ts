@@ -26,6 +26,10 @@ const NAMES_OF_OTHERS = new Set<string>([
   ...['modelAsked', 'model_asked'],
   // A job's header.
   'asksHostedTools',
+  // The former release's module of remote procedures (`tests/skew/messages.ts`).
+  'talks',
+  // A parameter of SGLang (`services/router/test/control-parameters.test.ts`).
+  'bootstrap_room',
   // A command of `ioredis` (`packages/redis/src/connection.ts`).
   'asking',
 ])

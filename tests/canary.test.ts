@@ -22,7 +22,7 @@ const canary = (name: string) => `canary${name}${randomBytes(12).toString('hex')
 const MASTER_SECRET = `${canary('Master')}Uvw`
 const BACKEND_KEY = canary('BackendKey')
 const PROMPT = canary('Prompt')
-const ANSWER = canary('Answer')
+const REPLY = canary('Answer')
 const DEVICE = canary('Device')
 const IDEMPOTENCY_KEY = canary('Idempotency')
 
@@ -31,7 +31,7 @@ const secrets = new Map<string, string>([
   ['the master secret', MASTER_SECRET],
   ["a backend's key", BACKEND_KEY],
   ['a prompt', PROMPT],
-  ['an answer', ANSWER],
+  ['an answer', REPLY],
   ['a device id', DEVICE],
   ['an idempotency key', IDEMPOTENCY_KEY],
 ])
@@ -129,7 +129,7 @@ async function expectLinesAboutRequests(): Promise<void> {
 
 const FAULTS: object[] = [
   {},
-  { status: 500, body: JSON.stringify({ error: { message: `cannot answer ${PROMPT}: ${ANSWER}` } }) },
+  { status: 500, body: JSON.stringify({ error: { message: `cannot answer ${PROMPT}: ${REPLY}` } }) },
   { status: 400, body: JSON.stringify({ error: { message: `what is ${PROMPT}?`, type: 'invalid_request_error' } }) },
   { status: 429, retryAfter: 1, body: `slow down with ${PROMPT}` },
   { status: 401, body: `wrong key ${BACKEND_KEY}` },
@@ -152,7 +152,7 @@ async function useKeys(): Promise<number[]> {
   const guest = await send('/v1/keys/guest', null, { device_id: DEVICE })
   const guestKey = remember('a guest key', String(guest.body['key']))
   const forged = `${token.slice(0, -8)}AAAAAAAA`
-  const answers = await Promise.all([
+  const replies = await Promise.all([
     manage(token, '', undefined, 'GET'),
     manage(token, '/revoke', { key: first }),
     manage(token, '/rotate', { key: guestKey }),
@@ -178,16 +178,16 @@ async function useKeys(): Promise<number[]> {
     send('/billing/quota', key, undefined, 'GET'),
     send('/v1/quote', key, chat({})),
   ])
-  answers.push(await manage(token, '/revoke', { key }))
-  return answers.map(({ status }) => status)
+  replies.push(await manage(token, '/revoke', { key }))
+  return replies.map(({ status }) => status)
 }
 
 /** Plain, streamed, repeated and abandoned requests while the backends behave like this. */
 async function withFault(fault: object): Promise<number[]> {
   await control('DELETE', 'faults')
-  await control('POST', 'faults', { text: `${ANSWER} ${ANSWER} ${ANSWER}`, ...fault })
+  await control('POST', 'faults', { text: `${REPLY} ${REPLY} ${REPLY}`, ...fault })
   const key = await mint(await newToken())
-  const answers = await Promise.all([
+  const replies = await Promise.all([
     send('/v1/chat/completions', key, chat({})),
     send('/v1/chat/completions', key, chat({ stream: true })),
     send('/v1/chat/completions', key, chat({}), 'POST', { 'idempotency-key': IDEMPOTENCY_KEY }),
@@ -195,7 +195,7 @@ async function withFault(fault: object): Promise<number[]> {
     send('/v1/chat/completions', key, chat({ stream: true }), 'POST', { 'idempotency-key': `${IDEMPOTENCY_KEY}s` }),
     abandon(key),
   ])
-  return answers.map(({ status }) => status)
+  return replies.map(({ status }) => status)
 }
 
 /** Everything again while a server is away, and until it is back. */
@@ -204,21 +204,21 @@ async function without(name: 'redis' | 'postgres' | 'nats'): Promise<number[]> {
   const token = await newToken()
   const key = await mint(token)
   await cluster.servers[name].kill('SIGKILL')
-  const answers = await Promise.all([
+  const replies = await Promise.all([
     send('/v1/chat/completions', key, chat({})),
     send('/v1/chat/completions', token, chat({ stream: true })),
     send('/v1/keys/guest', null, { device_id: `${DEVICE}-${name}` }),
     manage(token, '', {}),
     manage(token, '/rotate', { key }),
   ])
-  const { body } = answers[4]
+  const { body } = replies[4]
   if (typeof body['key'] === 'string') remember('a developer key', body['key'])
   for (let attempt = 0; attempt < 100; attempt++) {
     const { status, body: minted } = await manage(token, '', {})
     if (status === 200) {
       remember('a developer key', String(minted['key']))
-      const answer = await send('/v1/chat/completions', String(minted['key']), chat({}))
-      if (answer.status === 200) return answers.map((one) => one.status)
+      const reply = await send('/v1/chat/completions', String(minted['key']), chat({}))
+      if (reply.status === 200) return replies.map((one) => one.status)
     }
     await sleep(200)
   }

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { promiseAllowance } from './promises/allowance.ts'
 import { promiseResponses } from './promises/responses.ts'
 import { promiseFailover } from './promises/failover.ts'
-import { ask, configFor, type OperatedGateway, newDeveloper, startBackends } from './promises/gateway.ts'
+import { sendRequest, configFor, type OperatedGateway, newDeveloper, startBackends } from './promises/gateway.ts'
 import { promiseIdempotency } from './promises/idempotency.ts'
 import { promiseCredentials } from './promises/credentials.ts'
 import { promiseKeys } from './promises/keys.ts'
@@ -44,8 +44,10 @@ describe('two edges and two routers keep the promises of one process', () => {
   test('every edge serves', async () => {
     const developer = await newDeveloper(gateway)
     for (const url of gateway.urls) {
-      const answer = await developer.at(url).chat.completions.create({ model: 'svc-core', messages: ask('Say: here') })
-      expect(answer.choices[0]!.message.content).toBe('here')
+      const reply = await developer
+        .at(url)
+        .chat.completions.create({ model: 'svc-core', messages: sendRequest('Say: here') })
+      expect(reply.choices[0]!.message.content).toBe('here')
     }
   })
 })

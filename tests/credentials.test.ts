@@ -38,7 +38,7 @@ test.each([
   const sabotaged: Routes = { ...routes, [path]: { [method]: proofForgotten } }
   await using gateway = await startGatewayInProcess({ routes: sabotaged })
   const wrong = await findWrongResponses(gateway.url, await collectBearers(gateway))
-  expect(wrong.filter((answer) => !answer.startsWith(`${method} ${path},`))).toEqual([])
+  expect(wrong.filter((reply) => !reply.startsWith(`${method} ${path},`))).toEqual([])
   expect(wrong).toContainEqual(expect.stringContaining('with a revoked key: 200'))
   expect(wrong).toContainEqual(expect.stringContaining('with a forged key of a live account: 200'))
 })

@@ -158,15 +158,15 @@ test.each([
 test('a NATS server that falls silent after the question is told in words, and the command ends', async () => {
   await using nats = await startNats({ own: true })
   await using bus = await openNatsBus({ url: nats.url, name: 'hung' })
-  const asked = Promise.withResolvers<void>()
+  const requested = Promise.withResolvers<void>()
   const silence = async () => {
-    asked.resolve()
+    requested.resolve()
     await nats.kill('SIGSTOP')
     return new Promise<never>(() => {})
   }
   await using _serving = await bus.serve(procedures.routersShow.subject, 'routers', silence)
   const reported = expectWords(['backends'], { NATS_URL: nats.url })
-  await asked.promise
+  await requested.promise
   expect(await reported).toMatch(/^no service responds to routers\.show/)
   await nats.kill('SIGCONT')
 })

@@ -69,7 +69,7 @@ describe.each<{
       expect((await ctl('accounts', 'top-up', tag, '2500.5', '--id', id)).out).toMatch(/top-ups +2500.5 tokens/)
     }
     // A model that guests do not have: the very next request knows the new plan.
-    expect(await ask(place.edge, key, 'svc-core')).toBe(200)
+    expect(await sendRequest(place.edge, key, 'svc-core')).toBe(200)
   })
 
   test('what cannot be done is said in words, with exit code 1', async () => {
@@ -81,7 +81,7 @@ describe.each<{
   })
 
   test('usage is told of one account by day and by model, and of all of them', async () => {
-    for (let turn = 0; turn < 2; turn++) expect(await ask(place.edge, key)).toBe(200)
+    for (let turn = 0; turn < 2; turn++) expect(await sendRequest(place.edge, key)).toBe(200)
     const today = new Date().toISOString().slice(0, 10)
     const facts = async (...args: string[]) => JSON.parse((await ctl('usage', '--json', ...args)).out)
     await expect.poll(async () => (await facts('--account', tag)).totals.requests, SOON).toBeGreaterThan(1)
@@ -117,7 +117,7 @@ describe.each<{
   test('under load the admission store agrees with the ledger and the keys', async () => {
     const over = new AbortController()
     const clients = Array.from({ length: 4 }, async () => {
-      for (; !over.signal.aborted; await sleep(50)) expect(await ask(place.edge, key)).toBe(200)
+      for (; !over.signal.aborted; await sleep(50)) expect(await sendRequest(place.edge, key)).toBe(200)
     })
     const report = await ctl('reconcile')
     over.abort()
@@ -130,7 +130,7 @@ describe.each<{
   test('where it does not, that is told, exits with 2, and is put right when asked', async () => {
     const dead = await mint(place.edge, 'a-phone')
     const { accountTag: deadTag, keyId } = parseKey(dead)!
-    expect(await ask(place.edge, dead)).toBe(200)
+    expect(await sendRequest(place.edge, dead)).toBe(200)
     await using database = await openDatabase(place.databaseUrl)
     await database.query(`update keys.keys set status = 'deactivated', deactivated_at = now() where key_id = $1`, [
       keyId,
@@ -148,7 +148,7 @@ describe.each<{
     const raiseTotal =
       'update metering.windows set milli_tokens = milli_tokens + 7, version = version + 1 where account = $1'
     await database.query(raiseTotal, [tag])
-    expect(await ask(place.edge, dead)).toBe(200)
+    expect(await sendRequest(place.edge, dead)).toBe(200)
 
     const { code, out } = await ctl('reconcile')
     expect(code).toBe(2)
@@ -162,7 +162,7 @@ describe.each<{
     expect(out).toContain('2 accounts, 3 differences, 3 of them not repaired')
     expect(await ctl('reconcile', '--repair')).toMatchObject({ code: 0, out: expect.stringContaining('0 of them not') })
     expect(await ctl('reconcile')).toMatchObject({ code: 0, out: expect.stringContaining('agrees') })
-    expect(await ask(place.edge, dead)).toBe(401)
+    expect(await sendRequest(place.edge, dead)).toBe(401)
   })
 
   test('every command has facts for scripts', async () => {
@@ -173,10 +173,10 @@ describe.each<{
 
   test('keys are sealed again, and a revoked one is refused at once', async () => {
     expect(await ctl('keys', 'reseal')).toMatchObject({ code: 0, out: expect.stringContaining('0 keys sealed again') })
-    expect(await ask(place.edge, key)).toBe(200)
+    expect(await sendRequest(place.edge, key)).toBe(200)
     const revoked = await ctl('keys', 'revoke', parseKey(key)!.keyId)
     expect(revoked).toMatchObject({ code: 0, out: expect.stringContaining(tag) })
-    expect(await ask(place.edge, key)).toBe(401)
+    expect(await sendRequest(place.edge, key)).toBe(401)
   })
 })
 
@@ -239,7 +239,7 @@ async function mint(edge: string, deviceId: string): Promise<string> {
   return ((await minted.json()) as { key: string }).key
 }
 
-async function ask(edge: string, key: string, model = 'svc-instant'): Promise<number> {
+async function sendRequest(edge: string, key: string, model = 'svc-instant'): Promise<number> {
   const response = await fetch(`${edge}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -12,7 +12,7 @@ import { promiseResponses } from './promises/responses.ts'
 import { promiseFailover } from './promises/failover.ts'
 import {
   type Address,
-  ask,
+  sendRequest,
   callerWith,
   configFor,
   type OperatedGateway,
@@ -82,7 +82,7 @@ describe('npm start, as a newcomer meets it', () => {
     const developer = await newDeveloper(gateway)
     const { usage } = await developer.client.chat.completions.create({
       model: 'svc-core',
-      messages: ask('Say: remember me'),
+      messages: sendRequest('Say: remember me'),
     })
     const minted = (await (await mintGuest(gateway, 'a-device')).json()) as { key: string }
 
@@ -91,11 +91,11 @@ describe('npm start, as a newcomer meets it', () => {
 
     expect((await quotaOf(developer, gateway.urls[0])).used).toBe(usage!.total_tokens * 3.75)
     expect(await (await mintGuest(gateway, 'a-device')).json()).toEqual(minted)
-    const answer = await developer.client.chat.completions.create({
+    const reply = await developer.client.chat.completions.create({
       model: 'svc-core',
-      messages: ask('Say: still here'),
+      messages: sendRequest('Say: still here'),
     })
-    expect(answer.choices[0]!.message.content).toBe('still here')
+    expect(reply.choices[0]!.message.content).toBe('still here')
   })
 
   test('killed with -9 under load, it has every answer that a client got, once', async () => {
@@ -115,7 +115,7 @@ describe('npm start, as a newcomer meets it', () => {
 
   test('killed with -9 in the middle of a stream, it bills no more than what was made', async () => {
     const guest = await newGuest(gateway)
-    const request = { model: 'svc-instant', messages: ask('5000 words'), stream: true as const }
+    const request = { model: 'svc-instant', messages: sendRequest('5000 words'), stream: true as const }
     const reading = (async () => {
       for await (const chunk of await guest.client.chat.completions.create(request)) {
         if (chunk.choices[0]?.delta.content) await standalone.stop('SIGKILL')
@@ -126,7 +126,7 @@ describe('npm start, as a newcomer meets it', () => {
     expect((await quotaOf(guest, gateway.urls[0])).used).toBeLessThan(6_000)
     const again = callerWith(gateway, guest.key)
     await expect(
-      again.client.chat.completions.create({ model: 'svc-instant', messages: ask('Say: yes') }),
+      again.client.chat.completions.create({ model: 'svc-instant', messages: sendRequest('Say: yes') }),
     ).resolves.toBeDefined()
   })
 
@@ -151,12 +151,12 @@ test('npm start itself answers its curl, and a signal to npm ends all of it', as
     const ended = once(npm, 'exit')
     npm.kill('SIGTERM')
     await ended
-    const answers = () =>
+    const replies = () =>
       fetch(`http://127.0.0.1:${port}/v1/models`).then(
         () => true,
         () => false,
       )
-    await expect.poll(answers).toBe(false)
+    await expect.poll(replies).toBe(false)
     expect(existsSync(join(directory, 'data', 'postgres', 'postmaster.pid'))).toBe(false)
   } finally {
     npm.kill('SIGKILL')

@@ -4,12 +4,20 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatKey, KEY_SECRET_LENGTH, parseKey } from '@gateway/contracts/api-key'
-import { type Answer, ask, configFor, NARROW_PLANS, newDeveloperOn, send, startBackends } from './promises/gateway.ts'
+import {
+  type Reply,
+  sendRequest,
+  configFor,
+  NARROW_PLANS,
+  newDeveloperOn,
+  send,
+  startBackends,
+} from './promises/gateway.ts'
 import type { OperatedGateway } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const CHAT = '/v1/chat/completions'
-const chat = { model: 'svc-instant', messages: ask('Say: hi'), max_tokens: 10 }
+const chat = { model: 'svc-instant', messages: sendRequest('Say: hi'), max_tokens: 10 }
 /** Whoever reads it finds no JSON. */
 const LARGE_AND_BROKEN = `{"model":"svc-instant","messages":[${'x'.repeat(200_000)}`
 
@@ -26,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync())
 
 const post = (key: string, body: unknown, path = CHAT) => send(url, path, { key, body })
-const refusalOf = ({ status, body }: Answer) => [status, (body['error'] as { type?: string } | undefined)?.type]
+const refusalOf = ({ status, body }: Reply) => [status, (body['error'] as { type?: string } | undefined)?.type]
 
 describe('a large body is refused before it is read', () => {
   test('where its minute of requests is used up', async () => {
@@ -41,14 +49,14 @@ describe('a large body is refused before it is read', () => {
 
   test('where a prompt before it has left a debt of tokens', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.hundredTokensASecond.slug)
-    const long = { ...chat, messages: ask('word '.repeat(40_000)) }
+    const long = { ...chat, messages: sendRequest('word '.repeat(40_000)) }
     expect((await post(key, long)).status).toBe(200)
     expect(refusalOf(await post(key, LARGE_AND_BROKEN))).toEqual([429, 'tokens'])
   })
 
   test('where its allowance is used up', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.thousandTokens.slug)
-    const long = { ...chat, messages: ask('word '.repeat(2_000)) }
+    const long = { ...chat, messages: sendRequest('word '.repeat(2_000)) }
     expect((await post(key, long)).status).toBe(200)
     await expect.poll(async () => (await post(key, chat)).status, { timeout: 10_000 }).toBe(402)
     expect((await post(key, LARGE_AND_BROKEN)).status).toBe(402)
@@ -72,7 +80,7 @@ describe('a wrong request takes its place in the minute', () => {
 
   test('and nothing else: an account without allowance learns what is wrong', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.thousandTokens.slug)
-    expect((await post(key, { ...chat, messages: ask('word '.repeat(2_000)) })).status).toBe(200)
+    expect((await post(key, { ...chat, messages: sendRequest('word '.repeat(2_000)) })).status).toBe(200)
     await expect.poll(async () => (await post(key, chat)).status, { timeout: 10_000 }).toBe(402)
     expect((await post(key, { ...chat, messages: 'hi' })).status).toBe(400)
   })
@@ -88,7 +96,7 @@ describe('a wrong request takes its place in the minute', () => {
 describe('counts of tokens and quotes have a rate of their own', () => {
   test('as many a minute as the plan has requests, before their body is read; requests are no part of it', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.threeAMinute.slug)
-    const count = { model: 'svc-instant', messages: ask('hi') }
+    const count = { model: 'svc-instant', messages: sendRequest('hi') }
     for (let turn = 0; turn < 2; turn++) expect((await post(key, count, '/v1/messages/count_tokens')).status).toBe(200)
     expect((await post(key, chat, '/v1/quote')).status).toBe(200)
     const refused = await post(key, LARGE_AND_BROKEN, '/v1/messages/count_tokens')
@@ -100,26 +108,26 @@ describe('counts of tokens and quotes have a rate of their own', () => {
 })
 
 /** Asks again on each of 64 connections as soon as it was answered; returns how many answers came, and in how many seconds. */
-async function crowd(ask: () => Promise<Answer>): Promise<{ answers: number; seconds: number }> {
+async function crowd(sendRequest: () => Promise<Reply>): Promise<{ replies: number; seconds: number }> {
   const sinceMs = performance.now()
-  let answers = 0
+  let replies = 0
   const connection = async () => {
     while (performance.now() - sinceMs < 2_000) {
-      await ask()
-      answers++
+      await sendRequest()
+      replies++
     }
   }
   await Promise.all(Array.from({ length: 64 }, connection))
-  return { answers, seconds: (performance.now() - sinceMs) / 1_000 }
+  return { replies, seconds: (performance.now() - sinceMs) / 1_000 }
 }
 
 test.each(['/billing/quota', '/v1/usage', '/v1/plan'])(
   '64 connections that ask for %s take an eighth of an edge',
   async (path) => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.tokenAMillisecond.slug)
-    const { answers, seconds } = await crowd(() => send(url, path, { key }))
+    const { replies, seconds } = await crowd(() => send(url, path, { key }))
     // Each counts for half a millisecond, and 40 ms are free.
-    expect(answers).toBeLessThanOrEqual((seconds * 125 + 40) / 0.5 + 64)
+    expect(replies).toBeLessThanOrEqual((seconds * 125 + 40) / 0.5 + 64)
   },
 )
 

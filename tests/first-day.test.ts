@@ -97,10 +97,10 @@ describe('a start that cannot be is told in words', () => {
     const curl = blocks.find(({ text }) => text.includes('KEY=$('))!.text
     const programs = blocks.filter(({ language }) => language === 'ts').map(({ text }) => text)
     const given = `import OpenAI from 'openai'; const messages = [{ role: 'user', content: 'Hi' }], documentId = 1;\n`
-    const whole = programs.map((text) => (text.includes('import OpenAI') ? text : given + text))
-    const files = whole.map((_, index) => join(process.cwd(), `.artifacts/readme-${process.pid}-${index}.ts`))
+    const complete = programs.map((text) => (text.includes('import OpenAI') ? text : given + text))
+    const files = complete.map((_, index) => join(process.cwd(), `.artifacts/readme-${process.pid}-${index}.ts`))
     await mkdir('.artifacts', { recursive: true })
-    for (const [index, text] of whole.entries()) await writeFile(files[index]!, text.replaceAll(ADDRESS, first.url))
+    for (const [index, text] of complete.entries()) await writeFile(files[index]!, text.replaceAll(ADDRESS, first.url))
     const lines = [curl.replaceAll(ADDRESS, first.url), ...files.map((file) => `echo; "$NODE" ${file}`)]
     const environment = { ...bareEnvironment(), NODE: process.execPath }
     try {

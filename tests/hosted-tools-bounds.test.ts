@@ -110,11 +110,11 @@ test('a request within the limits that its vendor was sent never costs more than
       fc.pre(!lane.direct || plan.payAsYouGo)
       const pool = poolConfig.parse({ id: 'p', targets: [{ backend: 'b', model: 'm', contextWindow: WINDOW }] })
       const config: GatewayConfig = { revision: 'r', backends: [], pools: [pool], models: [lane], plans: [plan] }
-      const asked = KINDS[dialect](body, config.models)
-      const { chosen } = makeOffer(config, plan.slug, lane, asked)
+      const requested = KINDS[dialect](body, config.models)
+      const { chosen } = makeOffer(config, plan.slug, lane, requested)
       const { price, hosted, worstCharge, estimate } = chosen!
-      const wish = { dialect, isRequested: hosted !== undefined, allowed: hosted ?? { calls: {}, total: 0 } }
-      const sent = JSON.parse(withPricedTools(Buffer.from(asked.body), 'm', wish).body.toString()) as Sent
+      const options = { dialect, isRequested: hosted !== undefined, allowed: hosted ?? { calls: {}, total: 0 } }
+      const sent = JSON.parse(withPricedTools(Buffer.from(requested.body), 'm', options).body.toString()) as Sent
 
       const { each, total } = limitsIn(dialect, sent)
       const toolCalls: Record<string, number> = {}

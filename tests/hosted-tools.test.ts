@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { completion, message, startVendor, type VendorStandIn } from './hosted-tools/vendor.ts'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
-import { ask, send } from './promises/gateway.ts'
+import { sendRequest, send } from './promises/gateway.ts'
 
 let gateway: GatewayInProcess
 let vendor: VendorStandIn
@@ -54,7 +54,7 @@ afterAll(async () => {
 
 /** The new configuration has reached edge and router. */
 async function servesOwn(): Promise<boolean> {
-  vendor.answers['messages'] = message({ input_tokens: 1, output_tokens: 1 })
+  vendor.replies['messages'] = message({ input_tokens: 1, output_tokens: 1 })
   const { status } = await messages({})
   return status === 200 && vendor.bodies.length > 0
 }
@@ -62,7 +62,7 @@ async function servesOwn(): Promise<boolean> {
 const messages = (more: object) =>
   send(gateway.url, '/v1/messages', {
     key,
-    body: { model: 'claude-haiku-4-5', max_tokens: 50, messages: ask('What is new?'), ...more },
+    body: { model: 'claude-haiku-4-5', max_tokens: 50, messages: sendRequest('What is new?'), ...more },
   })
 
 async function chargeOf({ headers }: { headers: Headers }): Promise<number> {
@@ -72,39 +72,39 @@ async function chargeOf({ headers }: { headers: Headers }): Promise<number> {
 describe('a request costs what its vendor bills for it', () => {
   test('five web searches of a Claude model cost a cent each, beside the tokens', async () => {
     const usage = { input_tokens: 10, output_tokens: 20, server_tool_use: { web_search_requests: 5 } }
-    vendor.answers['messages'] = message(usage)
-    const answer = await messages({ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 5 }] })
-    expect(answer.status).toBe(200)
-    expect(await chargeOf(answer)).toBe(10 * 1_000 + 20 * 5_000 + 5 * 10_000_000)
+    vendor.replies['messages'] = message(usage)
+    const reply = await messages({ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 5 }] })
+    expect(reply.status).toBe(200)
+    expect(await chargeOf(reply)).toBe(10 * 1_000 + 20 * 5_000 + 5 * 10_000_000)
   })
 
   test('tokens of sound have the rate of sound', async () => {
     const prompt_tokens_details = { audio_tokens: 900, text_tokens: 100 }
-    vendor.answers['completions'] = completion({ prompt_tokens: 1_000, completion_tokens: 10, prompt_tokens_details })
+    vendor.replies['completions'] = completion({ prompt_tokens: 1_000, completion_tokens: 10, prompt_tokens_details })
     const content = [
       { type: 'text', text: 'What is said?' },
       { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } },
     ]
     const body = { model: 'gemini-2.5-flash', max_tokens: 50, messages: [{ role: 'user', content }] }
-    const answer = await send(gateway.url, '/v1/chat/completions', { key, body })
-    expect(answer.status).toBe(200)
-    expect(await chargeOf(answer)).toBe(100 * 300 + 900 * 1_000 + 10 * 2_500)
+    const reply = await send(gateway.url, '/v1/chat/completions', { key, body })
+    expect(reply.status).toBe(200)
+    expect(await chargeOf(reply)).toBe(100 * 300 + 900 * 1_000 + 10 * 2_500)
   })
 })
 
 test('sound that the vendor counts among other tokens is told by the rest of the prompt, and the row is an estimate', async () => {
-  vendor.answers['completions'] = completion({ prompt_tokens: 1_000, completion_tokens: 10 })
+  vendor.replies['completions'] = completion({ prompt_tokens: 1_000, completion_tokens: 10 })
   const content = [
     { type: 'text', text: 'a'.repeat(368) },
     { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } },
   ]
   const body = { model: 'gemini-2.5-flash', max_tokens: 50, messages: [{ role: 'user', content }] }
-  const answer = await send(gateway.url, '/v1/chat/completions', { key, body })
+  const reply = await send(gateway.url, '/v1/chat/completions', { key, body })
   // 368 letters are 92 tokens, and 8 stand around a message.
-  expect(await chargeOf(answer)).toBe(100 * 300 + 900 * 1_000 + 10 * 2_500)
-  const row = await gateway.ledgerRow(answer.headers.get('x-request-id')!)
+  expect(await chargeOf(reply)).toBe(100 * 300 + 900 * 1_000 + 10 * 2_500)
+  const row = await gateway.ledgerRow(reply.headers.get('x-request-id')!)
   expect(row).toMatchObject({ audio_prompt_tokens: 900, estimated: true })
-  vendor.answers['completions'] = completion({
+  vendor.replies['completions'] = completion({
     ...{ prompt_tokens: 1_000, completion_tokens: 10 },
     prompt_tokens_details: { audio_tokens: 0 },
   })
@@ -119,7 +119,7 @@ describe('a tool that the operator has not allowed for the model stays behind, a
       {
         model: 'claude-haiku-4-5',
         max_tokens: 50,
-        messages: ask('x'),
+        messages: sendRequest('x'),
         tools: [{ type: 'web_search_20250305', name: 'web_search' }],
       },
       'tools.web_search_20250305',
@@ -135,28 +135,28 @@ describe('a tool that the operator has not allowed for the model stays behind, a
     [
       'web search of chat',
       '/v1/chat/completions',
-      { model: 'gpt-5', messages: ask('x'), web_search_options: {} },
+      { model: 'gpt-5', messages: sendRequest('x'), web_search_options: {} },
       'web_search_options',
     ],
     [
       'a plugin of OpenRouter',
       '/v1/chat/completions',
-      { model: 'gpt-5', messages: ask('x'), plugins: [{ id: 'web' }] },
+      { model: 'gpt-5', messages: sendRequest('x'), plugins: [{ id: 'web' }] },
       'plugins',
     ],
     [
       'a preset of OpenRouter',
       '/v1/chat/completions',
-      { model: 'gpt-5', messages: ask('x'), preset: 'dear' },
+      { model: 'gpt-5', messages: sendRequest('x'), preset: 'dear' },
       'preset',
     ],
   ])('%s', async (_, path, body, name) => {
     const usage = { input_tokens: 1, output_tokens: 1 }
-    vendor.answers['messages'] = message(usage)
-    vendor.answers['completions'] = completion({ prompt_tokens: 1, completion_tokens: 1 })
-    vendor.answers['responses'] = { ...RESPONSE, usage }
-    const answer = await send(gateway.url, path, { key, body })
-    expect([answer.status, answer.headers.get('x-svc-dropped-params')]).toEqual([200, name])
+    vendor.replies['messages'] = message(usage)
+    vendor.replies['completions'] = completion({ prompt_tokens: 1, completion_tokens: 1 })
+    vendor.replies['responses'] = { ...RESPONSE, usage }
+    const reply = await send(gateway.url, path, { key, body })
+    expect([reply.status, reply.headers.get('x-svc-dropped-params')]).toEqual([200, name])
     const sent = vendor.bodies.at(-1)!
     expect(Object.keys(sent)).not.toContain(name.split('.')[0])
   })
@@ -165,7 +165,7 @@ describe('a tool that the operator has not allowed for the model stays behind, a
 describe('a tool that the operator has allowed', () => {
   const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
   const claude = (tool: object) => ({
-    ...{ model: 'claude-sonnet-4-6', max_tokens: 100, messages: ask('What is new?') },
+    ...{ model: 'claude-sonnet-4-6', max_tokens: 100, messages: sendRequest('What is new?') },
     tools: [tool],
   })
   const used = { input_tokens: 10, output_tokens: 20, server_tool_use: { web_search_requests: 2 } }
@@ -175,22 +175,22 @@ describe('a tool that the operator has allowed', () => {
     ['with the client’s own, where that is lower', { ...SEARCH, max_uses: 2 }, 2],
     ['with the limit of the model, where the client wants more', { ...SEARCH, max_uses: 9 }, 3],
   ])('reaches the vendor %s', async (_, tool, max_uses) => {
-    vendor.answers['messages'] = message(used)
-    const answer = await send(gateway.url, '/v1/messages', { key, body: claude(tool) })
-    expect([answer.status, answer.headers.get('x-svc-dropped-params')]).toEqual([200, null])
+    vendor.replies['messages'] = message(used)
+    const reply = await send(gateway.url, '/v1/messages', { key, body: claude(tool) })
+    expect([reply.status, reply.headers.get('x-svc-dropped-params')]).toEqual([200, null])
     expect(vendor.bodies.at(-1)).toMatchObject({ tools: [{ ...SEARCH, max_uses }] })
-    expect(await chargeOf(answer)).toBe(10 * 3_000 + 20 * 15_000 + 2 * 10_000_000)
+    expect(await chargeOf(reply)).toBe(10 * 3_000 + 20 * 15_000 + 2 * 10_000_000)
   })
 
   test('stands in the ledger with the count of its calls and the price that the vendor names', async () => {
-    vendor.answers['completions'] = completion({ prompt_tokens: 10, completion_tokens: 2, cost: 0.0042 })
-    const answer = await send(gateway.url, '/v1/chat/completions', {
+    vendor.replies['completions'] = completion({ prompt_tokens: 10, completion_tokens: 2, cost: 0.0042 })
+    const reply = await send(gateway.url, '/v1/chat/completions', {
       key,
-      body: { model: 'gpt-5', messages: ask('x') },
+      body: { model: 'gpt-5', messages: sendRequest('x') },
     })
-    const row = await gateway.ledgerRow(answer.headers.get('x-request-id')!)
+    const row = await gateway.ledgerRow(reply.headers.get('x-request-id')!)
     expect(row).toMatchObject({ tool_calls: {}, vendor_cost_nano_usd: 4_200_000 })
-    vendor.answers['messages'] = message(used)
+    vendor.replies['messages'] = message(used)
     const searched = await send(gateway.url, '/v1/messages', { key, body: claude(SEARCH) })
     const counted = await gateway.ledgerRow(searched.headers.get('x-request-id')!)
     expect(counted).toMatchObject({ tool_calls: { web_search: 2 }, vendor_cost_nano_usd: null })
@@ -211,18 +211,18 @@ describe('a tool that the operator has allowed', () => {
     const own = await gateway.newKey('pro')
     const item = { type: 'web_search_call', id: 'w', status: 'completed', action: { type: 'search', query: 'q' } }
     const usage = { input_tokens: 10, output_tokens: 20 }
-    vendor.answers['responses'] = { ...RESPONSE, output: [item, ...RESPONSE.output], usage }
+    vendor.replies['responses'] = { ...RESPONSE, output: [item, ...RESPONSE.output], usage }
     const body = { model: 'searching', input: 'What is new?', tools: [{ type: 'web_search' }] }
-    const answer = await send(gateway.url, '/v1/responses', { key: own, body })
-    expect([answer.status, answer.headers.get('x-svc-dropped-params')]).toEqual([200, null])
+    const reply = await send(gateway.url, '/v1/responses', { key: own, body })
+    expect([reply.status, reply.headers.get('x-svc-dropped-params')]).toEqual([200, null])
     expect(vendor.bodies.at(-1)).toMatchObject({ tools: [{ type: 'web_search' }], max_tool_calls: 10 })
-    expect(await chargeOf(answer)).toBe(30_000 + 3_333_333)
+    expect(await chargeOf(reply)).toBe(30_000 + 3_333_333)
   })
 
   test('gets a 400 where the request demands one that the model does not run', async () => {
     const body = { ...claude(SEARCH), model: 'claude-haiku-4-5', tool_choice: { type: 'tool', name: 'web_search' } }
-    const answer = await send(gateway.url, '/v1/messages', { key, body })
-    expect([answer.status, JSON.stringify(answer.body)]).toEqual([400, expect.stringContaining('tool_choice')])
+    const reply = await send(gateway.url, '/v1/messages', { key, body })
+    expect([reply.status, JSON.stringify(reply.body)]).toEqual([400, expect.stringContaining('tool_choice')])
   })
 })
 

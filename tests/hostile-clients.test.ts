@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyCases } from './hostile/bodies.ts'
 import { framingCases, KEY_PLACEHOLDER } from './hostile/framing.ts'
 import { startHealthyClient, type HealthyClient } from './hostile/healthy-client.ts'
-import { ask, configFor, type Gateway, newDeveloper, send, sendRaw, startBackends } from './promises/gateway.ts'
+import { sendRequest, configFor, type Gateway, newDeveloper, send, sendRaw, startBackends } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const CHAT = '/v1/chat/completions'
@@ -59,13 +59,17 @@ beforeAll(async () => {
     await openCrowd(port, 100, { first: `${body(key)}Transfer-Encoding: chunked\r\n\r\n`, every: () => '1\r\n \r\n' }),
   )
   // Answers that nobody reads.
-  const question = JSON.stringify({ model: 'svc-core', stream: true, messages: ask(`Say: ${'word '.repeat(20_000)}`) })
+  const question = JSON.stringify({
+    model: 'svc-core',
+    stream: true,
+    messages: sendRequest(`Say: ${'word '.repeat(20_000)}`),
+  })
   const unread = `${body(key)}Content-Length: ${question.length}\r\n\r\n${question}`
   stack.use(await openCrowd(port, 20, { first: unread, read: false }))
 })
 afterAll(() => stack.disposeAsync())
 
-const { refused, answered } = framingCases()
+const { refused, replied } = framingCases()
 const withKey = (bytes: Buffer) => bytes.toString('latin1').replaceAll(KEY_PLACEHOLDER, key)
 
 describe('a request that could be read in more than one way is refused, and its connection closed:', () => {
@@ -80,7 +84,7 @@ describe('a request that could be read in more than one way is refused, and its 
 })
 
 describe('a request of unusual form has one answer:', () => {
-  test.each(answered)('$name', async ({ bytes }) => {
+  test.each(replied)('$name', async ({ bytes }) => {
     const { responses } = await sendBytes(port, withKey(bytes))
     expect(responses.map(({ status }) => status).filter((status) => status !== 100)).toEqual([200])
   })
@@ -88,13 +92,13 @@ describe('a request of unusual form has one answer:', () => {
 
 describe('a body is taken or refused for what it is:', () => {
   test.each(bodyCases)('$name: $status', async ({ body, headers, status }) => {
-    const answer = await fetch(url + CHAT, {
+    const reply = await fetch(url + CHAT, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
       body: body as string,
     })
-    const text = await answer.text()
-    expect({ status: answer.status, text }).toEqual({ status, text: expect.any(String) })
+    const text = await reply.text()
+    expect({ status: reply.status, text }).toEqual({ status, text: expect.any(String) })
     expect(text).not.toContain('INTERNAL_ERROR')
   })
 
@@ -189,14 +193,14 @@ test('what a client says of its host or its proxy appears in no answer', async (
     'X-Forwarded-Proto: gopher',
     'Forwarded: host=evil.example',
   ]
-  const ask = (target: string, ...lines: string[]) =>
+  const sendRequest = (target: string, ...lines: string[]) =>
     sendBytes(port, [`${target} HTTP/1.1`, ...lies, 'Connection: close', ...lines].join('\r\n') + '\r\n\r\n')
   const texts = await Promise.all([
-    ask('GET /v1/models'),
-    ask('GET /console'),
-    ask('GET /nothing'),
-    ask(`POST ${CHAT}`, 'Content-Type: application/json', 'Content-Length: 2'),
-    ask('GET /billing/quota', `Authorization: Bearer ${key}`),
+    sendRequest('GET /v1/models'),
+    sendRequest('GET /console'),
+    sendRequest('GET /nothing'),
+    sendRequest(`POST ${CHAT}`, 'Content-Type: application/json', 'Content-Length: 2'),
+    sendRequest('GET /billing/quota', `Authorization: Bearer ${key}`),
   ])
   for (const { responses, text } of texts) {
     expect(responses).toHaveLength(1)
@@ -216,11 +220,11 @@ describe('pages of other origins', () => {
     'https://app.example:8443',
     'https://evil.example?https://app.example',
   ])('such as %s may not call', async (origin) => {
-    for (const answer of [await preflight(origin), await sendRaw(url, '/v1/models', { headers: { origin } })]) {
-      const allowed = answer.headers.get('access-control-allow-origin')
+    for (const reply of [await preflight(origin), await sendRaw(url, '/v1/models', { headers: { origin } })]) {
+      const allowed = reply.headers.get('access-control-allow-origin')
       expect([null, ALLOWED_ORIGIN]).toContain(allowed)
       expect(allowed).not.toBe(origin)
-      expect(answer.headers.get('access-control-allow-credentials')).toBeNull()
+      expect(reply.headers.get('access-control-allow-credentials')).toBeNull()
     }
   })
 
@@ -262,9 +266,9 @@ test('addresses of images lead the gateway nowhere but to the backend that answe
   for (const target of targets) {
     const content = [{ type: 'text', text: 'Say: hi' }, image(target)]
     await send(url, CHAT, { key, body: { model: 'svc-vision', messages: [{ role: 'user', content }] } })
-    const answer = JSON.stringify({ created: 1, data: [{ url: target }] })
+    const reply = JSON.stringify({ created: 1, data: [{ url: target }] })
     for (const backend of [gateway.backends.steadyA, gateway.backends.steadyB])
-      backend.fail({ endpoint: 'images', status: 200, body: answer, times: 3 })
+      backend.fail({ endpoint: 'images', status: 200, body: reply, times: 3 })
     const { status } = await send(url, '/v1/images/generations', { key, body: { model: 'svc-image', prompt: 'a cat' } })
     expect(status).toBe(503)
     for (const backend of [gateway.backends.steadyA, gateway.backends.steadyB]) await backend.heal()

@@ -16,7 +16,7 @@ import { commandRedis } from '@gateway/testing/redis-command'
 import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import {
-  ask,
+  sendRequest,
   type Caller,
   configFor,
   type Gateway,
@@ -63,7 +63,7 @@ interface Given {
   isBroken: boolean
 }
 
-interface Asked {
+interface Requested {
   url?: string
   idempotencyKey: string
   path?: string
@@ -72,8 +72,8 @@ interface Asked {
   signal?: AbortSignal
 }
 
-async function request({ key }: Caller, asked: Asked): Promise<Response> {
-  const { url, idempotencyKey, path, body, signal, headers } = asked
+async function request({ key }: Caller, requested: Requested): Promise<Response> {
+  const { url, idempotencyKey, path, body, signal, headers } = requested
   return sendRaw(url ?? gateway.urls[0], path ?? '/v1/chat/completions', {
     key,
     body,
@@ -82,8 +82,8 @@ async function request({ key }: Caller, asked: Asked): Promise<Response> {
   })
 }
 
-async function post(caller: Caller, asked: Asked): Promise<Given> {
-  return read(await request(caller, asked))
+async function post(caller: Caller, requested: Requested): Promise<Given> {
+  return read(await request(caller, requested))
 }
 
 async function read(response: Response): Promise<Given> {
@@ -96,7 +96,11 @@ async function read(response: Response): Promise<Given> {
   return given
 }
 
-const chat = (content: string, fields: object = {}) => ({ model: 'svc-core', messages: ask(content), ...fields })
+const chat = (content: string, fields: object = {}) => ({
+  model: 'svc-core',
+  messages: sendRequest(content),
+  ...fields,
+})
 const code = ({ text }: Given): unknown => {
   const { code: flat, error } = JSON.parse(text) as { code?: unknown; error?: { code?: unknown } }
   return flat ?? error?.code
@@ -172,22 +176,22 @@ describe('asked at the same time', () => {
     const developer = await newDeveloper(gateway)
     const idempotencyKey = randomUUID()
     const question = longQuestion(90)
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 50 }, (_each, index) =>
         post(developer, { url: gateway.urls[index % 2]!, idempotencyKey, body: chat(question, { stream }) }),
       ),
     )
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
-    expect(answers[0]!.text).toContain(stream ? 'data: [DONE]' : '"chat.completion"')
-    expect(answers[0]!.headers.get('content-type')).toMatch(stream ? /^text\/event-stream/ : /^application\/json/)
-    expect(answers.filter(isReplayed)).toHaveLength(49)
-    expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(1)
-    for (const { headers } of answers) expect(headers.get('x-svc-upstream')).toBe('nova')
+    expect(replies.map(({ status }) => status)).toEqual(replies.map(() => 200))
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1)
+    expect(replies[0]!.text).toContain(stream ? 'data: [DONE]' : '"chat.completion"')
+    expect(replies[0]!.headers.get('content-type')).toMatch(stream ? /^text\/event-stream/ : /^application\/json/)
+    expect(replies.filter(isReplayed)).toHaveLength(49)
+    expect(new Set(replies.map(({ headers }) => headers.get('x-request-id'))).size).toBe(1)
+    for (const { headers } of replies) expect(headers.get('x-svc-upstream')).toBe('nova')
     expect(callsFor(question)).toBe(1)
     await expect.poll(() => rowsOf(developer), SETTLED).toHaveLength(1)
     expect((await rowsOf(developer))[0]).toMatchObject({
-      request_id: answers[0]!.headers.get('x-request-id'),
+      request_id: replies[0]!.headers.get('x-request-id'),
       outcome: 'completed',
       delivered: true,
     })
@@ -287,12 +291,12 @@ describe('asked again', () => {
     const question = `Say: ${randomUUID()}`
     const idempotencyKey = randomUUID()
     const create = () =>
-      client.chat.completions.create({ model: 'svc-core', messages: ask(question) }, { idempotencyKey })
+      client.chat.completions.create({ model: 'svc-core', messages: sendRequest(question) }, { idempotencyKey })
     const first = await create()
     expect(await create()).toEqual(first)
     const headers = { 'Idempotency-Key': idempotencyKey }
     const plain = await developer.client.chat.completions
-      .create({ model: 'svc-core', messages: ask(question) }, { headers })
+      .create({ model: 'svc-core', messages: sendRequest(question) }, { headers })
       .withResponse()
     expect(plain.data).toMatchObject({ id: first.id })
     expect(plain.response.headers.get('idempotent-replayed')).toBe('true')
@@ -327,8 +331,8 @@ describe('asked again', () => {
   test('after its time: it runs anew', async () => {
     const developer = await newDeveloper(gateway)
     const question = `Say: ${randomUUID()}`
-    const asked = { idempotencyKey: randomUUID(), body: chat(question) }
-    await post(developer, asked)
+    const requested = { idempotencyKey: randomUUID(), body: chat(question) }
+    await post(developer, requested)
     const redis = (...command: [string, ...string[]]) => commandRedis(cluster.servers.redis.url, ...command)
     const [record] = (await redis('KEYS', `idem:{${parseKey(developer.key)!.accountTag}}:key:*`)) as [string]
     const leftMs = await redis('PTTL', record)
@@ -336,7 +340,7 @@ describe('asked again', () => {
     expect(leftMs).toBeLessThanOrEqual(86_400_000)
     await redis('PEXPIRE', record, '1')
     await sleep(10)
-    expect(isReplayed(await post(developer, asked))).toBe(false)
+    expect(isReplayed(await post(developer, requested))).toBe(false)
     expect(callsFor(question)).toBe(2)
   })
 
@@ -347,16 +351,16 @@ describe('asked again', () => {
     const developer = await newDeveloper(gateway)
     const { model, first } = newLane(gateway)
     gateway.backends.frail.fail({ backend: first, sizeBytes: 3 * MEGABYTE })
-    const asked = {
+    const requested = {
       idempotencyKey: randomUUID(),
-      body: { model, messages: ask('everything'), stream, max_tokens: 500_000 },
+      body: { model, messages: sendRequest('everything'), stream, max_tokens: 500_000 },
     }
-    const answers = await Promise.all(gateway.urls.map((url) => post(developer, { url, ...asked })))
-    for (const { status, text } of answers) {
+    const replies = await Promise.all(gateway.urls.map((url) => post(developer, { url, ...requested })))
+    for (const { status, text } of replies) {
       expect(status).toBe(200)
       expect(text.length).toBeGreaterThan(3 * MEGABYTE)
     }
-    expect(isReplayed(await post(developer, asked))).toBe(false)
+    expect(isReplayed(await post(developer, requested))).toBe(false)
     await expect.poll(async () => (await rowsOf(developer)).length, SETTLED).toBeGreaterThanOrEqual(2)
     expect((await rowsOf(developer)).every(({ outcome }) => outcome === 'completed')).toBe(true)
   })
@@ -380,15 +384,15 @@ describe('what failed is not kept', () => {
     const faults = [first, second].map((backend) => {
       return gateway.backends.frail.fail({ backend, status: 500, firstByteDelayMs: 300 })
     })
-    const asked = { idempotencyKey: randomUUID(), body: { model, messages: ask('Say: back') } }
-    const refused = await Promise.all(gateway.urls.map((url) => post(developer, { url, ...asked })))
-    for (const answer of refused) {
-      expect({ status: answer.status, code: code(answer) }).toEqual({ status: 503, code: 'UPSTREAMS_EXHAUSTED' })
+    const requested = { idempotencyKey: randomUUID(), body: { model, messages: sendRequest('Say: back') } }
+    const refused = await Promise.all(gateway.urls.map((url) => post(developer, { url, ...requested })))
+    for (const reply of refused) {
+      expect({ status: reply.status, code: code(reply) }).toEqual({ status: 503, code: 'UPSTREAMS_EXHAUSTED' })
     }
     for (const fault of faults) fault.cancel()
-    const served = async () => (await post(developer, asked)).status
+    const served = async () => (await post(developer, requested)).status
     await expect.poll(served, SETTLED).toBe(200)
-    expect(isReplayed(await post(developer, asked))).toBe(true)
+    expect(isReplayed(await post(developer, requested))).toBe(true)
     await expect.poll(() => rowsOf(developer), SETTLED).toHaveLength(1)
   })
 
@@ -423,13 +427,13 @@ describe('when someone goes', () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const question = longQuestion(60)
-    const asked = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
+    const requested = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
     const leaving = new AbortController()
-    const first = await request(developer, { ...asked, signal: leaving.signal })
+    const first = await request(developer, { ...requested, signal: leaving.signal })
     const seen = await first.body!.getReader().read()
     leaving.abort()
     await sleep(200)
-    const again = await post(developer, { url: gateway.urls[1]!, ...asked })
+    const again = await post(developer, { url: gateway.urls[1]!, ...requested })
     expect(isComplete(again)).toBe(true)
     expect(again.text.startsWith(Buffer.from(seen.value).toString())).toBe(true)
     expect(again.headers.get('x-request-id')).toBe(first.headers.get('x-request-id'))
@@ -442,9 +446,9 @@ describe('when someone goes', () => {
     const developer = await newDeveloper(gateway)
     const question = `Say: ${randomUUID()}`
     const headers = { 'x-stainless-timeout': '1' }
-    const asked = { idempotencyKey: randomUUID(), body: chat(question), headers }
-    await expect(post(developer, { ...asked, signal: AbortSignal.timeout(1_000) })).rejects.toThrow()
-    expect(await post(developer, asked)).toMatchObject({ status: 200 })
+    const requested = { idempotencyKey: randomUUID(), body: chat(question), headers }
+    await expect(post(developer, { ...requested, signal: AbortSignal.timeout(1_000) })).rejects.toThrow()
+    expect(await post(developer, requested)).toMatchObject({ status: 200 })
     expect(callsFor(question)).toBe(1)
   })
 
@@ -452,17 +456,17 @@ describe('when someone goes', () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const question = longQuestion(400)
-    const asked = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
-    const first = await request(developer, { url: gateway.urls[1]!, ...asked })
+    const requested = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
+    const first = await request(developer, { url: gateway.urls[1]!, ...requested })
     const broken = read(first)
-    const following = read(await request(developer, { url: gateway.urls[0], ...asked }))
+    const following = read(await request(developer, { url: gateway.urls[0], ...requested }))
     await sleep(500)
     const killedAtMs = Date.now()
     cluster.process('edge-2').kill('SIGKILL')
     gateway.backends.steadyA.setSpeed({ tokensPerSecond: Infinity })
     expect((await broken).isBroken).toBe(true)
 
-    const again = await post(developer, { url: gateway.urls[0], ...asked })
+    const again = await post(developer, { url: gateway.urls[0], ...requested })
     expect(isComplete(again)).toBe(true)
     expect(isReplayed(again)).toBe(false)
     expect(Date.now() - killedAtMs).toBeLessThan(60_000)
@@ -470,9 +474,9 @@ describe('when someone goes', () => {
     expect(followed.text).toContain('"error"')
     expect(followed.text).not.toContain('[DONE]')
     expect(callsFor(question)).toBe(2)
-    const [lost, anew] = gateway.backends.steadyA.calls.filter(({ body }) => JSON.stringify(body).includes(question))
+    const [lost, next] = gateway.backends.steadyA.calls.filter(({ body }) => JSON.stringify(body).includes(question))
     expect(lost!.outcome).toBe('aborted')
-    expect(anew!.startedAtMs).toBeGreaterThanOrEqual(lost!.endedAtMs!)
+    expect(next!.startedAtMs).toBeGreaterThanOrEqual(lost!.endedAtMs!)
     await expectOnePaid(developer)
     await cluster.process('edge-2').ready()
   })
@@ -481,14 +485,14 @@ describe('when someone goes', () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const question = longQuestion(400)
-    const asked = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
-    const broken = read(await request(developer, { url: gateway.urls[1]!, ...asked }))
+    const requested = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
+    const broken = read(await request(developer, { url: gateway.urls[1]!, ...requested }))
     await sleep(500)
     cluster.process('edge-2').kill('SIGKILL')
     expect((await broken).isBroken).toBe(true)
     await commandRedis(cluster.servers.redis.url, 'FLUSHALL')
     gateway.backends.steadyA.setSpeed({ tokensPerSecond: Infinity })
-    expect(isComplete(await post(developer, { url: gateway.urls[0], ...asked }))).toBe(true)
+    expect(isComplete(await post(developer, { url: gateway.urls[0], ...requested }))).toBe(true)
     await expectOnePaid(developer)
     await cluster.process('edge-2').ready()
   })
@@ -497,16 +501,16 @@ describe('when someone goes', () => {
     const developer = await newDeveloper(gateway)
     const question = longQuestion(20)
     gateway.backends.steadyA.setSpeed({ firstByteDelayMs: 1_500 })
-    const asked = { idempotencyKey: randomUUID(), body: chat(question) }
-    const first = post(developer, { url: gateway.urls[1]!, ...asked }).catch(() => null)
+    const requested = { idempotencyKey: randomUUID(), body: chat(question) }
+    const first = post(developer, { url: gateway.urls[1]!, ...requested }).catch(() => null)
     await expect.poll(() => callsFor(question), SETTLED).toBe(1)
-    const waiting = post(developer, { url: gateway.urls[0], ...asked })
+    const waiting = post(developer, { url: gateway.urls[0], ...requested })
     await sleep(200)
     cluster.process('edge-2').kill('SIGKILL')
     expect(await first).toBeNull()
-    const answer = await waiting
-    expect({ status: answer.status, isReplayed: isReplayed(answer) }).toEqual({ status: 200, isReplayed: false })
-    expect(answer.headers.get('x-svc-upstream')).toBe('nova')
+    const reply = await waiting
+    expect({ status: reply.status, isReplayed: isReplayed(reply) }).toEqual({ status: 200, isReplayed: false })
+    expect(reply.headers.get('x-svc-upstream')).toBe('nova')
     await expectOnePaid(developer)
     await cluster.process('edge-2').ready()
   })
@@ -516,14 +520,14 @@ describe('when someone goes', () => {
     async (point) => {
       const developer = await newDeveloper(gateway)
       const question = longQuestion(20)
-      const asked = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
+      const requested = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
       await writeFile(join(failpoints, point), '')
-      const broken = await post(developer, { url: gateway.urls[1]!, ...asked })
+      const broken = await post(developer, { url: gateway.urls[1]!, ...requested })
       expect({ isBroken: broken.isBroken, isComplete: isComplete(broken) }).toEqual({
         isBroken: true,
         isComplete: false,
       })
-      const again = await post(developer, { url: gateway.urls[0], ...asked })
+      const again = await post(developer, { url: gateway.urls[0], ...requested })
       expect({ isComplete: isComplete(again), isReplayed: isReplayed(again) }).toEqual({
         isComplete: true,
         isReplayed: true,
@@ -541,12 +545,12 @@ describe('when someone goes', () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const question = longQuestion(600)
-    const asked = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
-    const frozen = read(await request(developer, { url: gateway.urls[1]!, ...asked }))
+    const requested = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
+    const frozen = read(await request(developer, { url: gateway.urls[1]!, ...requested }))
     await sleep(500)
     cluster.process('edge-2').kill('SIGSTOP')
     gateway.backends.steadyA.setSpeed({ tokensPerSecond: Infinity })
-    const again = await post(developer, { url: gateway.urls[0], ...asked })
+    const again = await post(developer, { url: gateway.urls[0], ...requested })
     cluster.process('edge-2').kill('SIGCONT')
     expect({ isComplete: isComplete(again), isReplayed: isReplayed(again) }).toEqual({
       isComplete: true,
@@ -561,8 +565,8 @@ describe('when someone goes', () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const question = longQuestion(60)
-    const asked = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
-    const running = read(await request(developer, asked))
+    const requested = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
+    const running = read(await request(developer, requested))
     await cluster.servers.redis.kill('SIGSTOP')
     const refused = await post(developer, { idempotencyKey: randomUUID(), body: chat('Say: hi') })
     expect({ status: refused.status, code: code(refused) }).toEqual({ status: 503, code: 'SERVICE_UNAVAILABLE' })
@@ -573,7 +577,7 @@ describe('when someone goes', () => {
     await cluster.servers.redis.kill('SIGCONT')
     const status = async () => (await post(developer, { idempotencyKey: randomUUID(), body: chat('Say: hi') })).status
     await expect.poll(status, SETTLED).toBe(200)
-    const again = await post(developer, asked)
+    const again = await post(developer, requested)
     expect({ text: again.text, isReplayed: isReplayed(again) }).toEqual({
       text: (await running).text,
       isReplayed: true,

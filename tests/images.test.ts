@@ -189,12 +189,12 @@ describe('from such folders, read-only and unprivileged, as the first process', 
     const json = { 'content-type': 'application/json' }
     const minted = await fetch(`${url}/v1/keys/guest`, { method: 'POST', headers: json, body: '{"device_id":"a"}' })
     const { key } = (await minted.json()) as { key: string }
-    const answer = await fetch(`${url}/v1/chat/completions`, {
+    const reply = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
       headers: { ...json, authorization: `Bearer ${key}` },
       body: JSON.stringify({ model: 'svc-instant', messages: [{ role: 'user', content: 'Say: hello' }] }),
     })
-    expect(await answer.json()).toMatchObject({ choices: [{ message: { content: 'hello' } }] })
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'hello' } }] })
   })
 
   test('and the console', async () => {

@@ -37,21 +37,21 @@ test('killing keys never lets a dead key live', async () => {
   let keys = startKeys(environment)
   running.defer(() => kill(keys))
 
-  const story: Story = { bus, admission, over: false, answered: 0, outstanding: 0 }
+  const story: Story = { bus, admission, over: false, replied: 0, outstanding: 0 }
   const callers = Array.from({ length: CALLERS }, (_, index) => liveThroughKeys(story, `caller-${index}`))
   for (let kills = 0; kills < KILLS; kills++) {
-    const before = story.answered
-    await until('callers are answered', async () => story.answered > before + Math.random() * 40)
+    const before = story.replied
+    await until('callers are answered', async () => story.replied > before + Math.random() * 40)
     await kill(keys)
     keys = startKeys(environment)
   }
   story.over = true
   await Promise.all(callers)
-  expect(story.answered).toBeGreaterThan(KILLS)
+  expect(story.replied).toBeGreaterThan(KILLS)
 
   await until('the outbox is empty', async () => (await count(database, 'select from keys.outbox')) === 0)
   const dead = await readHashes(database, 'deactivated')
-  expect(dead.length).toBeGreaterThanOrEqual(story.answered)
+  expect(dead.length).toBeGreaterThanOrEqual(story.replied)
   for (const key of dead) expect(await admission.authenticate(key)).not.toMatchObject({ kind: 'active' })
   const active = await readHashes(database, 'active')
   expect(new Set(active.map(({ account }) => account)).size).toBe(active.length)
@@ -61,7 +61,7 @@ interface Story {
   bus: Bus
   admission: Admission
   over: boolean
-  answered: number
+  replied: number
   outstanding: number
 }
 
@@ -69,27 +69,27 @@ interface Story {
 async function liveThroughKeys(story: Story, subject: string): Promise<void> {
   const owner: KeyOwner = { issuer: 'https://id.example', subject }
   for (let turn = 0; !story.over; turn++) {
-    const minted = await ask(story, 'keysMint', { owner })
+    const minted = await sendRequest(story, 'keysMint', { owner })
     if (!minted) continue
     const { key } = minted
     const keyHash = hashOf(key)
     // As an edge does: a rotation that was given up and comes late ends no key that a mint has returned since.
-    const session = await ask(story, 'keysFindSession', { owner, toEnd: keyHash })
+    const session = await sendRequest(story, 'keysFindSession', { owner, toEnd: keyHash })
     if (session?.kind !== 'found') continue
     const ending = { owner, keyHash, ticket: session.ticket }
-    const reply = await ask(story, turn % 2 === 0 ? 'keysRotate' : 'keysRevoke', ending)
+    const reply = await sendRequest(story, turn % 2 === 0 ? 'keysRotate' : 'keysRevoke', ending)
     if (!reply) continue
     // Nobody else acts for this caller, and the key was active a moment ago.
     expect(reply.kind).toBe(turn % 2 === 0 ? 'rotated' : 'revoked')
     expect(await story.admission.authenticate({ account: parseKey(key)!.accountTag, keyHash })).toEqual({
       kind: 'deny',
     })
-    story.answered++
+    story.replied++
   }
 }
 
 /** Undefined when nobody answered. */
-async function ask<Name extends RequestedBy<'edge'>>(
+async function sendRequest<Name extends RequestedBy<'edge'>>(
   story: Story,
   name: Name,
   question: Written<Name, 'request'>,

@@ -56,15 +56,15 @@ const bytesInFlight = async () => sumOf(await page(), 'gateway_bytes_in_flight')
 
 interface Uploader {
   /** What came back so far. */
-  readonly answer: string
+  readonly reply: string
   leave(): void
 }
 
 /** Announces a body and sends all of it but its last byte. */
 async function upload(key: string, length: number, path = CHAT): Promise<Uploader> {
   const socket = connect(port, '127.0.0.1')
-  let answer = ''
-  socket.on('data', (bytes) => (answer += bytes.toString('latin1')))
+  let reply = ''
+  socket.on('data', (bytes) => (reply += bytes.toString('latin1')))
   socket.on('error', () => {})
   await once(socket, 'connect')
   socket.write(
@@ -73,14 +73,14 @@ async function upload(key: string, length: number, path = CHAT): Promise<Uploade
   )
   socket.write(Buffer.alloc(length - BODY_START.length - 1, 'a'))
   return {
-    get answer() {
-      return answer
+    get reply() {
+      return reply
     },
     leave: () => void socket.destroy(),
   }
 }
 
-const statusOf = ({ answer }: Uploader) => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 0)
+const statusOf = ({ reply }: Uploader) => Number(/^HTTP\/1\.1 (\d+)/.exec(reply)?.[1] ?? 0)
 
 async function mostMemory(forMs: number): Promise<number> {
   let most = 0
@@ -99,8 +99,8 @@ test('one guest key cannot fill the memory with the largest bodies that are allo
     .poll(() => uploaders.filter((uploader) => [429, 503].includes(statusOf(uploader))).length)
     .toBeGreaterThanOrEqual(43)
   const refused = uploaders.find((uploader) => statusOf(uploader) !== 0)!
-  expect(refused.answer).toMatch(/\r\nretry-after: \d+\r\n/i)
-  expect(refused.answer).toMatch(/\r\nretry-after-ms: \d+\r\n/i)
+  expect(refused.reply).toMatch(/\r\nretry-after: \d+\r\n/i)
+  expect(refused.reply).toMatch(/\r\nretry-after-ms: \d+\r\n/i)
   expect((await watching) - before).toBeLessThan(MOST_GROWTH)
   for (const uploader of uploaders) uploader.leave()
 })
@@ -122,8 +122,8 @@ test('a body in chunks is counted as it comes', async () => {
   const sockets = await Promise.all(
     Array.from({ length: 30 }, async () => {
       const socket = connect(port, '127.0.0.1')
-      const state = { answer: '' }
-      socket.on('data', (bytes) => (state.answer += bytes.toString('latin1')))
+      const state = { reply: '' }
+      socket.on('data', (bytes) => (state.reply += bytes.toString('latin1')))
       socket.on('error', () => {})
       await once(socket, 'connect')
       socket.write(
@@ -135,7 +135,7 @@ test('a body in chunks is counted as it comes', async () => {
     }),
   )
   await expect
-    .poll(() => sockets.filter(({ state }) => /^HTTP\/1\.1 (429|503)/.test(state.answer)).length)
+    .poll(() => sockets.filter(({ state }) => /^HTTP\/1\.1 (429|503)/.test(state.reply)).length)
     .toBeGreaterThanOrEqual(28)
   expect((await memory()) - before).toBeLessThan(MOST_GROWTH)
   for (const { socket } of sockets) socket.destroy()
@@ -145,23 +145,23 @@ test('who asks beforehand whether to send a large body is told before a byte of 
   const { key } = await newDeveloper(gateway)
   const first = await upload(key, LARGEST_BODY)
   await expect.poll(bytesInFlight).toBeGreaterThanOrEqual(LARGEST_BODY)
-  const ask = async (length: number) => {
+  const sendRequest = async (length: number) => {
     const socket = connect(port, '127.0.0.1')
-    let answer = ''
-    socket.on('data', (bytes) => (answer += bytes.toString('latin1')))
+    let reply = ''
+    socket.on('data', (bytes) => (reply += bytes.toString('latin1')))
     socket.write(
       `POST ${CHAT} HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key}\r\nExpect: 100-continue\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
     )
-    await expect.poll(() => answer).toMatch(/\r\n\r\n/)
+    await expect.poll(() => reply).toMatch(/\r\n\r\n/)
     socket.destroy()
-    return answer.split('\r\n', 1)[0]
+    return reply.split('\r\n', 1)[0]
   }
-  expect(await ask(LARGEST_BODY)).toMatch(/^HTTP\/1\.1 (429|503) /)
+  expect(await sendRequest(LARGEST_BODY)).toMatch(/^HTTP\/1\.1 (429|503) /)
   // The forged keys above have used up this address' share of the event loop for some seconds.
-  await expect.poll(() => ask(1_000)).toBe('HTTP/1.1 100 Continue')
+  await expect.poll(() => sendRequest(1_000)).toBe('HTTP/1.1 100 Continue')
   first.leave()
-  await expect.poll(() => ask(LARGEST_BODY)).toBe('HTTP/1.1 100 Continue')
+  await expect.poll(() => sendRequest(LARGEST_BODY)).toBe('HTTP/1.1 100 Continue')
 })
 
 test('all the while the well-behaved client was served, and nothing of what was sent is held', async () => {

@@ -140,21 +140,21 @@ const question: Anthropic.MessageParam = {
 
 test('a backend that speaks it gets the request as it is, and its cache is charged by kind', async () => {
   const { client, reports } = newClient()
-  const asked = {
+  const requested = {
     max_tokens: 2_000,
     thinking: { type: 'enabled' as const, budget_tokens: 1_024 },
     tools: [TOOL, { type: 'bash_20250124' as const, name: 'bash' as const }],
     messages: [question],
   }
   const headers = { 'anthropic-beta': 'context-1m-2025-08-07' }
-  const plain = await client.messages.create({ model: 'claude-native', ...asked }, { headers })
-  const streamed = await client.messages.stream({ model: 'claude-native', ...asked }, { headers }).finalMessage()
+  const plain = await client.messages.create({ model: 'claude-native', ...requested }, { headers })
+  const streamed = await client.messages.stream({ model: 'claude-native', ...requested }, { headers }).finalMessage()
 
   expect(plain).toMatchObject({ ...NAMED, content: [THOUGHT, { text: 'I look.' }, CALL], usage: USAGE })
   expect(streamed).toMatchObject({ ...NAMED, content: [THOUGHT, { text: 'I look.' }, CALL], usage: USAGE })
   for (const { body, headers: sent } of native.seen.slice(-2)) {
     const { model, stream: _, ...rest } = body
-    expect([model, rest]).toEqual(['of-native', asked])
+    expect([model, rest]).toEqual(['of-native', requested])
     expect(sent).toMatchObject({ 'anthropic-version': '2026-10-21', 'anthropic-beta': 'context-1m-2025-08-07' })
   }
   const dollars = (100 * 3 + 1_000 * 0.3 + 300 * 3.75 + 200 * 6 + 40 * 15) / 1e6
@@ -204,12 +204,12 @@ test('a backend that speaks chat serves the same client: tools, images, thoughts
 
 test('the backend that speaks it is preferred, and the other one takes over unnoticed', async () => {
   const { client, reports } = newClient()
-  const ask = () =>
+  const sendRequest = () =>
     client.messages.stream({ model: 'either', max_tokens: 50, messages: [{ role: 'user', content: 'Hi' }] })
-  for (let i = 0; i < 3; i++) expect(await ask().finalMessage()).toMatchObject({ id: 'msg_native' })
+  for (let i = 0; i < 3; i++) expect(await sendRequest().finalMessage()).toMatchObject({ id: 'msg_native' })
   trouble = 529
   try {
-    const message = await ask().finalMessage()
+    const message = await sendRequest().finalMessage()
     expect(message.model).toBe('of-chat')
     expect(message.content[0]).toMatchObject({ type: 'text', text: expect.stringMatching(/./) })
   } finally {
@@ -220,7 +220,7 @@ test('the backend that speaks it is preferred, and the other one takes over unno
 
 test('errors are of the SDK’s own classes, and name the field', async () => {
   const { client } = newClient()
-  const ask = (request: object, asking = client) =>
+  const sendRequest = (request: object, asking = client) =>
     asking.messages.create({
       model: 'open',
       max_tokens: 5,
@@ -228,14 +228,14 @@ test('errors are of the SDK’s own classes, and name the field', async () => {
       ...request,
     } as never)
   const wrongKey = new Anthropic({ baseURL: gateway.url, apiKey: 'svc_wrong', authToken: null, maxRetries: 0 })
-  await expect(ask({}, wrongKey)).rejects.toBeInstanceOf(Anthropic.AuthenticationError)
-  await expect(ask({ messages: [] })).rejects.toMatchObject({ status: 400, type: 'invalid_request_error' })
-  await expect(ask({ model: 'unknown' })).rejects.toBeInstanceOf(Anthropic.NotFoundError)
+  await expect(sendRequest({}, wrongKey)).rejects.toBeInstanceOf(Anthropic.AuthenticationError)
+  await expect(sendRequest({ messages: [] })).rejects.toMatchObject({ status: 400, type: 'invalid_request_error' })
+  await expect(sendRequest({ model: 'unknown' })).rejects.toBeInstanceOf(Anthropic.NotFoundError)
   const upload = { role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] }
-  await expect(ask({ messages: [upload] })).rejects.toThrow('messages[0].content[0].type')
+  await expect(sendRequest({ messages: [upload] })).rejects.toThrow('messages[0].content[0].type')
   trouble = 400
   try {
-    await expect(ask({ model: 'claude-native' })).rejects.toThrow('Overloaded')
+    await expect(sendRequest({ model: 'claude-native' })).rejects.toThrow('Overloaded')
   } finally {
     trouble = null
   }

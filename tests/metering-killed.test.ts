@@ -128,7 +128,7 @@ function publishReports(bus: Bus, events: UsageEvent[]): Promise<void>[] {
 }
 
 async function runRequest(admission: Admission, { account, requestId, usage }: UsageEvent): Promise<void> {
-  const answer = await admission.admit({
+  const reply = await admission.admit({
     requestId,
     account,
     keyHash: 'key',
@@ -139,15 +139,15 @@ async function runRequest(admission: Admission, { account, requestId, usage }: U
     worstCharge: 1_000_000,
     leaseMs: 120_000,
   })
-  if (answer.kind !== 'allow') throw new Error(`not admitted: ${JSON.stringify(answer)}`)
+  if (reply.kind !== 'allow') throw new Error(`not admitted: ${JSON.stringify(reply)}`)
   const tokens = usage.promptTokens + usage.completionTokens
   await admission.finish({ account, requestId, charge: tokens * CHARGE_PER_TOKEN, tokens })
 }
 
 /** What the store holds against the allowance: settled, and pending. */
 async function usedOf(admission: Admission, account: string): Promise<number | undefined> {
-  const answer = await admission.authenticate({ account, keyHash: 'key' })
-  return answer.kind === 'active' ? (answer.used ?? undefined) : undefined
+  const reply = await admission.authenticate({ account, keyHash: 'key' })
+  return reply.kind === 'active' ? (reply.used ?? undefined) : undefined
 }
 
 async function countRows(database: Database): Promise<number> {

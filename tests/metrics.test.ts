@@ -13,7 +13,7 @@ import { type Scrape, scrape, scrapeCluster, sumOf } from '@gateway/cluster/scra
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  ask,
+  sendRequest,
   type Caller,
   callerWith,
   configFor,
@@ -70,7 +70,7 @@ async function during(action: () => Promise<unknown>): Promise<void> {
 describe('an operator sees', () => {
   // First, while nothing else is on its way.
   test('usage on its way: acknowledged by JetStream, recorded by metering, nothing left behind', async () => {
-    await during(() => post(developer, { model: 'svc-core', messages: ask('Say: hi') }))
+    await during(() => post(developer, { model: 'svc-core', messages: sendRequest('Say: hi') }))
     expect(await added('gateway_bus_acknowledge_seconds_count', { service: 'edge' })).toBe(1)
     await expect.poll(() => added('gateway_metering_reports_total', { outcome: 'recorded' }), soon).toBe(1)
     expect(await added('gateway_metering_lag_seconds_count')).toBe(1)
@@ -81,13 +81,13 @@ describe('an operator sees', () => {
   })
 
   test('which lanes Auto chooses, and whether its choice counted', async () => {
-    await during(() => post(developer, { model: 'svc-best', messages: ask('Say: hi') }))
+    await during(() => post(developer, { model: 'svc-best', messages: sendRequest('Say: hi') }))
     await expect.poll(() => added('gateway_auto_choices_total', { acted: 'yes' }), soon).toBe(1)
     expect(await added('gateway_auto_choices_total', { acted: 'no' })).toBe(0)
   })
 
   test('requests by endpoint, model and outcome, their tokens, and the time that the gateway added', async () => {
-    const messages = ask('Say: one two three')
+    const messages = sendRequest('Say: one two three')
     let prompt = 0
     let completion = 0
     await during(async () => {
@@ -114,7 +114,7 @@ describe('an operator sees', () => {
     const { steadyA } = gateway.backends
     steadyA.setSpeed({ tokensPerSecond: 5, firstByteDelayMs: 1_000 })
     await during(async () => {
-      const messages = ask('Say: a b c d e f g h i j k l m n o p q r s t')
+      const messages = sendRequest('Say: a b c d e f g h i j k l m n o p q r s t')
       const stream = await developer.client.chat.completions.create({ model: 'svc-core', messages, stream: true })
       let seen = 0
       for await (const _chunk of stream) if (seen++ === 0) expect(await added('gateway_streams_in_flight')).toBe(2)
@@ -132,7 +132,7 @@ describe('an operator sees', () => {
   test('a failover, and the backend that was taken out', async () => {
     const lane = newLane(gateway)
     gateway.backends.frail.fail({ backend: lane.first, status: 401 })
-    await during(() => post(developer, { model: lane.model, messages: ask('Say: hi') }))
+    await during(() => post(developer, { model: lane.model, messages: sendRequest('Say: hi') }))
     expect(await added('gateway_router_failovers_total', { pool: lane.model, backend: lane.first })).toBe(1)
     expect(await added('gateway_router_attempts_total', { backend: lane.first, outcome: 'http_401' })).toBe(1)
     expect(await added('gateway_router_ejections_total', { backend: lane.first })).toBe(1)
@@ -145,7 +145,7 @@ describe('an operator sees', () => {
     frail.fail({ backend: lane.first, status: 429, retryAfter: 60, times: 1 })
     frail.fail({ backend: lane.second, firstByteDelayMs: 500 })
     await during(() =>
-      Promise.all([1, 2, 3].map(() => post(developer, { model: lane.model, messages: ask('Say: hi') }))),
+      Promise.all([1, 2, 3].map(() => post(developer, { model: lane.model, messages: sendRequest('Say: hi') }))),
     )
     expect(await added('gateway_router_coolings_total', { backend: lane.first })).toBe(1)
     expect(await added('gateway_router_wait_seconds_count', { pool: lane.model })).toBeGreaterThan(0)
@@ -154,13 +154,13 @@ describe('an operator sees', () => {
   test('what admission answered, by limit', async () => {
     const guest = await newGuest(gateway)
     await during(async () => {
-      for (let turn = 0; turn < 7; turn++) await post(guest, { model: 'svc-instant', messages: ask('Say: hi') })
-      await post(guest, { model: 'svc-max', messages: ask('Say: hi') })
+      for (let turn = 0; turn < 7; turn++) await post(guest, { model: 'svc-instant', messages: sendRequest('Say: hi') })
+      await post(guest, { model: 'svc-max', messages: sendRequest('Say: hi') })
     })
-    const answers = (answer: string, limit = '') => added('gateway_admission_answers_total', { answer, limit })
-    expect(await answers('allow')).toBe(6)
-    expect(await answers('deny', 'day')).toBe(1)
-    expect(await answers('deny', 'plan')).toBe(1)
+    const replies = (reply: string, limit = '') => added('gateway_admission_answers_total', { reply, limit })
+    expect(await replies('allow')).toBe(6)
+    expect(await replies('deny', 'day')).toBe(1)
+    expect(await replies('deny', 'plan')).toBe(1)
     expect(await added('gateway_requests_total', { outcome: 'rate_limit_exceeded' })).toBe(2)
     expect(await added('gateway_admission_seconds_count')).toBeGreaterThanOrEqual(8)
   })
@@ -178,7 +178,7 @@ test('no series names an account, a key, a prompt or what a client made up', asy
   const guest = await newGuest(gateway)
   await send(gateway.urls[0], `/v1/models/made-up-model`, { key: guest.key })
   await send(gateway.urls[0], '/made-up-path', { key: guest.key })
-  await post(guest, { model: 'made-up-model', messages: ask('Say: hi') })
+  await post(guest, { model: 'made-up-model', messages: sendRequest('Say: hi') })
   const { samples } = await scrapeCluster(cluster)
   const values = new Set(samples.flatMap(({ labels }) => Object.values(labels)))
   expect([...values].filter((value) => value.includes('made-up') || value.includes('svc_'))).toEqual([])
@@ -207,7 +207,7 @@ test('npm start exports the same, all services on one page', async () => {
   const guest = await newGuest({ urls: [standalone.url], issuer: standalone.issuer })
   await callerWith({ urls: [standalone.url], issuer: standalone.issuer }, guest.key).client.chat.completions.create({
     model: 'svc-instant',
-    messages: ask('Say: hi'),
+    messages: sendRequest('Say: hi'),
   })
   const own = await scrape(`http://127.0.0.1:${healthPort}`)
   const { types } = await scrapeCluster(cluster)

@@ -27,7 +27,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-async function tell(
+async function notify(
   story: Story,
   judge: (gateway: SimulatedGateway, story: Story) => void,
   may = allSteps,
@@ -48,7 +48,7 @@ test(
   async () => {
     const streams = calmStories.filter(({ stream }) => stream)
     await fc.assert(
-      fc.asyncProperty(streams, (story) => tell(story, expectOneRow, leavesAfterContent)),
+      fc.asyncProperty(streams, (story) => notify(story, expectOneRow, leavesAfterContent)),
       options,
     )
   },
@@ -56,31 +56,31 @@ test(
 
 test('a request whose client leaves at any time is metered once', { timeout: TIMEOUT_MS }, async () => {
   await fc.assert(
-    fc.asyncProperty(calmStories, (story) => tell(story, expectOneReport)),
+    fc.asyncProperty(calmStories, (story) => notify(story, expectOneReport)),
     options,
   )
 })
 
 test('a request is metered once whoever dies, and never without a backend', { timeout: TIMEOUT_MS }, async () => {
   await fc.assert(
-    fc.asyncProperty(stories, (story) => tell(story, expectOneReport)),
+    fc.asyncProperty(stories, (story) => notify(story, expectOneReport)),
     options,
   )
 })
 
 test('a router that dies before its client has seen anything is not noticed', { timeout: TIMEOUT_MS }, async () => {
   await fc.assert(
-    fc.asyncProperty(deaths, (story) => tell(story, expectUnnoticed)),
+    fc.asyncProperty(deaths, (story) => notify(story, expectUnnoticed)),
     options,
   )
 })
 
-const heard: Step = { do: 'deliver', count: 100 }
+const received: Step = { do: 'deliver', count: 100 }
 /** The router has the job, and its backend the request. */
-const asked: Step[] = [heard, { do: 'connect' }]
-const shown: Step[] = [...asked, { do: 'speak' }, { do: 'speak' }, heard, heard]
+const requested: Step[] = [received, { do: 'connect' }]
+const shown: Step[] = [...requested, { do: 'speak' }, { do: 'speak' }, received, received]
 /** The end is stored, and the acknowledgement has come to the router. */
-const settled: Step[] = [heard, { do: 'store' }, heard, heard]
+const settled: Step[] = [received, { do: 'store' }, received, received]
 
 const leaving: Step = { do: 'leave' }
 const ending: Step = { do: 'end' }
@@ -115,17 +115,17 @@ test.each<Ending>([
   {
     name: 'leaves before content',
     stream: true,
-    steps: [...asked, leaving],
+    steps: [...requested, leaving],
     row: { reporter: 'edge', outcome: 'client_gone', words: 0 },
   },
   {
     name: 'leaves before a plain answer',
     stream: false,
-    steps: [...asked, leaving],
+    steps: [...requested, leaving],
     row: { reporter: 'edge', outcome: 'client_gone', words: 0 },
   },
-  { name: 'leaves before a backend was reached', stream: false, steps: [heard, leaving], row: nobody },
-  { name: 'is refused', stream: false, steps: [...asked, { do: 'refuse' }, ...settled], row: nobody },
+  { name: 'leaves before a backend was reached', stream: false, steps: [received, leaving], row: nobody },
+  { name: 'is refused', stream: false, steps: [...requested, { do: 'refuse' }, ...settled], row: nobody },
   {
     name: 'has a revoked key',
     stream: true,
@@ -147,7 +147,7 @@ test.each<Ending>([
   {
     name: 'loses its router in the middle of a plain answer',
     stream: false,
-    steps: [...asked, ending, heard, { do: 'kill', process: 0 }],
+    steps: [...requested, ending, received, { do: 'kill', process: 0 }],
     row: { reporter: 'edge', outcome: 'completed', words: 1 },
   },
   {
@@ -159,23 +159,23 @@ test.each<Ending>([
   {
     name: 'loses its edge before a plain answer',
     stream: false,
-    steps: [...asked, { do: 'kill', process: 'edge' }],
+    steps: [...requested, { do: 'kill', process: 'edge' }],
     row: { reporter: 'router', outcome: 'edge_lost', words: 0 },
   },
   {
     name: 'loses its edge between the end and its storing',
     stream: true,
-    steps: [...shown, ending, heard, heard, { do: 'kill', process: 'edge' }],
+    steps: [...shown, ending, received, received, { do: 'kill', process: 'edge' }],
     row: { reporter: 'router', outcome: 'edge_lost', words: 2 },
   },
   {
     name: 'has left, and loses its edge before the last word is stored',
     stream: false,
-    steps: [...asked, leaving, heard, heard, { do: 'kill', process: 'edge' }],
+    steps: [...requested, leaving, received, received, { do: 'kill', process: 'edge' }],
     row: { reporter: 'router', outcome: 'edge_lost', words: 0 },
   },
 ])('a client that $name has this one row', async ({ stream, steps, row }) => {
-  await tell({ stream, reportsUsage: true, steps }, (gateway, story) => {
+  await notify({ stream, reportsUsage: true, steps }, (gateway, story) => {
     expectOneReport(gateway, story)
     const rows = gateway.reports.map(({ reporter, outcome, usage }) => {
       return { reporter, outcome, words: usage.completionTokens }

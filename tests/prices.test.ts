@@ -7,7 +7,7 @@ import { quoteResponse } from '@gateway/contracts/quote'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
 import { CONVERSATION, type Plan, PLANS, REFUSED, requestFor, type Row, TABLE, USED } from './prices/table.ts'
-import { type Answer, ask, send, sendRaw } from './promises/gateway.ts'
+import { type Reply, sendRequest, send, sendRaw } from './promises/gateway.ts'
 
 let gateway: GatewayInProcess
 beforeAll(async () => {
@@ -26,7 +26,7 @@ const ledgerRowOf = async ({ headers }: { headers: Headers }) => {
 const UNIT_SIZE: Record<Plan, number> = { 'guest-device': 1e3, free: 1e3, pro: 1e3, payg: 1e9 }
 const includingPlans = ({ cost }: Row) => PLANS.filter((plan) => cost[plan] !== REFUSED)
 
-function expectPlanLimit({ status, body }: Answer, row: Row): void {
+function expectPlanLimit({ status, body }: Reply, row: Row): void {
   expect({ model: row.model, status, body }).toMatchObject({
     status: 429,
     body: { error: { code: 'rate_limit_exceeded', type: 'plan_limit', retry_after_ms: 0 } },
@@ -48,13 +48,13 @@ describe('a mixed series over every model', () => {
     for (const row of TABLE) {
       const { path, body } = requestFor(row)
       const cost = row.cost[plan]
-      const answer = await post(key, path, body)
+      const reply = await post(key, path, body)
       if (cost === REFUSED) {
-        expectPlanLimit(answer, row)
+        expectPlanLimit(reply, row)
         continue
       }
-      expect([row.model, answer.status]).toEqual([row.model, 200])
-      const { model_asked, lane, plan: heldPlan, unit, charge, ...ledger } = await ledgerRowOf(answer)
+      expect([row.model, reply.status]).toEqual([row.model, 200])
+      const { model_asked, lane, plan: heldPlan, unit, charge, ...ledger } = await ledgerRowOf(reply)
       expect({ model_asked, lane, heldPlan, unit, charge }).toEqual({
         model_asked: row.model,
         lane: row.model,
@@ -62,10 +62,10 @@ describe('a mixed series over every model', () => {
         unit: plan === 'payg' ? 'usd' : 'tokens',
         charge: cost,
       })
-      expect(ledger).toMatchObject(USED[row.asks])
-      expect(answer.headers.get('x-svc-smart-route')).toBeNull()
+      expect(ledger).toMatchObject(USED[row.requestKind])
+      expect(reply.headers.get('x-svc-smart-route')).toBeNull()
       billed += cost
-      expect(Number(answer.headers.get('x-svc-quota-used'))).toBe(billed / UNIT_SIZE[plan])
+      expect(Number(reply.headers.get('x-svc-quota-used'))).toBe(billed / UNIT_SIZE[plan])
     }
     const quota = await send(gateway.url, '/billing/quota', { key })
     expect(quota.body).toMatchObject({ planSlug: plan, used: billed / UNIT_SIZE[plan] })
@@ -73,12 +73,12 @@ describe('a mixed series over every model', () => {
 
   test('costs the same when it is streamed', async () => {
     const key = await gateway.newKey('payg')
-    for (const row of TABLE.filter(({ asks }) => asks === 'chat' || asks === 'thinking')) {
+    for (const row of TABLE.filter(({ requestKind }) => requestKind === 'chat' || requestKind === 'thinking')) {
       const { path, body } = requestFor(row)
-      const answer = await sendRaw(gateway.url, path, { key, body: { ...body, stream: true } })
-      expect(await answer.text()).toContain('[DONE]')
-      expect(await ledgerRowOf(answer)).toMatchObject({
-        ...USED[row.asks],
+      const reply = await sendRaw(gateway.url, path, { key, body: { ...body, stream: true } })
+      expect(await reply.text()).toContain('[DONE]')
+      expect(await ledgerRowOf(reply)).toMatchObject({
+        ...USED[row.requestKind],
         model_asked: row.model,
         lane: row.model,
         charge: row.cost.payg,
@@ -88,12 +88,15 @@ describe('a mixed series over every model', () => {
 
   test.each(PLANS)('Auto is billed at its lane on the plan %s, which includes it', async (plan) => {
     const key = await gateway.newKey(plan)
-    for (const messages of [CONVERSATION, [...CONVERSATION.slice(0, 2), ...ask('Say: def f(x): return sorted(x)')]]) {
-      const answer = await chat(key, { model: 'svc-best', messages })
-      const [lane] = answer.headers.get('x-svc-smart-route')!.split(';')
+    for (const messages of [
+      CONVERSATION,
+      [...CONVERSATION.slice(0, 2), ...sendRequest('Say: def f(x): return sorted(x)')],
+    ]) {
+      const reply = await chat(key, { model: 'svc-best', messages })
+      const [lane] = reply.headers.get('x-svc-smart-route')!.split(';')
       const row = TABLE.find(({ model }) => model === lane)!
       const atLane = await chat(key, { model: lane, messages })
-      const ledger = await ledgerRowOf(answer)
+      const ledger = await ledgerRowOf(reply)
       expect(ledger).toMatchObject({ model_asked: 'svc-best', lane })
       expect(ledger.charge).toBe((await ledgerRowOf(atLane)).charge)
       if (messages === CONVERSATION) expect(ledger.charge).toBe(row.cost[plan])
@@ -122,8 +125,8 @@ describe('a direct model', () => {
     const key = await gateway.newKey('payg')
     const usage = { prompt_tokens, completion_tokens: 1_000, total_tokens: prompt_tokens + 1_000 }
     gateway.backend.fail({ model: 'sim-gemini-2.5-pro', times: 1, usage })
-    const answer = await chat(key, { model: 'gemini-2.5-pro', messages: CONVERSATION })
-    expect(await ledgerRowOf(answer)).toMatchObject({ prompt_tokens, cached_tokens: 28, charge })
+    const reply = await chat(key, { model: 'gemini-2.5-pro', messages: CONVERSATION })
+    expect(await ledgerRowOf(reply)).toMatchObject({ prompt_tokens, cached_tokens: 28, charge })
   })
 })
 
@@ -174,7 +177,7 @@ describe('a quote', () => {
   })
 
   test.each(PLANS)('is refused on %s for the models that the plan does not include', async (plan) => {
-    for (const row of TABLE.filter(({ cost, asks }) => cost[plan] === REFUSED && asks !== 'images')) {
+    for (const row of TABLE.filter(({ cost, requestKind }) => cost[plan] === REFUSED && requestKind !== 'images')) {
       // Quotes have a rate, too: a guest's is below the number of rows.
       const key = await gateway.newKey(plan)
       expectPlanLimit(await post(key, '/v1/quote', requestFor(row).body), row)
@@ -207,16 +210,16 @@ describe('svc-ultra-pro', () => {
     ['no cap', thinking],
     ['thinking disabled', { ...disabled, max_tokens: 100 }],
   ])('with %s answers, and nothing is to be warned of', async (_, body) => {
-    const answer = await chat(key, body)
-    expect(answer.headers.get('x-svc-warning')).toBeNull()
-    expect(answer.body).toMatchObject({ choices: [{ message: { content: 'one two three' }, finish_reason: 'stop' }] })
+    const reply = await chat(key, body)
+    expect(reply.headers.get('x-svc-warning')).toBeNull()
+    expect(reply.body).toMatchObject({ choices: [{ message: { content: 'one two three' }, finish_reason: 'stop' }] })
   })
 
   test('passes chat_template_kwargs on as they are', async () => {
     const chat_template_kwargs = { enable_thinking: false, anything: { else: [1] } }
-    const answer = await chat(key, { ...thinking, chat_template_kwargs })
+    const reply = await chat(key, { ...thinking, chat_template_kwargs })
     expect(gateway.backend.calls.at(-1)?.body).toMatchObject({ chat_template_kwargs })
-    expect((await ledgerRowOf(answer)).reasoning_tokens).toBe(0)
+    expect((await ledgerRowOf(reply)).reasoning_tokens).toBe(0)
   })
 })
 
@@ -235,7 +238,7 @@ describe('what is announced to end', () => {
     const key = await gateway.newKey('payg')
     const { data } = modelList.parse((await send(gateway.url, '/v1/models')).body)
     for (const { id, deprecation } of data) {
-      const row = TABLE.find(({ model }) => model === id) ?? { model: id, asks: 'chat' as const }
+      const row = TABLE.find(({ model }) => model === id) ?? { model: id, requestKind: 'chat' as const }
       const { path, body } = requestFor(row)
       const replacement = LEGACY[id]
       for (const { headers } of [await post(key, path, body), await send(gateway.url, `/v1/models/${id}`)]) {

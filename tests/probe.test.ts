@@ -28,7 +28,7 @@ const cases = Object.entries(STRICT_SERVERS).flatMap(([server, strict]) =>
 
 describe('backends probe', () => {
   test.for(cases)('finds out what $server refuses as $model', async ({ model, strict }) => {
-    await using backend = await startHttpBackend(strict.answer)
+    await using backend = await startHttpBackend(strict.reply)
     const { facts } = await ctl(['backends', 'probe', '--url', backend.url, '--model', model])
     const results = new Map(facts.models[0]!.findings.map(({ check, result }) => [check, result]))
     const mayDrop = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'parallel_tool_calls', 'seed']

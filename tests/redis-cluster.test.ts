@@ -63,9 +63,9 @@ test('a node that dies takes only its own accounts along, which are served all t
   await setPlan(spent!, 'tiny')
   await setPlan(slow!, 'slow')
   for (const edge of cluster.edges) {
-    for (const { key } of [near!, lost!, far!, dead!]) expect((await ask(edge, key)).status).toBe(200)
+    for (const { key } of [near!, lost!, far!, dead!]) expect((await sendRequest(edge, key)).status).toBe(200)
   }
-  await until(async () => (await ask(cluster.edges[0]!, spent!.key)).status === 402)
+  await until(async () => (await sendRequest(cluster.edges[0]!, spent!.key)).status === 402)
   expect((await manage(dead!.token, 'revoke', dead!.key)).status).toBe(200)
 
   const others = keepRequesting({ near: near!.key, far: far!.key })
@@ -74,10 +74,10 @@ test('a node that dies takes only its own accounts along, which are served all t
   await redis.nodes[1]!.kill()
   await sleep(2_000)
   // Its accounts as when Redis is away: on each edge's share of the rates.
-  const answers = await Promise.all(
-    Array.from({ length: 2 * RATE }, () => cluster.edges.map((edge) => ask(edge, slow!.key))).flat(),
+  const replies = await Promise.all(
+    Array.from({ length: 2 * RATE }, () => cluster.edges.map((edge) => sendRequest(edge, slow!.key))).flat(),
   )
-  const admitted = countByStatus(answers)
+  const admitted = countByStatus(replies)
   expect(admitted[200]).toBeLessThanOrEqual(RATE)
   expect(admitted[200]).toBeGreaterThanOrEqual(RATE / 2)
   expect((await manage(lost!.token, 'revoke', lost!.key)).status).toBe(503)
@@ -102,13 +102,13 @@ test('a node that dies takes only its own accounts along, which are served all t
 
   await until(async () => {
     const before = await countDecidedAlone()
-    for (const edge of cluster.edges) expect((await ask(edge, slow!.key)).status).not.toBe(503)
+    for (const edge of cluster.edges) expect((await sendRequest(edge, slow!.key)).status).not.toBe(503)
     return (await countDecidedAlone()) === before
   })
   for (const edge of cluster.edges) {
-    expect((await ask(edge, dead!.key)).status).toBe(401)
-    expect((await ask(edge, lost!.key)).status).toBe(401)
-    expect((await ask(edge, spent!.key)).status).toBe(402)
+    expect((await sendRequest(edge, dead!.key)).status).toBe(401)
+    expect((await sendRequest(edge, lost!.key)).status).toBe(401)
+    expect((await sendRequest(edge, spent!.key)).status).toBe(402)
   }
 })
 
@@ -116,11 +116,11 @@ test('slots that move under load are followed: what is revoked, used up or over 
   const [live, beside, dead, spent, slow] = await Promise.all([0, 0, 0, 0, 0].map(newKeyOn))
   await setPlan(spent!, 'tiny')
   await setPlan(slow!, 'slow')
-  for (const { key } of [live!, beside!, dead!]) expect((await ask(cluster.edges[1]!, key)).status).toBe(200)
-  await until(async () => (await ask(cluster.edges[0]!, spent!.key)).status === 402)
+  for (const { key } of [live!, beside!, dead!]) expect((await sendRequest(cluster.edges[1]!, key)).status).toBe(200)
+  await until(async () => (await sendRequest(cluster.edges[0]!, spent!.key)).status === 402)
   expect((await manage(dead!.token, 'revoke', dead!.key)).status).toBe(200)
   const admitted = await Promise.all(
-    Array.from({ length: 2 * RATE }, (_, index) => ask(cluster.edges[index % 2]!, slow!.key)),
+    Array.from({ length: 2 * RATE }, (_, index) => sendRequest(cluster.edges[index % 2]!, slow!.key)),
   )
   expect(countByStatus(admitted)[200]).toBe(RATE)
 
@@ -196,12 +196,12 @@ async function countDecidedAlone(): Promise<number> {
     .reduce((sum, { value }) => sum + value, 0)
 }
 
-interface Answer {
+interface Reply {
   status: number
   tookMs: number
 }
 
-async function ask(edge: string, key: string): Promise<Answer> {
+async function sendRequest(edge: string, key: string): Promise<Reply> {
   const beganAtMs = performance.now()
   const response = await fetch(`${edge}/v1/chat/completions`, {
     method: 'POST',
@@ -216,18 +216,18 @@ async function ask(edge: string, key: string): Promise<Answer> {
 /** Both edges are asked with every key, with short breaks, until it is stopped. */
 function keepRequesting<Name extends string>(keys: Record<Name, string>) {
   const names = Object.keys(keys) as Name[]
-  const seen = Object.fromEntries(names.map((name) => [name, [] as Answer[]])) as Record<Name, Answer[]>
+  const seen = Object.fromEntries(names.map((name) => [name, [] as Reply[]])) as Record<Name, Reply[]>
   const over = new AbortController()
   const loops = cluster.edges.flatMap((edge) =>
     names.map(async (name) => {
       while (!over.signal.aborted) {
-        seen[name].push(await ask(edge, keys[name]))
+        seen[name].push(await sendRequest(edge, keys[name]))
         await sleep(10)
       }
     }),
   )
   return {
-    async stop(): Promise<Record<Name, Answer[]>> {
+    async stop(): Promise<Record<Name, Reply[]>> {
       over.abort()
       await Promise.all(loops)
       return seen
@@ -235,11 +235,11 @@ function keepRequesting<Name extends string>(keys: Record<Name, string>) {
   }
 }
 
-const slowest = (answers: Answer[]): number => Math.max(...answers.map(({ tookMs }) => tookMs))
+const slowest = (replies: Reply[]): number => Math.max(...replies.map(({ tookMs }) => tookMs))
 
-function countByStatus(answers: Answer[]): Record<number, number> {
+function countByStatus(replies: Reply[]): Record<number, number> {
   const counts: Record<number, number> = {}
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 

@@ -92,10 +92,10 @@ test.each(troubles)(
     const spent = await newKey()
     await setPlan(spent.key, 'tiny')
     for (const edge of cluster.edges) {
-      expect((await ask(edge, live.key)).status).toBe(200)
-      expect((await ask(edge, dead.key)).status).toBe(200)
+      expect((await sendRequest(edge, live.key)).status).toBe(200)
+      expect((await sendRequest(edge, dead.key)).status).toBe(200)
     }
-    await until(async () => (await ask(cluster.edges[0]!, spent.key)).status === 402)
+    await until(async () => (await sendRequest(cluster.edges[0]!, spent.key)).status === 402)
     await before?.()
     expect(await manage(dead.token, 'revoke', dead.key)).toMatchObject({ status: 200 })
 
@@ -122,21 +122,21 @@ test('while Redis is silent, the edges together admit no more than the rate, and
   await setPlan(slow.key, 'slow')
   await cluster.servers.redis.kill('SIGSTOP')
   try {
-    const answers = await Promise.all(
-      Array.from({ length: 2 * RATE }, () => cluster.edges.map((edge) => ask(edge, slow.key))).flat(),
+    const replies = await Promise.all(
+      Array.from({ length: 2 * RATE }, () => cluster.edges.map((edge) => sendRequest(edge, slow.key))).flat(),
     )
-    const admitted = countByStatus(answers)
+    const admitted = countByStatus(replies)
     expect(Object.keys(admitted)).toEqual(['200', '429'])
     expect(admitted[200]).toBeLessThanOrEqual(RATE)
     expect(admitted[200]).toBeGreaterThanOrEqual(RATE / 2)
     expect(await manage(token, 'revoke', key)).toMatchObject({ status: 503 })
     // It is stored, though, and edges that ask for themselves know it.
-    for (const edge of cluster.edges) expect((await ask(edge, key)).status).toBe(401)
+    for (const edge of cluster.edges) expect((await sendRequest(edge, key)).status).toBe(401)
   } finally {
     await cluster.servers.redis.kill('SIGCONT')
   }
   await until(async () => (await manage(token, 'revoke', key)).status === 200)
-  for (const edge of cluster.edges) expect((await ask(edge, key)).status).toBe(401)
+  for (const edge of cluster.edges) expect((await sendRequest(edge, key)).status).toBe(401)
 })
 
 test.each([
@@ -190,12 +190,12 @@ async function setPlan(key: string, plan: string): Promise<void> {
   })
 }
 
-interface Answer {
+interface Reply {
   status: number
   tookMs: number
 }
 
-async function ask(edge: string, key: string): Promise<Answer> {
+async function sendRequest(edge: string, key: string): Promise<Reply> {
   const beganAtMs = performance.now()
   const response = await fetch(`${edge}/v1/chat/completions`, {
     method: 'POST',
@@ -207,20 +207,20 @@ async function ask(edge: string, key: string): Promise<Answer> {
   return { status: response.status, tookMs: performance.now() - beganAtMs }
 }
 
-const statuses = (key: string) => Promise.all(cluster.edges.map(async (edge) => (await ask(edge, key)).status))
+const statuses = (key: string) => Promise.all(cluster.edges.map(async (edge) => (await sendRequest(edge, key)).status))
 
 /** Both edges are asked with every key, without a break, until it is stopped. */
 function keepRequesting<Name extends string>(keys: Record<Name, string>) {
   const names = Object.keys(keys) as Name[]
-  const seen = Object.fromEntries(names.map((name) => [name, [] as Answer[]])) as Record<Name, Answer[]>
+  const seen = Object.fromEntries(names.map((name) => [name, [] as Reply[]])) as Record<Name, Reply[]>
   const over = new AbortController()
   const loops = cluster.edges.flatMap((edge) =>
     names.map(async (name) => {
-      while (!over.signal.aborted) seen[name].push(await ask(edge, keys[name]))
+      while (!over.signal.aborted) seen[name].push(await sendRequest(edge, keys[name]))
     }),
   )
   return {
-    async stop(): Promise<Record<Name, Answer[]>> {
+    async stop(): Promise<Record<Name, Reply[]>> {
       over.abort()
       await Promise.all(loops)
       return seen
@@ -228,9 +228,9 @@ function keepRequesting<Name extends string>(keys: Record<Name, string>) {
   }
 }
 
-function countByStatus(answers: Answer[]): Record<number, number> {
+function countByStatus(replies: Reply[]): Record<number, number> {
   const counts: Record<number, number> = {}
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 

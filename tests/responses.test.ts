@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-interface Told {
+interface Reported {
   type: string
   sequence_number: number
   response?: object
@@ -41,9 +41,9 @@ test('a stream with thoughts, a text and a call, and the turn after its result, 
     { text: 'It is sunny.' },
   ]
   const reasoning = { effort: 'low', summary: 'auto' } as const
-  const asked = { model: MODEL, tools: [WEATHER], reasoning }
+  const requested = { model: MODEL, tools: [WEATHER], reasoning }
   const question: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'How is it in Lisbon?' }]
-  const stream = client.responses.stream({ ...asked, input: question })
+  const stream = client.responses.stream({ ...requested, input: question })
   const types: string[] = []
   stream.on('event', ({ type }) => types.push(type))
   const first = await stream.finalResponse()
@@ -58,7 +58,7 @@ test('a stream with thoughts, a text and a call, and the turn after its result, 
   const call = first.output[2] as OpenAI.Responses.ResponseFunctionToolCall
   const result = { type: 'function_call_output' as const, call_id: call.call_id, output: 'sunny' }
   const said = first.output as OpenAI.Responses.ResponseInput
-  const second = await client.responses.create({ ...asked, input: [...question, ...said, result] })
+  const second = await client.responses.create({ ...requested, input: [...question, ...said, result] })
   expect(second.output_text).toBe('It is sunny.')
   expect(second.usage).toMatchObject({ input_tokens: 117, output_tokens: 13, total_tokens: 130 })
   const { messages, reasoning_effort: effort } = backend.seen.at(-1)!.body
@@ -102,12 +102,13 @@ test("a coding tool's instructions and tools are whole in each response of a str
     'content-type': 'application/json',
     'idempotency-key': crypto.randomUUID(),
   }
-  const ask = async (url: string) => (await fetch(`${url}/v1/responses`, { method: 'POST', headers, body })).text()
+  const sendRequest = async (url: string) =>
+    (await fetch(`${url}/v1/responses`, { method: 'POST', headers, body })).text()
 
-  const [reported, ...others] = await Promise.all([gateway.url, gateway.url, gateway.otherUrl].map(ask))
-  others.push(await ask(gateway.otherUrl))
+  const [reported, ...others] = await Promise.all([gateway.url, gateway.url, gateway.otherUrl].map(sendRequest))
+  others.push(await sendRequest(gateway.otherUrl))
   for (const other of others) expect(other).toBe(reported)
-  const events = [...reported!.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Told)
+  const events = [...reported!.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Reported)
   expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, at) => at))
   const responses = events.filter(({ response }) => response)
   expect(responses.map(({ type }) => type)).toEqual(['response.created', 'response.in_progress', 'response.completed'])
@@ -118,8 +119,8 @@ test("a coding tool's instructions and tools are whole in each response of a str
 test('a hosted tool that nobody demands is left out and told', async () => {
   backend.script = [{ text: 'Hi' }]
   const body = { model: MODEL, input: 'Hi', tools: [{ type: 'web_search' }], store: true }
-  const { status, headers, body: answer } = await send(gateway.url, '/v1/responses', { key: gateway.key, body })
-  expect([status, headers.get('x-svc-dropped-params'), answer['store']]).toEqual([200, 'tools.web_search', false])
+  const { status, headers, body: reply } = await send(gateway.url, '/v1/responses', { key: gateway.key, body })
+  expect([status, headers.get('x-svc-dropped-params'), reply['store']]).toEqual([200, 'tools.web_search', false])
 })
 
 test.each([
@@ -129,7 +130,7 @@ test.each([
   ['tool_choice', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }],
 ])('%s is refused: the error names it', async (field, rest) => {
   const body = { model: MODEL, input: 'Hi', ...rest }
-  const answer = await send(gateway.url, '/v1/responses', { key: gateway.key, body })
-  expect(answer.status).toBe(400)
-  expect(answer.body['error']).toMatchObject({ message: expect.stringContaining(field) as string })
+  const reply = await send(gateway.url, '/v1/responses', { key: gateway.key, body })
+  expect(reply.status).toBe(400)
+  expect(reply.body['error']).toMatchObject({ message: expect.stringContaining(field) as string })
 })

@@ -80,7 +80,9 @@ describe('revoked means revoked', () => {
         const rotated = await manage(token, 'rotate', { key })
         expect(rotated).toMatchObject({ status: 200, body: { rotated: true, plan: 'free' } })
         admittedAfter += await countAdmitted(key)
-        const newKeyStatuses = await Promise.all(cluster.edges.map((edge) => ask(edge, String(rotated.body['key']))))
+        const newKeyStatuses = await Promise.all(
+          cluster.edges.map((edge) => sendRequest(edge, String(rotated.body['key']))),
+        )
         expect(newKeyStatuses).toEqual(cluster.edges.map(() => 200))
         expect((await stream.ended).text).toContain('[DONE]')
       }
@@ -91,9 +93,9 @@ describe('revoked means revoked', () => {
 
   test('of 50 rotates at once exactly one wins, and exactly one key is alive', async () => {
     const { token, key } = await newKey()
-    const answers = await Promise.all(Array.from({ length: 50 }, () => manage(token, 'rotate', { key })))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(49)
+    const replies = await Promise.all(Array.from({ length: 50 }, () => manage(token, 'rotate', { key })))
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(replies.filter(({ status }) => status === 401)).toHaveLength(49)
     const { body } = await manage(token, 'list')
     const keys = body['data'] as { status: string }[]
     expect(keys.map(({ status }) => status).sort()).toEqual(['active', 'deactivated'])
@@ -101,9 +103,9 @@ describe('revoked means revoked', () => {
 
   test('a sign-in token works on the inference endpoints through the active key, and no longer when that is revoked', async () => {
     const { token, key } = await newKey()
-    expect(await ask(cluster.edges[1]!, token)).toBe(200)
+    expect(await sendRequest(cluster.edges[1]!, token)).toBe(200)
     await manage(token, 'revoke', { key })
-    expect(await ask(cluster.edges[1]!, token)).toBe(401)
+    expect(await sendRequest(cluster.edges[1]!, token)).toBe(401)
   })
 
   test("nobody rotates or revokes another owner's key", async () => {
@@ -117,7 +119,7 @@ describe('revoked means revoked', () => {
       status: 401,
       body: { code: 'INVALID_KEY' },
     })
-    expect(await ask(cluster.edges[0]!, mine.key)).toBe(200)
+    expect(await sendRequest(cluster.edges[0]!, mine.key)).toBe(200)
   })
 })
 
@@ -149,15 +151,17 @@ function chat(edge: string, credential: string, fields: object): Promise<Respons
   })
 }
 
-async function ask(edge: string, credential: string): Promise<number> {
+async function sendRequest(edge: string, credential: string): Promise<number> {
   const response = await chat(edge, credential, {})
   await response.arrayBuffer()
   return response.status
 }
 
 async function countAdmitted(key: string): Promise<number> {
-  const asked = Array.from({ length: REQUESTS_AFTER }, () => cluster.edges.map((edge) => ask(edge, key))).flat()
-  return (await Promise.all(asked)).filter((status) => status !== 401).length
+  const requested = Array.from({ length: REQUESTS_AFTER }, () =>
+    cluster.edges.map((edge) => sendRequest(edge, key)),
+  ).flat()
+  return (await Promise.all(requested)).filter((status) => status !== 401).length
 }
 
 /** A stream whose first content has come. Without `maxTokens` it lasts for 30 s, longer than any key here lives. */
@@ -181,7 +185,7 @@ async function openStream(edge: string, key: string, maxTokens?: number) {
 function keepRequesting(key: string): AsyncDisposable {
   const over = new AbortController()
   const loops = cluster.edges.map(async (edge) => {
-    while (!over.signal.aborted) await ask(edge, key)
+    while (!over.signal.aborted) await sendRequest(edge, key)
   })
   return {
     async [Symbol.asyncDispose]() {

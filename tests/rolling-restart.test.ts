@@ -41,9 +41,9 @@ test('no request fails and no stream is cut while every process is restarted', a
   const short = startLoad(adapter, keys, { model: 'svc-core', clients: 6 })
   await expect.poll(() => short.outcomes.length).toBeGreaterThan(20)
 
-  const asked = new Set<string>()
-  const rolling = Promise.all(SERVICES.map((service) => roll(cluster, service, (name) => asked.add(name))))
-  await expect.poll(() => asked.size, { interval: 50 }).toBe(SERVICES.length + 2)
+  const requested = new Set<string>()
+  const rolling = Promise.all(SERVICES.map((service) => roll(cluster, service, (name) => requested.add(name))))
+  await expect.poll(() => requested.size, { interval: 50 }).toBe(SERVICES.length + 2)
   // The last to stop has its streams now; more would only prolong the test.
   const longEnded = long.stop()
   const stopsMs = await rolling

@@ -25,7 +25,7 @@ test.each([
   const cluster = stack.use(await startCluster({ edges: 1, routers: 5, dataDir, environment }))
   const url = cluster.edges[0]!
   const { key } = await newDeveloper({ urls: [url], issuer: cluster.issuer })
-  const ask = async (input: string) => {
+  const sendRequest = async (input: string) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ model: 'svc-embed', input })
     const response = await fetch(`${url}/v1/embeddings`, { method: 'POST', headers, body })
@@ -35,14 +35,14 @@ test.each([
   const stalled = async () => (await readFile(stalls, 'utf8')).split('\n').filter((line) => line !== '')
 
   // The edge knows routers that are awake.
-  for (let i = 0; i < 12; i++) expect(await ask(`hello ${i}`)).toBe(200)
-  const poison = ask(words)
+  for (let i = 0; i < 12; i++) expect(await sendRequest(`hello ${i}`)).toBe(200)
+  const poison = sendRequest(words)
   const isOver = () => Promise.race([poison.then(() => true), sleep(200, false)])
-  for (let i = 0; !(await isOver()); i++) expect(await ask(`meanwhile ${i}`)).toBe(200)
+  for (let i = 0; !(await isOver()); i++) expect(await sendRequest(`meanwhile ${i}`)).toBe(200)
   expect(await poison).toBe(503)
   await sleep(15_000)
   const routers = await stalled()
   expect(new Set(routers).size).toBeLessThanOrEqual(most)
   expect(routers.length).toBeLessThanOrEqual(most)
-  expect(await ask('afterwards')).toBe(200)
+  expect(await sendRequest('afterwards')).toBe(200)
 })

@@ -55,10 +55,10 @@ test.concurrent(
   { timeout: WITH_A_RESPONSE_WITHIN_MS },
   async () => {
     const stage = stages[cases.length]!
-    const answer = await openResponse(stage.cluster)
+    const reply = await openResponse(stage.cluster)
     await stage.lose(['nats'], 'gone with its name')
     await stage.stopServices()
-    expect(await answer.text()).toContain('The answer was interrupted')
+    expect(await reply.text()).toContain('The answer was interrupted')
   },
 )
 

@@ -46,7 +46,7 @@ test('accounts that pass 80 % and all of their allowance are told of once each',
 
   const second = await mintGuest(cluster.edges[0]!, 'second')
   // Known to the store before keys is away.
-  expect(await ask(cluster.edges[0]!, second)).toBe(200)
+  expect(await sendRequest(cluster.edges[0]!, second)).toBe(200)
   cluster.process('keys-1').kill('SIGKILL')
   await useUp(cluster.edges[0]!, second)
   await expect.poll(() => reportedOf(second)).toEqual([80, 100])
@@ -65,10 +65,11 @@ async function mintGuest(edge: string, deviceId: string): Promise<string> {
 
 async function useUp(edge: string, key: string): Promise<void> {
   const deadlineAtMs = performance.now() + 20_000
-  while ((await ask(edge, key)) !== 402) if (performance.now() > deadlineAtMs) throw new Error('it is never used up')
+  while ((await sendRequest(edge, key)) !== 402)
+    if (performance.now() > deadlineAtMs) throw new Error('it is never used up')
 }
 
-async function ask(edge: string, key: string): Promise<number> {
+async function sendRequest(edge: string, key: string): Promise<number> {
   const response = await fetch(`${edge}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

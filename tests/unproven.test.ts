@@ -15,7 +15,7 @@ import { watchWrites } from '@gateway/testing/watch-redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { reference } from '../services/edge/src/routes.ts'
 import { waysToRequest } from './promises/credentials.ts'
-import { type Address, ask, manageKeys, newDeveloper, send } from './promises/gateway.ts'
+import { type Address, sendRequest, manageKeys, newDeveloper, send } from './promises/gateway.ts'
 
 const SETTLED = { timeout: 60_000, interval: 250 }
 /** The ways of `waysToRequest` with an `Idempotency-Key` use this one. */
@@ -82,13 +82,13 @@ async function settledContents(): Promise<Record<string, string>> {
  */
 async function restartEdge(): Promise<void> {
   cluster.process('edge-1').kill('SIGTERM')
-  const answers = async () => (await fetch(`${gateway.urls[0]}/v1/models`).catch(() => null))?.status ?? 'down'
-  await expect.poll(answers, { timeout: 10_000, interval: 10 }).toBe('down')
-  await expect.poll(answers, SETTLED).toBe(200)
+  const replies = async () => (await fetch(`${gateway.urls[0]}/v1/models`).catch(() => null))?.status ?? 'down'
+  await expect.poll(replies, { timeout: 10_000, interval: 10 }).toBe('down')
+  await expect.poll(replies, SETTLED).toBe(200)
   await cluster.process('edge-1').ready()
 }
 
-const chat = (content: string) => ({ model: 'svc-core', messages: ask(content) })
+const chat = (content: string) => ({ model: 'svc-core', messages: sendRequest(content) })
 
 test('whatever is asked with a dead, a rotated or a forged key, the stores hold what they held', async () => {
   const { live, dead } = await newOwner()

@@ -15,13 +15,13 @@ import { newDeveloper } from './promises/gateway.ts'
 const stack = new AsyncDisposableStack()
 let url: string
 let key: string
-let answer: (response: ServerResponse) => void
+let reply: (response: ServerResponse) => void
 
 beforeAll(async () => {
   const server = createServer((request, response) => {
     request.resume()
     if (request.method === 'GET') response.end('{"data":[]}')
-    else answer(response)
+    else reply(response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   stack.defer(() => {
@@ -47,7 +47,7 @@ const DIALECTS: [string, object][] = [
   ['/v1/messages', { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 20 }],
 ]
 
-function ask(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+function sendRequest(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
@@ -64,9 +64,9 @@ describe.each(DIALECTS)('POST %s', (path, body) => {
   test.each([false, true])(
     'a client whose own timeout is over is told so, and pays for the work (stream: %s)',
     async (stream) => {
-      answer = () => {}
+      reply = () => {}
       const before = await usedSoFar()
-      const response = await ask(path, { ...body, stream }, { 'x-stainless-timeout': '1' })
+      const response = await sendRequest(path, { ...body, stream }, { 'x-stainless-timeout': '1' })
       expect(response.status).toBe(408)
       const { error } = (await response.json()) as { error: { code: string; message: string } }
       expect(error.code).toBe('CLIENT_TIMEOUT')
@@ -76,8 +76,8 @@ describe.each(DIALECTS)('POST %s', (path, body) => {
   )
 
   test('a target that asks for a pause is heard: the client knows when to come back', async () => {
-    answer = (response) => response.writeHead(429, { 'retry-after': '30' }).end('{}')
-    const response = await ask(path, body)
+    reply = (response) => response.writeHead(429, { 'retry-after': '30' }).end('{}')
+    const response = await sendRequest(path, body)
     expect(response.status).toBe(503)
     const waitMs = Number(response.headers.get('retry-after-ms'))
     expect(waitMs).toBeGreaterThan(20_000)
@@ -87,6 +87,6 @@ describe.each(DIALECTS)('POST %s', (path, body) => {
 })
 
 test('the backend of clients that were in a hurry serves the next one', async () => {
-  answer = (response) => response.end(JSON.stringify({ choices: [{ message: { content: 'Hello' } }] }))
-  await expect.poll(async () => (await ask(...DIALECTS[0]!)).status, { timeout: 40_000 }).toBe(200)
+  reply = (response) => response.end(JSON.stringify({ choices: [{ message: { content: 'Hello' } }] }))
+  await expect.poll(async () => (await sendRequest(...DIALECTS[0]!)).status, { timeout: 40_000 }).toBe(200)
 })

@@ -11,7 +11,7 @@ import { isFlat, type ErrorCode } from '@gateway/contracts/errors'
 import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ANSWER, QUESTION, type Seen } from './faults/ask.ts'
+import { REPLY, QUESTION, type Seen } from './faults/ask.ts'
 import { requestBy } from './faults/ask-by-dialect.ts'
 import { SHOWN } from './faults/backends.ts'
 import { send, sendRaw } from './promises/gateway.ts'
@@ -22,12 +22,12 @@ const stack = new AsyncDisposableStack()
 let backend: Backend
 let gateway: GatewayWithoutStores
 /** Of the requests to the backend that speaks messages itself. */
-const heard: IncomingHttpHeaders[] = []
+const received: IncomingHttpHeaders[] = []
 
 beforeAll(async () => {
   backend = stack.use(await startBackend())
   const native = createServer((request, response) => {
-    heard.push(request.headers)
+    received.push(request.headers)
     request.resume()
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(request.url!.endsWith('/count_tokens') ? { input_tokens: 4_711 } : NATIVE_MESSAGE))
@@ -86,7 +86,7 @@ const bodyOf = (dialect: ClientDialect, model: string, fields: object = {}) => (
     : { messages: [{ role: 'user', content: QUESTION }], max_tokens: 100 }),
   ...fields,
 })
-const asked = (model: string, stream: boolean) => ({ url: gateway.url, key: gateway.key, model, stream })
+const requested = (model: string, stream: boolean) => ({ url: gateway.url, key: gateway.key, model, stream })
 const reportOf = async (requestId: string) => {
   const find = () => gateway.reports.filter((report) => report.requestId === requestId)
   await expect.poll(find).toHaveLength(1)
@@ -95,8 +95,8 @@ const reportOf = async (requestId: string) => {
 
 describe.each(clientDialects)('%s', (dialect) => {
   test.each([true, false])('is answered whole, with the usage that is metered (stream: %s)', async (stream) => {
-    const seen = await requestBy(dialect, asked('svc-core', stream)).over
-    expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
+    const seen = await requestBy(dialect, requested('svc-core', stream)).over
+    expect(seen).toMatchObject({ error: null, text: REPLY, finishReason: 'stop', complete: true, errorEvent: false })
     const report = await reportOf(seen.requestId!)
     const { promptTokens: prompt_tokens, completionTokens: completion_tokens } = report.usage
     expect(seen.usage).toMatchObject({ prompt_tokens, completion_tokens })
@@ -107,14 +107,14 @@ describe.each(clientDialects)('%s', (dialect) => {
   test('has its end when its usage is stored, and not before', async () => {
     const stored = Promise.withResolvers<void>()
     gateway.storeAfter(stored.promise)
-    const { seen, over } = requestBy(dialect, asked('svc-core', true))
+    const { seen, over } = requestBy(dialect, requested('svc-core', true))
     try {
-      await expect.poll(() => seen.text).toBe(ANSWER)
-      expect(seen).toMatchObject({ done: false, whole: false })
+      await expect.poll(() => seen.text).toBe(REPLY)
+      expect(seen).toMatchObject({ done: false, complete: false })
     } finally {
       stored.resolve()
     }
-    expect(await over).toMatchObject({ done: true, whole: true })
+    expect(await over).toMatchObject({ done: true, complete: true })
   })
 
   test('is served by Auto, and by the alias of a model, which the ledger knows by its id', async () => {
@@ -122,8 +122,8 @@ describe.each(clientDialects)('%s', (dialect) => {
       ['svc-best', 'svc-best'],
       ['claude-sonnet-4-5', 'svc-core'],
     ] as const) {
-      const seen = await requestBy(dialect, asked(name, false)).over
-      expect(seen.text).toBe(ANSWER)
+      const seen = await requestBy(dialect, requested(name, false)).over
+      expect(seen.text).toBe(REPLY)
       expect(await reportOf(seen.requestId!)).toMatchObject({ modelAsked, lane: 'svc-core' })
     }
   })
@@ -139,8 +139,8 @@ describe.each(clientDialects)('%s', (dialect) => {
 
   test('whose backend breaks off is told of it, and pays for what was shown', async () => {
     backend.fail({ dieAfterChunks: 3, times: 1 })
-    const seen = await requestBy(dialect, asked('svc-core', true)).over
-    expect(seen).toMatchObject({ status: 200, text: 'all is', done: false, whole: false, errorEvent: true })
+    const seen = await requestBy(dialect, requested('svc-core', true)).over
+    expect(seen).toMatchObject({ status: 200, text: 'all is', done: false, complete: false, errorEvent: true })
     const report = await reportOf(seen.requestId!)
     expect(report).toMatchObject({ outcome: 'backend_failed', delivered: false, usage: { completionTokens: 2 } })
   })
@@ -196,9 +196,9 @@ describe.each(clientDialects)('%s', (dialect) => {
     ['a field of another type', 400, 'VALIDATION_ERROR', () => bodyOf(dialect, 'svc-core', { stream: 'yes' })],
     ['a body that is no JSON', 400, 'VALIDATION_ERROR', () => '{'],
   ])('refuses %s in its own shape', async (_, status, code, body) => {
-    const answer = await send(gateway.url, PATHS[dialect], { key: gateway.key, body: body() })
-    expect(answer.status).toBe(status)
-    expect(answer.body).toMatchObject(refusal(code))
+    const reply = await send(gateway.url, PATHS[dialect], { key: gateway.key, body: body() })
+    expect(reply.status).toBe(status)
+    expect(reply.body).toMatchObject(refusal(code))
   })
 
   test('refuses strangers and other methods in its own shape', async () => {
@@ -214,10 +214,10 @@ describe.each(clientDialects)('%s', (dialect) => {
 test('a backend of the client’s dialect gets its headers, and answers with its own bytes', async () => {
   const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'some-beta-2026-01-01' }
   const body = bodyOf('messages', 'claude-opus-4-5')
-  const answer = await send(gateway.url, '/v1/messages', { key: gateway.key, body, headers })
-  expect(answer.body).toEqual(NATIVE_MESSAGE)
-  expect(heard.at(-1)).toMatchObject(headers)
-  const report = await reportOf(answer.headers.get('x-request-id')!)
+  const reply = await send(gateway.url, '/v1/messages', { key: gateway.key, body, headers })
+  expect(reply.body).toEqual(NATIVE_MESSAGE)
+  expect(received.at(-1)).toMatchObject(headers)
+  const report = await reportOf(reply.headers.get('x-request-id')!)
   expect(report.usage).toMatchObject({ promptTokens: 7, completionTokens: 2, estimated: false })
 })
 
@@ -266,7 +266,7 @@ function seenOf(lanes: FaultLane[]): (lane: FaultLane) => Promise<Seen> {
   beforeAll(() => {
     for (const lane of lanes) {
       backend.fail({ backend: lane.first, ...lane.fault })
-      seen.set(lane, requestBy(lane.dialect, asked(lane.model, true)).over)
+      seen.set(lane, requestBy(lane.dialect, requested(lane.model, true)).over)
     }
   })
   return (lane) => seen.get(lane)!
@@ -276,7 +276,7 @@ describe('the fault table: a first backend that fails before content is not noti
   const seenBy = seenOf(unnoticed)
   test.each(unnoticed)('$dialect: $name', async (lane) => {
     const seen = await seenBy(lane)
-    expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
+    expect(seen).toMatchObject({ error: null, text: REPLY, finishReason: 'stop', complete: true, errorEvent: false })
     const report = await reportOf(seen.requestId!)
     expect(report).toMatchObject({ backend: lane.second, outcome: 'completed', delivered: true })
     expect(report.usage).toMatchObject({ completionTokens: 3, estimated: false })
@@ -287,7 +287,7 @@ describe('the fault table: what only looks like a fault does no harm', () => {
   const seenBy = seenOf(harmless)
   test.each(harmless)('$dialect: $name', async (lane) => {
     const seen = await seenBy(lane)
-    expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
+    expect(seen).toMatchObject({ error: null, text: REPLY, finishReason: 'stop', complete: true, errorEvent: false })
     const { backend: by, usage } = await reportOf(seen.requestId!)
     expect(by).toBe(lane.first)
     expect(usage).toMatchObject({ completionTokens: 3, estimated: lane.fault?.noUsage ?? false })
@@ -299,7 +299,7 @@ describe('the fault table: a backend that fails after content is told of, and no
   const seenBy = seenOf(reported)
   test.each(reported)('$dialect: $name', async (lane) => {
     const seen = await seenBy(lane)
-    expect(seen).toMatchObject({ status: 200, text: SHOWN, whole: false, done: false, errorEvent: true })
+    expect(seen).toMatchObject({ status: 200, text: SHOWN, complete: false, done: false, errorEvent: true })
     const report = await reportOf(seen.requestId!)
     expect(report).toMatchObject({ backend: lane.first, outcome: 'backend_failed', delivered: false })
     expect(report.usage.completionTokens).toBe(2)
@@ -313,16 +313,16 @@ test.each(['responses', 'messages'] as const)(
     const body = JSON.stringify(bodyOf(dialect, 'svc-core', { stream: true }))
     const headers = { 'x-api-key': gateway.key, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
     const calls = backend.calls.length
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       [gateway.url, gateway.otherUrl, gateway.url, gateway.otherUrl].map(async (url) => {
         const response = await fetch(url + PATHS[dialect], { method: 'POST', headers, body })
         return { id: response.headers.get('x-request-id'), text: await response.text() }
       }),
     )
-    for (const answer of answers) expect(answer).toEqual(answers[0])
-    expect(answers[0]!.text).toMatch(/event: (message_stop|response\.completed)\ndata: .*\n\n$/)
+    for (const reply of replies) expect(reply).toEqual(replies[0])
+    expect(replies[0]!.text).toMatch(/event: (message_stop|response\.completed)\ndata: .*\n\n$/)
     expect(backend.calls).toHaveLength(calls + 1)
-    await reportOf(answers[0]!.id!)
+    await reportOf(replies[0]!.id!)
   },
 )
 
@@ -332,12 +332,12 @@ test('a router that is lost before its first content is noticed by no client', a
   const calls = backend.calls.length
   const all = Array.from(
     { length: 12 },
-    (_, index) => requestBy(clientDialects[index % 3]!, asked('svc-core', index % 2 === 0)).over,
+    (_, index) => requestBy(clientDialects[index % 3]!, requested('svc-core', index % 2 === 0)).over,
   )
   await expect.poll(() => backend.calls.length).toBe(calls + 12)
   gateway.loseRouter()
   for (const seen of await Promise.all(all)) {
-    expect(seen).toMatchObject({ error: null, text: ANSWER, whole: true, errorEvent: false })
+    expect(seen).toMatchObject({ error: null, text: REPLY, complete: true, errorEvent: false })
     expect(await reportOf(seen.requestId!)).toMatchObject({ outcome: 'completed', usage: { completionTokens: 3 } })
   }
   expect(backend.calls.length).toBeGreaterThan(calls + 12)

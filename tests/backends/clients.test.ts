@@ -24,10 +24,10 @@ const CLIENTS = {
   'anthropic (Node)': 'anthropic.mjs',
   'anthropic (Python)': 'anthropic_client.py',
 }
-const ASKS = ['chat', 'stream', 'tools', 'structured output', 'embeddings', 'retries'] as const
+const REQUESTS = ['chat', 'stream', 'tools', 'structured output', 'embeddings', 'retries'] as const
 /** Of the clients that speak the Responses API. */
 const RESPONSES = ['responses', 'responses stream', 'responses tools', 'responses structured output'] as const
-type Ask = (typeof ASKS)[number] | (typeof RESPONSES)[number]
+type SendRequest = (typeof REQUESTS)[number] | (typeof RESPONSES)[number]
 
 const stack = new AsyncDisposableStack()
 const strict = await startStrictBackends(stack)
@@ -67,9 +67,9 @@ function configFor(llama: LlamaServer, embeddings: LlamaServer, flakyUrl: string
     { id: 'llama', url: llama.url, timeouts, maxConcurrent: 2, capabilities: chat },
     { id: 'embeddings', url: embeddings.url, capabilities: ['embeddings'] },
     { id: 'flaky', url: flakyUrl, capabilities: chat },
-    ...strict.map(({ id, vendor, url, apiKey, asks }) => ({
+    ...strict.map(({ id, vendor, url, apiKey, requests }) => ({
       ...{ id, vendor, url, apiKey },
-      capabilities: asks.includes('embeddings') ? [...chat, 'embeddings'] : chat,
+      capabilities: requests.includes('embeddings') ? [...chat, 'embeddings'] : chat,
       // The simulated backend behind the stand-ins knows no other path.
       dialects: [vendor === 'anthropic' ? 'messages' : 'chat'],
     })),
@@ -79,7 +79,7 @@ function configFor(llama: LlamaServer, embeddings: LlamaServer, flakyUrl: string
     { id: 'flaky', model: 'flaky' },
     ...strict.map(({ id, model }) => ({ id, model })),
   ]
-  const embedding = strict.filter(({ asks }) => asks.includes('embeddings'))
+  const embedding = strict.filter(({ requests }) => requests.includes('embeddings'))
   return {
     backends,
     pools: [
@@ -103,14 +103,14 @@ const clients = Object.entries(CLIENTS).map(([client, script]) => ({ client, scr
 const ofOpenAi = clients.filter(({ script }) => script.startsWith('openai'))
 
 describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => {
-  test.each(RESPONSES)('in front of llama.cpp: %s', async (ask) => {
-    const reported = await asked(script, 'llama', [ask])
+  test.each(RESPONSES)('in front of llama.cpp: %s', async (sendRequest) => {
+    const reported = await requested(script, 'llama', [sendRequest])
     note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
-    expect(reported).toEqual([{ name: ask, value: expect.stringMatching(/./) }])
+    expect(reported).toEqual([{ name: sendRequest, value: expect.stringMatching(/./) }])
   })
 
   test.each(strict)('in front of a strict $vendor', async ({ id, vendor }: StrictBackend) => {
-    const reported = await asked(script, id, RESPONSES)
+    const reported = await requested(script, id, RESPONSES)
     note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: reported }] })
     expect(reported).toEqual(RESPONSES.map((name) => ({ name, value: expect.stringMatching(/./) })))
   })
@@ -118,19 +118,22 @@ describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => 
 
 describe.each(clients)('$client', ({ client, script }) => {
   // Anthropic's API has no embeddings.
-  const asks = ASKS.filter((ask) => ask !== 'embeddings' || !client.startsWith('anthropic'))
+  const requests = REQUESTS.filter((sendRequest) => sendRequest !== 'embeddings' || !client.startsWith('anthropic'))
 
-  test.each(asks.map((ask) => ({ ask })))('in front of llama.cpp: $ask', async ({ ask }) => {
-    refusals = ask === 'retries' ? 2 : 0
-    const reported = await asked(script, 'llama', [ask])
-    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
-    expect(reported).toEqual([{ name: ask, value: expect.stringMatching(/./) }])
-    if (ask === 'embeddings') expect(reported[0]!.value).toBe(String(DIMENSIONS))
-  })
+  test.each(requests.map((sendRequest) => ({ sendRequest })))(
+    'in front of llama.cpp: $sendRequest',
+    async ({ sendRequest }) => {
+      refusals = sendRequest === 'retries' ? 2 : 0
+      const reported = await requested(script, 'llama', [sendRequest])
+      note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
+      expect(reported).toEqual([{ name: sendRequest, value: expect.stringMatching(/./) }])
+      if (sendRequest === 'embeddings') expect(reported[0]!.value).toBe(String(DIMENSIONS))
+    },
+  )
 
-  test.each(strict)('in front of a strict $vendor', async ({ id, vendor, asks: some }: StrictBackend) => {
-    const wanted = some.filter((ask) => asks.includes(ask))
-    const reported = await asked(script, id, wanted, embeddingsOf(id))
+  test.each(strict)('in front of a strict $vendor', async ({ id, vendor, requests: some }: StrictBackend) => {
+    const wanted = some.filter((sendRequest) => requests.includes(sendRequest))
+    const reported = await requested(script, id, wanted, embeddingsOf(id))
     note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: reported }] })
     expect(reported).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
   })
@@ -142,10 +145,10 @@ export interface Outcome {
   error?: string
 }
 
-async function asked(
+async function requested(
   script: string,
   model: string,
-  asks: readonly Ask[],
+  requests: readonly SendRequest[],
   embeddings = 'embeddings',
 ): Promise<Outcome[]> {
   const folder = process.env['CLIENTS_FOLDER']!
@@ -163,7 +166,7 @@ async function asked(
       EMBEDDINGS_MODEL: embeddings,
       FLAKY_MODEL: 'flaky',
       TIKTOKEN_CACHE_DIR: process.env['TIKTOKEN_CACHE_DIR'] ?? '',
-      ASKS: asks.join(','),
+      REQUESTS: requests.join(','),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

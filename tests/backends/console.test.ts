@@ -22,11 +22,11 @@ test('a question in the playground is answered by the model after one command', 
   await page.getByRole('link', { name: 'open the playground' }).click()
   await page.getByLabel('Model').selectOption('svc-instant')
   const RESPONSES = { 'What is the capital of France?': 'Paris', 'Who wrote Hamlet?': 'William Shakespeare' }
-  for (const [question, answer] of Object.entries(RESPONSES)) {
+  for (const [question, reply] of Object.entries(RESPONSES)) {
     await page.getByLabel('Your message').fill(question)
     await page.keyboard.press('Enter')
     const turn = lastTurn(page)
-    await turn.getByText(answer).waitFor({ timeout: 60_000 })
+    await turn.getByText(reply).waitFor({ timeout: 60_000 })
     await turn.getByText('Charge').waitFor()
     expect(await fact(turn, 'Upstream')).toBe('spark')
   }

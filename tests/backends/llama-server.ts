@@ -76,8 +76,8 @@ async function ready(root: string, child: ChildProcess, output: () => string): P
   const deadlineMs = performance.now() + READY_WITHIN_MS
   while (performance.now() < deadlineMs) {
     if (child.exitCode !== null || child.signalCode !== null) break
-    const answer = await fetch(`${root}/health`).catch(() => null)
-    if (answer?.ok) return
+    const reply = await fetch(`${root}/health`).catch(() => null)
+    if (reply?.ok) return
     await delay(50)
   }
   child.kill('SIGKILL')

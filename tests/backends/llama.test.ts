@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { openDatabase } from '@gateway/postgres/database'
 import type OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ask, newDeveloper, type Caller } from '../promises/gateway.ts'
+import { sendRequest, newDeveloper, type Caller } from '../promises/gateway.ts'
 import { startStandalone, type Standalone } from '../promises/standalone.ts'
 import { note } from './evidence.ts'
 import { CONTEXT_TOKENS, DIMENSIONS, type LlamaServer, MODEL, startLlama } from './llama-server.ts'
@@ -16,7 +16,7 @@ import { CONTEXT_TOKENS, DIMENSIONS, type LlamaServer, MODEL, startLlama } from 
 const SLOTS = 2
 /** How long a server may take to notice, and a row to be written. */
 const SOON = { timeout: 20_000, interval: 50 }
-const LONG = ask('Count from 1 to 500, one number in each line.')
+const LONG = sendRequest('Count from 1 to 500, one number in each line.')
 const CITY = {
   type: 'object',
   properties: { city: { type: 'string' } },
@@ -77,7 +77,7 @@ function configFor(servers: Record<string, LlamaServer>): object {
 describe('in front of llama.cpp', () => {
   test('a chat is answered with the whole record, and costs what the server counted', async () => {
     const { data, response } = await caller.client.chat.completions
-      .create({ model: 'llama', messages: ask('Say hello.'), max_tokens: 12 })
+      .create({ model: 'llama', messages: sendRequest('Say hello.'), max_tokens: 12 })
       .withResponse()
     expect(data).toMatchObject({ object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant' } }] })
     expect(data.choices[0]!.message.content).not.toBe('')
@@ -98,16 +98,16 @@ describe('in front of llama.cpp', () => {
   })
 
   test('a stream brings its parts, its end and its usage', async () => {
-    const heard = await hear(caller.client, { max_tokens: 16, stream_options: { include_usage: true } })
-    expect(heard.parts).toBeGreaterThan(3)
-    expect(heard.finish).toBe('length')
-    expect(heard.usage).toMatchObject({ completion_tokens: 16 })
+    const received = await hear(caller.client, { max_tokens: 16, stream_options: { include_usage: true } })
+    expect(received.parts).toBeGreaterThan(3)
+    expect(received.finish).toBe('length')
+    expect(received.usage).toMatchObject({ completion_tokens: 16 })
   })
 
   test.each([false, true])('a tool is called with arguments that fit, streamed: %s', async (stream) => {
     const request = {
       model: 'llama',
-      messages: ask('What is the weather in Paris? Call the tool.'),
+      messages: sendRequest('What is the weather in Paris? Call the tool.'),
       tools: [WEATHER],
       tool_choice: 'required' as const,
       temperature: 0,
@@ -124,7 +124,7 @@ describe('in front of llama.cpp', () => {
     const schema = { ...CITY, properties: { city: { enum: ['Paris', 'Rome'] } } }
     const { choices } = await caller.client.chat.completions.create({
       model: 'llama',
-      messages: ask('A city, as JSON.'),
+      messages: sendRequest('A city, as JSON.'),
       response_format: { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } },
       max_tokens: 60,
     })
@@ -164,7 +164,7 @@ describe('in front of llama.cpp', () => {
   })
 
   test('a prompt that is too long is a 400 that says so', async () => {
-    const messages = ask('word '.repeat(CONTEXT_TOKENS * 2))
+    const messages = sendRequest('word '.repeat(CONTEXT_TOKENS * 2))
     const error = await failureOf(() =>
       caller.client.chat.completions.create({ model: 'llama', messages, max_tokens: 5 }),
     )
@@ -189,8 +189,8 @@ describe('in front of llama.cpp', () => {
     const asking = Array.from({ length: SLOTS * 3 }, () =>
       caller.client.chat.completions.create({ model: 'llama', messages: LONG, max_tokens: 24 }),
     )
-    const answers = await Promise.all(asking)
-    expect(answers.map(({ usage }) => usage!.completion_tokens)).toEqual(asking.map(() => 24))
+    const replies = await Promise.all(asking)
+    expect(replies.map(({ usage }) => usage!.completion_tokens)).toEqual(asking.map(() => 24))
     expect(await watch.end()).toBe(SLOTS)
   })
 })
@@ -220,7 +220,7 @@ describe('when llama.cpp is killed with -9', () => {
     await using gateway = await startStandalone({ config: configFor({ mortal, steady }) })
     const { client } = await newDeveloper({ urls: [gateway.url], issuer: gateway.issuer })
     // The prompt keeps the server busy for longer than the test needs to kill it.
-    const messages = ask(`${'many words '.repeat(CONTEXT_TOKENS / 4)} Say hello.`)
+    const messages = sendRequest(`${'many words '.repeat(CONTEXT_TOKENS / 4)} Say hello.`)
     const asking = client.chat.completions.create({ model: 'llama', messages, max_tokens: 8 }).withResponse()
     await expect.poll(() => mortal.generating(), { timeout: 20_000, interval: 5 }).toBe(1)
     await mortal.kill()
@@ -229,8 +229,8 @@ describe('when llama.cpp is killed with -9', () => {
     const row = await ledgerRow(gateway, response.headers.get('x-request-id')!)
     expect(row).toMatchObject({ backend: 'steady', delivered: true, completion_tokens: data.usage!.completion_tokens })
     // And from now on.
-    const heard = await hear(client, { max_tokens: 8 })
-    expect(heard.parts).toBeGreaterThan(0)
+    const received = await hear(client, { max_tokens: 8 })
+    expect(received.parts).toBeGreaterThan(0)
   })
 })
 
@@ -253,13 +253,13 @@ function watchGenerating(server: LlamaServer): { end(): Promise<number> } {
 
 async function hear(client: OpenAI, options: { max_tokens: number; stream_options?: { include_usage: boolean } }) {
   const stream = await client.chat.completions.create({ model: 'llama', messages: LONG, stream: true, ...options })
-  const heard = { parts: 0, finish: '', usage: null as OpenAI.CompletionUsage | null }
+  const received = { parts: 0, finish: '', usage: null as OpenAI.CompletionUsage | null }
   for await (const { choices, usage } of stream) {
-    if (choices[0]?.delta.content) heard.parts++
-    heard.finish = choices[0]?.finish_reason ?? heard.finish
-    heard.usage = usage ?? heard.usage
+    if (choices[0]?.delta.content) received.parts++
+    received.finish = choices[0]?.finish_reason ?? received.finish
+    received.usage = usage ?? received.usage
   }
-  return heard
+  return received
 }
 
 async function failureOf(act: () => Promise<unknown>): Promise<{ status?: number; message: string }> {

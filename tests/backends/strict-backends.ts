@@ -8,14 +8,14 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Vendor } from '@gateway/contracts/vendors'
 import { startBackend } from '@gateway/stand-ins/backend'
-import { sendJson, startHttpBackend, type Answer } from '../../services/router/test/http-backend.ts'
+import { sendJson, startHttpBackend, type Reply } from '../../services/router/test/http-backend.ts'
 import { VENDOR_TABLE } from '../../services/router/test/vendors/capabilities.ts'
 import type { VendorRow } from '../../services/router/test/vendors/fixture.ts'
 import { violationOf } from '../../services/router/test/vendors/schemas.ts'
 import { KEY, TOKEN } from '../../services/router/test/vendors/stand-in-credentials.ts'
 import { refusalOf, STAND_INS, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
 
-type Ask = 'chat' | 'stream' | 'tools' | 'structured output' | 'embeddings'
+type SendRequest = 'chat' | 'stream' | 'tools' | 'structured output' | 'embeddings'
 
 export interface StrictBackend {
   vendor: Vendor
@@ -24,10 +24,10 @@ export interface StrictBackend {
   url: string
   model: string
   apiKey: string
-  asks: readonly Ask[]
+  requests: readonly SendRequest[]
 }
 
-const OF_CHAT: readonly Ask[] = ['chat', 'stream', 'tools', 'structured output']
+const OF_CHAT: readonly SendRequest[] = ['chat', 'stream', 'tools', 'structured output']
 
 export async function startStrictBackends(stack: AsyncDisposableStack): Promise<StrictBackend[]> {
   const simulated = stack.use(await startBackend())
@@ -44,21 +44,21 @@ export async function startStrictBackends(stack: AsyncDisposableStack): Promise<
         url: url + standIn.base,
         model: standIn.model,
         apiKey: vendor === 'vertex' ? TOKEN : KEY,
-        asks: asksOf(VENDOR_TABLE[vendor].but),
+        requests: requestsOf(VENDOR_TABLE[vendor].but),
       }
     }),
   )
 }
 
 /** What the vendor cannot do, no client can ask of it. */
-function asksOf({ embeddings, ...but }: VendorRow['but']): Ask[] {
+function requestsOf({ embeddings, ...but }: VendorRow['but']): SendRequest[] {
   const isRefused = but['response_format json_schema'] === 'refused and said'
-  const ofChat = OF_CHAT.filter((ask) => ask !== 'structured output' || !isRefused)
+  const ofChat = OF_CHAT.filter((sendRequest) => sendRequest !== 'structured output' || !isRefused)
   return embeddings === 'no' ? ofChat : [...ofChat, 'embeddings']
 }
 
 /** Bedrock's signature is held to in `services/router/test/vendors`; here its key is a static one. */
-function judgmentOf(vendor: Vendor, { complaint, answer, ignores }: StandIn): Answer {
+function judgmentOf(vendor: Vendor, { complaint, reply, ignores }: StandIn): Reply {
   return (response, request, socket) => {
     const bad = vendor === 'bedrock' ? null : complaint(request)
     const { status, body } = refusalOf(vendor)
@@ -69,7 +69,7 @@ function judgmentOf(vendor: Vendor, { complaint, answer, ignores }: StandIn): An
     const ignored = ignores.find((name) => name in request.body)
     if (ignored)
       return sendJson(response, 400, { error: { message: `${ignored} must not arrive: it would be ignored` } })
-    return answer(response, request, socket)
+    return reply(response, request, socket)
   }
 }
 

@@ -47,10 +47,10 @@ describe.each(['5', '6', '7'])('Vercel’s AI SDK %s shows the sentence', (versi
 })
 
 describe('OpenAI’s client for Node shows the sentence, the code and the type', () => {
-  const ask = async (model: string, apiKey = stage.gateway.key) => {
+  const sendRequest = async (model: string, apiKey = stage.gateway.key) => {
     const client = new OpenAI({ baseURL: `${stage.gateway.url}/v1`, apiKey, maxRetries: 0 })
-    const asked = client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] })
-    return asked.then(
+    const requested = client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] })
+    return requested.then(
       () => null,
       (error: unknown) => error as InstanceType<typeof OpenAI.APIError>,
     )
@@ -64,13 +64,13 @@ describe('OpenAI’s client for Node shows the sentence, the code and the type',
   }
 
   test.each(failures)('of %s', async (model, sentence) => {
-    const error = await ask(model)
+    const error = await sendRequest(model)
     expect(error).toMatchObject({ code: CODES[model], type: expect.stringMatching(/_error$/) as string })
     expect(error!.message).toMatch(sentence)
   })
 
   test('of a key that is unknown', async () => {
-    expect(await ask('too-long', BAD_KEY)).toMatchObject({
+    expect(await sendRequest('too-long', BAD_KEY)).toMatchObject({
       status: 401,
       code: 'INVALID_KEY',
       message: '401 Invalid key',
@@ -79,7 +79,7 @@ describe('OpenAI’s client for Node shows the sentence, the code and the type',
 })
 
 describe('Anthropic’s client for Node shows the sentence, by which Claude Code knows an overflow', () => {
-  const ask = async (model: string, apiKey = stage.gateway.key) => {
+  const sendRequest = async (model: string, apiKey = stage.gateway.key) => {
     const client = new Anthropic({ baseURL: stage.gateway.url, apiKey, maxRetries: 0 })
     const messages = [{ role: 'user' as const, content: 'Hello' }]
     return client.messages.create({ model, max_tokens: 10, messages }).then(
@@ -89,14 +89,14 @@ describe('Anthropic’s client for Node shows the sentence, by which Claude Code
   }
 
   test.each(failures.filter(([model]) => model !== 'too-long'))('of %s', async (model, sentence) => {
-    expect((await ask(model))!.message).toMatch(sentence)
+    expect((await sendRequest(model))!.message).toMatch(sentence)
   })
 
   test('of a prompt that is too long, with the numbers', async () => {
-    expect((await ask('too-long'))!.message).toContain('prompt is too long: 1500 tokens > 1000 maximum')
+    expect((await sendRequest('too-long'))!.message).toContain('prompt is too long: 1500 tokens > 1000 maximum')
   })
 
   test('of a key that is unknown', async () => {
-    expect(await ask('too-long', BAD_KEY)).toMatchObject({ status: 401, type: 'authentication_error' })
+    expect(await sendRequest('too-long', BAD_KEY)).toMatchObject({ status: 401, type: 'authentication_error' })
   })
 })

@@ -27,7 +27,7 @@ describe.each(['go', 'rust', 'java'])('OpenAI’s API from %s shows the sentence
   })
 })
 
-interface Told {
+interface Reported {
   client: string
   kind: string
   shown: string
@@ -35,11 +35,11 @@ interface Told {
 
 const ENVIRONMENT = { LITELLM_LOCAL_MODEL_COST_MAP: 'True', LANGSMITH_TRACING: 'false' }
 
-async function python(model: string, key = stage.gateway.key): Promise<Told[]> {
+async function python(model: string, key = stage.gateway.key): Promise<Reported[]> {
   const said = await shownBy(commands['python']!, { ...stage.gateway, url: stage.gateway.url, key }, model, ENVIRONMENT)
   const lines = said.split('\n').filter((line) => line.startsWith('{"client"'))
   if (lines.length === 0) throw new Error(said)
-  return lines.map((line) => JSON.parse(line) as Told)
+  return lines.map((line) => JSON.parse(line) as Reported)
 }
 
 describe('Python’s clients show the sentence', () => {

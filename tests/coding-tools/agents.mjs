@@ -3,13 +3,13 @@ import { Agent, run, setTracingDisabled, tool } from '@openai/agents'
 import { z } from 'zod'
 
 setTracingDisabled(true)
-const asked = []
+const requested = []
 const weather = tool({
   name: 'get_weather',
   description: 'The weather of a city',
   parameters: z.object({ city: z.string() }),
   execute: ({ city }) => {
-    asked.push(city)
+    requested.push(city)
     return `${city}: sunny`
   },
 })
@@ -21,5 +21,5 @@ let text = ''
 for await (const piece of streamed.toTextStream()) text += piece
 await streamed.completed
 process.stdout.write(
-  JSON.stringify({ plain: plain.finalOutput, streamed: text, asked, history: streamed.history.length }),
+  JSON.stringify({ plain: plain.finalOutput, streamed: text, requested, history: streamed.history.length }),
 )

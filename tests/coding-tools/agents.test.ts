@@ -29,7 +29,7 @@ test("OpenAI's Agents SDK runs its tool loop, plain and streamed, and the ledger
   expect(JSON.parse(out)).toEqual({
     plain: 'It is sunny.',
     streamed: 'Let me look.It is sunny.',
-    asked: ['Lisbon', 'Lisbon'],
+    requested: ['Lisbon', 'Lisbon'],
     history: 6,
   })
   const tokens = backend.reported.reduce((sum, turn) => sum + turn.prompt_tokens + turn.completion_tokens, 0)

@@ -9,10 +9,10 @@ beforeAll(async () => {
 afterAll(() => workshop[Symbol.asyncDispose]())
 
 /** All that Anthropic's client for Python says of its answers, and what of them is metered. */
-async function ask(what: 'image' | 'thinking') {
+async function sendRequest(what: 'image' | 'thinking') {
   const key = await workshop.newKey()
   const script = join(import.meta.dirname, 'anthropic_sdk.py')
-  const env = { ANTHROPIC_BASE_URL: workshop.url, ANTHROPIC_API_KEY: key, MODEL, ASK: what }
+  const env = { ANTHROPIC_BASE_URL: workshop.url, ANTHROPIC_API_KEY: key, MODEL, REQUEST: what }
   const before = workshop.backend.reported.length
   const { code, out, err } = await runTool(process.env['CODING_TOOLS_PYTHON']!, [script], {
     cwd: await workshop.newHome(),
@@ -27,7 +27,7 @@ async function ask(what: 'image' | 'thinking') {
 
 test('Anthropic’s client for Python asks about an image', async () => {
   workshop.backend.script = [{ text: 'A pixel.' }]
-  expect(await ask('image')).toEqual({ text: 'A pixel.', input_tokens: 100 })
+  expect(await sendRequest('image')).toEqual({ text: 'A pixel.', input_tokens: 100 })
   const [{ content }] = workshop.backend.seen.at(-1)!.body['messages'] as [{ content: object[] }]
   expect(content).toEqual([
     { type: 'image_url', image_url: { url: expect.stringMatching(/^data:image\/png;base64,iVBORw0/) as string } },
@@ -42,7 +42,7 @@ test('Anthropic’s client for Python reads thoughts, streamed and plain, and se
     { type: 'thinking', thinking: thought, signature: expect.stringMatching(/./) as string },
     { type: 'text', text },
   ]
-  expect(await ask('thinking')).toEqual({
+  expect(await sendRequest('thinking')).toEqual({
     deltas: ['thinking_delta', 'thinking_delta', 'signature_delta', 'text_delta', 'text_delta'],
     streamed: blocks,
     plain: blocks,

@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { expectAccessible } from './accessible.ts'
 import { stage } from './shared-stage.ts'
-import { ask, goTo, newKeyOwner, newName, newVisitor, openConsole } from './visitor.ts'
+import { sendRequest, goTo, newKeyOwner, newName, newVisitor, openConsole } from './visitor.ts'
 
 const PAGES = ['Overview', 'Keys', 'Usage', 'Models', 'Playground'] as const
 const PHONE = { viewport: { width: 375, height: 780 }, isMobile: true, hasTouch: true }
@@ -31,7 +31,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (colorScheme) => {
       await settled(visitor.page)
       await expectAccessible(visitor.page, name)
     }
-    await ask(visitor.page, 'Hello!')
+    await sendRequest(visitor.page, 'Hello!')
     await expectAccessible(visitor.page, 'playground with an answer')
     await expect
       .poll(
@@ -68,7 +68,7 @@ test('on a phone nothing scrolls sideways, and everything can be reached', async
     await expectNoSideways(page, name)
     await shot(`phone-${name.toLowerCase()}`)
   }
-  await ask(page, `A long word: ${'x'.repeat(200)}`)
+  await sendRequest(page, `A long word: ${'x'.repeat(200)}`)
   await expectNoSideways(page, 'playground with an answer')
   await shot('phone-playground-answer')
 })

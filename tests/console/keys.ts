@@ -141,7 +141,7 @@ test('who has never had a key is invited on every page that needs one', async ()
 
 /** The `authorization` that the page asks with. */
 async function tokenOf(page: Awaited<ReturnType<typeof newVisitor>>['page']): Promise<string> {
-  const asked = page.waitForRequest((request) => request.url().endsWith('/v1/keys/developer'))
+  const requested = page.waitForRequest((request) => request.url().endsWith('/v1/keys/developer'))
   await page.reload()
-  return (await (await asked).allHeaders())['authorization']!
+  return (await (await requested).allHeaders())['authorization']!
 }

@@ -9,7 +9,7 @@ import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageHeaders, readConsoleFiles, typeOf } from '../../services/edge/src/console/show-console.ts'
 import { useStage } from './stage.ts'
-import { ask, fact, goTo, newName, shownKey, signIn } from './visitor.ts'
+import { sendRequest, fact, goTo, newName, shownKey, signIn } from './visitor.ts'
 
 const DIST = join(import.meta.dirname, '../../services/console/dist')
 const port = await freePort()
@@ -48,7 +48,7 @@ test('people sign in there, create a key and use the playground', async () => {
   await page.getByRole('button', { name: 'Create key' }).click()
   await shownKey(page)
   await goTo(page, 'Playground')
-  const turn = await ask(page, 'Hello?', 'svc-best')
+  const turn = await sendRequest(page, 'Hello?', 'svc-best')
   // Headers that a page of another origin reads only where it is allowed to.
   expect(await fact(turn, 'Upstream')).toMatch(/^[a-z]+$/)
   await turn.getByText('Auto chose').waitFor()

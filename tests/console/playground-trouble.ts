@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { expectAccessible } from './accessible.ts'
 import { stage } from './shared-stage.ts'
-import { ask, fact, goTo, lastTurn, newKeyOwner } from './visitor.ts'
+import { sendRequest, fact, goTo, lastTurn, newKeyOwner } from './visitor.ts'
 
 async function newRequester() {
   const owner = await newKeyOwner(stage)
@@ -16,7 +16,7 @@ async function newRequester() {
 test('a model whose backends all fail: what was tried, that it cost nothing, and what to do', async () => {
   const fault = fail({ status: 500, backend: 'frail-1' })
   const { page, shot } = await newRequester()
-  const turn = await ask(page, 'Hello?', 'frail-1')
+  const turn = await sendRequest(page, 'Hello?', 'frail-1')
   const alert = turn.getByRole('alert')
   await alert.getByText('Every backend of this model failed').waitFor()
   await alert.getByText('Tried: frail-1. Nothing was charged.').waitFor()
@@ -41,12 +41,12 @@ test('a model whose backends all fail: what was tried, that it cost nothing, and
 test('a backend that dies in the middle: what arrived stays, and the break is told', async () => {
   using _fault = fail({ dieAfterChunks: 6, backend: 'frail-2' })
   const { page, shot } = await newRequester()
-  const turn = await ask(page, 'Hello?', 'frail-2')
+  const turn = await sendRequest(page, 'Hello?', 'frail-2')
   await turn.getByRole('alert').getByText('The answer broke off').waitFor()
   await turn.getByText('This is the').first().waitFor()
   await shot('playground-broken-off')
   // The conversation goes on.
-  await ask(page, 'And again?', 'svc-instant')
+  await sendRequest(page, 'And again?', 'svc-instant')
   await lastTurn(page).getByText('Charge').waitFor()
 })
 
@@ -59,15 +59,15 @@ test('an answer can be stopped, and the next one be asked', async () => {
   await lastTurn(page).getByText('First token', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Stop the answer' }).click()
   await lastTurn(page).getByText('Stopped.').waitFor()
-  await ask(page, 'Short, please', 'svc-instant')
+  await sendRequest(page, 'Short, please', 'svc-instant')
   await lastTurn(page).getByText('Charge').waitFor()
 })
 
 test('a rate limit says how long to wait', async () => {
   const { page, name } = await newRequester()
   await stage.ctl('accounts', 'set-plan', name, 'slow')
-  for (const question of ['One', 'Two']) await ask(page, question, 'svc-instant')
-  const turn = await ask(page, 'Three', 'svc-instant')
+  for (const question of ['One', 'Two']) await sendRequest(page, question, 'svc-instant')
+  const turn = await sendRequest(page, 'Three', 'svc-instant')
   await turn.getByRole('alert').getByText('Too many requests in a minute').waitFor()
   await turn
     .getByRole('alert')
@@ -78,11 +78,11 @@ test('a rate limit says how long to wait', async () => {
 test('a key that is revoked elsewhere cuts the answer, and the page says what is missing', async () => {
   using _fault = fail({ paceMs: 100, backend: 'frail-4' })
   const { page, key } = await newRequester()
-  const asked = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+  const requested = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
   await page.getByLabel('Model').selectOption('frail-4')
   await page.getByLabel('Your message').fill('Tell me in 300 words.')
   await page.keyboard.press('Enter')
-  const { authorization } = await (await asked).allHeaders()
+  const { authorization } = await (await requested).allHeaders()
   await lastTurn(page).getByText('First token', { exact: true }).waitFor()
   const revoked = await fetch(`${stage.gateway.url}/v1/keys/developer/revoke`, {
     method: 'POST',
@@ -98,18 +98,18 @@ test('what a model thinks before it answers is told apart from the answer', asyn
   const { page, name } = await newRequester()
   await stage.ctl('accounts', 'set-plan', name, 'pro')
   await page.reload()
-  const turn = await ask(page, 'Is 91 a prime?', 'svc-pro')
+  const turn = await sendRequest(page, 'Is 91 a prime?', 'svc-pro')
   await turn.getByText('Reasoning', { exact: true }).click()
   await turn.getByText('This is the simulated backend').first().waitFor()
 })
 
 test('a conversation stays while one looks at other pages', async () => {
   const { page } = await newRequester()
-  await ask(page, 'Remember this', 'svc-instant')
+  await sendRequest(page, 'Remember this', 'svc-instant')
   await goTo(page, 'Models')
   await goTo(page, 'Playground')
   await page.getByText('Remember this').first().waitFor()
-  const second = await ask(page, 'And this', 'svc-instant')
+  const second = await sendRequest(page, 'And this', 'svc-instant')
   // The earlier turn went along.
   expect(Number((await fact(second, 'Tokens')).split(' ')[0])).toBeGreaterThan(30)
   await page.getByRole('button', { name: 'New conversation' }).click()
@@ -118,7 +118,7 @@ test('a conversation stays while one looks at other pages', async () => {
 
 test('each line stands in the direction of its own script', async () => {
   const { page, shot } = await newRequester()
-  await ask(page, 'Say: שלום עולם\nHello again', 'svc-instant')
+  await sendRequest(page, 'Say: שלום עולם\nHello again', 'svc-instant')
   /** Where a line begins, from the left edge of its paragraph to the right one. */
   const begins = (text: string) =>
     page
@@ -131,8 +131,8 @@ test('each line stands in the direction of its own script', async () => {
         const from = node.textContent!.indexOf(line)
         range.setStart(node, from)
         range.setEnd(node, from + line.length)
-        const [whole, own] = [paragraph.getBoundingClientRect(), range.getBoundingClientRect()]
-        return own.right > whole.right - 4 && own.left > whole.left + 4 ? 'right' : 'left'
+        const [complete, own] = [paragraph.getBoundingClientRect(), range.getBoundingClientRect()]
+        return own.right > complete.right - 4 && own.left > complete.left + 4 ? 'right' : 'left'
       }, text)
   expect(await begins('שלום עולם')).toBe('right')
   expect(await begins('Hello again')).toBe('left')

@@ -7,7 +7,17 @@ import { freePort } from '@gateway/embedded-postgres/free-port'
 import { startIdentityProvider, type IdentityProvider } from '@gateway/stand-ins/identity-provider'
 import { expectAccessible } from './accessible.ts'
 import { useStage } from './stage.ts'
-import { ask, goTo, heading, lastTurn, newKeyOwner, newName, newVisitor, openConsole, signIn } from './visitor.ts'
+import {
+  sendRequest,
+  goTo,
+  heading,
+  lastTurn,
+  newKeyOwner,
+  newName,
+  newVisitor,
+  openConsole,
+  signIn,
+} from './visitor.ts'
 
 const TOKEN_LASTS_S = 25
 const port = await freePort()
@@ -66,7 +76,7 @@ async function newSpeaker() {
   const owner = await newKeyOwner(stage)
   const { page } = owner
   await goTo(page, 'Playground')
-  await ask(page, 'Remember this')
+  await sendRequest(page, 'Remember this')
   await page.route('**/v1/chat/completions', (route) =>
     route.fulfill({ status: 401, json: { error: 'Invalid token format', code: 'INVALID_TOKEN' } }),
   )

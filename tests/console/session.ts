@@ -78,9 +78,9 @@ test('a browser that keeps nothing for the page is told apart from a gateway tha
 test('a reload after which the identity provider wants to ask the person something is no failure', async () => {
   const { page } = await newVisitor(stage)
   await page.route(`${stage.gateway.issuer}/auth?**`, (route) => {
-    const asked = new URL(route.request().url()).searchParams
-    const answer = new URLSearchParams({ error: 'interaction_required', state: asked.get('state')! })
-    return route.fulfill({ status: 302, headers: { location: `${asked.get('redirect_uri')}?${answer}` } })
+    const requested = new URL(route.request().url()).searchParams
+    const reply = new URLSearchParams({ error: 'interaction_required', state: requested.get('state')! })
+    return route.fulfill({ status: 302, headers: { location: `${requested.get('redirect_uri')}?${reply}` } })
   })
   await page.reload()
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
@@ -100,11 +100,11 @@ test('nothing of a sign-in is left in the address or in the browser’s storage'
 })
 
 test.each([
-  { answer: 'error=access_denied&state=', title: /no longer valid|did not sign in/ },
-  { answer: 'code=stolen&state=made-up', title: /no longer valid/ },
-])('a sign-in that this page did not begin is refused in words: $answer', async ({ answer, title }) => {
+  { reply: 'error=access_denied&state=', title: /no longer valid|did not sign in/ },
+  { reply: 'code=stolen&state=made-up', title: /no longer valid/ },
+])('a sign-in that this page did not begin is refused in words: $answer', async ({ reply, title }) => {
   const { page } = await stage.visit()
-  await openConsole(stage, page, `/callback?${answer}`)
+  await openConsole(stage, page, `/callback?${reply}`)
   await page.getByRole('alert').getByText(title).waitFor()
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
   expect(page.url()).toBe(`${stage.gateway.url}/console`)

@@ -102,9 +102,9 @@ async function watchPage(page: Page, reachable: string[]): Promise<Watch> {
   })
   await page.exposeFunction('tellViolation', (text: string) => faults.push(`broke the policy: ${text}`))
   await page.addInitScript(() => {
-    const tell = (window as unknown as { tellViolation(text: string): void }).tellViolation
+    const notify = (window as unknown as { reportViolation(text: string): void }).reportViolation
     document.addEventListener('securitypolicyviolation', (event) =>
-      tell(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`),
+      notify(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`),
     )
   })
   return {

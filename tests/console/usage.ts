@@ -5,7 +5,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { stage, TOP_UP_URL } from './shared-stage.ts'
-import { ask, fact, goTo, newKeyOwner, newVisitor } from './visitor.ts'
+import { sendRequest, fact, goTo, newKeyOwner, newVisitor } from './visitor.ts'
 
 /** Usage reaches the ledger some moments after an answer. */
 async function waitForUsage(page: Page, text: string | RegExp): Promise<void> {
@@ -24,9 +24,9 @@ async function waitForUsage(page: Page, text: string | RegExp): Promise<void> {
 test('usage is shown by day and by model, as figures that agree with the answers', async () => {
   const { page, shot } = await newKeyOwner(stage)
   await goTo(page, 'Playground')
-  const first = await ask(page, 'One', 'svc-instant')
+  const first = await sendRequest(page, 'One', 'svc-instant')
   const charge = Number((await fact(first, 'Charge')).replace(/ .*/, '').replace(',', ''))
-  const second = await ask(page, 'Two', 'svc-core')
+  const second = await sendRequest(page, 'Two', 'svc-core')
   const dearer = Number((await fact(second, 'Charge')).replace(/ .*/, '').replace(',', ''))
   expect(dearer).toBeGreaterThan(charge)
 
@@ -49,7 +49,7 @@ test('usage is shown by day and by model, as figures that agree with the answers
 test('usage is found in a browser whose clock is wrong', async () => {
   const { page } = await newKeyOwner(stage)
   await goTo(page, 'Playground')
-  await ask(page, 'One', 'svc-instant')
+  await sendRequest(page, 'One', 'svc-instant')
   await waitForUsage(page, /Requests\s+1\b/)
   await goTo(page, 'Overview')
   await page.clock.setFixedTime(Date.now() + 100 * 86_400_000)
@@ -71,7 +71,7 @@ test('on pay-as-you-go, everything is told in dollars', async () => {
   await page.reload()
   await page.getByText('$100.00').first().waitFor()
   await goTo(page, 'Playground')
-  const turn = await ask(page, 'What would that cost?', 'gpt-5')
+  const turn = await sendRequest(page, 'What would that cost?', 'gpt-5')
   expect(await fact(turn, 'Charge')).toMatch(/^\$0\.0\d+$/)
   await waitForUsage(page, /Cost\s+\$0\.0\d+/)
   await page.getByRole('columnheader', { name: 'Cost' }).waitFor()
@@ -100,7 +100,7 @@ test('the allowance warns from 80 % on, and says what to do when nothing is left
 
   await useUp(page, 10_000)
   await goTo(page, 'Playground')
-  const turn = await ask(page, 'One more?', 'svc-core')
+  const turn = await sendRequest(page, 'One more?', 'svc-core')
   await turn.getByRole('alert').getByText("This month's allowance is used up").waitFor()
   const topUp = turn.getByRole('link', { name: 'Top up' })
   expect(await topUp.getAttribute('href')).toBe(TOP_UP_URL)
@@ -112,7 +112,7 @@ test('the allowance warns from 80 % on, and says what to do when nothing is left
 
 /** Asks with the page's own session until the ledger has at least this much. */
 async function useUp(page: Page, atLeast: number): Promise<void> {
-  const request = page.waitForRequest((asked) => asked.url().endsWith('/billing/quota'))
+  const request = page.waitForRequest((requested) => requested.url().endsWith('/billing/quota'))
   await page.reload()
   const authorization = (await (await request).allHeaders())['authorization']!
   const call = async (path: string, body?: object) => {

@@ -70,7 +70,7 @@ export function lastTurn(page: Page): Locator {
 }
 
 /** Asks in the playground and waits until the answer is over. */
-export async function ask(page: Page, question: string, model?: string): Promise<Locator> {
+export async function sendRequest(page: Page, question: string, model?: string): Promise<Locator> {
   if (model) await page.getByLabel('Model').selectOption(model)
   await page.getByLabel('Your message').fill(question)
   await page.getByRole('button', { name: 'Send' }).click()

@@ -3,9 +3,9 @@
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { type Asked, type RequestOptions, requestChat, nothingSeen, QUESTION, type Seen } from './ask.ts'
+import { type Requested, type RequestOptions, requestChat, nothingSeen, QUESTION, type Seen } from './ask.ts'
 
-export function requestBy(dialect: ClientDialect, options: RequestOptions): Asked {
+export function requestBy(dialect: ClientDialect, options: RequestOptions): Requested {
   if (dialect === 'chat') return requestChat(options)
   const seen = nothingSeen()
   return { seen, over: run(FORMS[dialect], options, seen) }
@@ -87,7 +87,7 @@ async function run(form: Form, options: RequestOptions, seen: Seen): Promise<See
     if (stream) await readEvents(response, options, form, seen)
     else form.take(seen, await response.json())
     if (seen.errorEvent) throw new Error('an error event')
-    seen.whole = seen.done && seen.finishReason !== null
+    seen.complete = seen.done && seen.finishReason !== null
   } catch (error) {
     seen.error = error
   }

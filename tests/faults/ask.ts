@@ -3,7 +3,7 @@
  */
 
 import OpenAI from 'openai'
-import { ask } from '../promises/gateway.ts'
+import { sendRequest } from '../promises/gateway.ts'
 
 export interface Seen {
   /** Null until the headers came. */
@@ -13,7 +13,7 @@ export interface Seen {
   text: string
   finishReason: string | null
   /** The answer came whole: the client's own verdict. */
-  whole: boolean
+  complete: boolean
   /** Whether `[DONE]`, or its dialect's terminal event, was on the wire. */
   done: boolean
   /** Whether an error event was on the wire. */
@@ -39,9 +39,9 @@ export interface RequestOptions {
 }
 
 export const QUESTION = 'Say: all is well'
-export const ANSWER = 'all is well'
+export const REPLY = 'all is well'
 
-export interface Asked {
+export interface Requested {
   /** As it is now. */
   readonly seen: Seen
   /** Resolves when the request is over, however it ended. */
@@ -54,7 +54,7 @@ export function nothingSeen(): Seen {
     requestId: null,
     text: '',
     finishReason: null,
-    whole: false,
+    complete: false,
     done: false,
     errorEvent: false,
     error: null,
@@ -64,7 +64,7 @@ export function nothingSeen(): Seen {
   }
 }
 
-export function requestChat(options: RequestOptions): Asked {
+export function requestChat(options: RequestOptions): Requested {
   const seen = nothingSeen()
   return { seen, over: run(options, seen) }
 }
@@ -72,16 +72,16 @@ export function requestChat(options: RequestOptions): Asked {
 async function run(options: RequestOptions, seen: Seen): Promise<Seen> {
   const { url, key, model, signal, content = QUESTION } = options
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, fetch: watching(seen) })
-  const request = { model, messages: ask(content) }
+  const request = { model, messages: sendRequest(content) }
   try {
     if (options.stream) await readStream(client, request, options, seen)
     else {
-      const answer = await client.chat.completions.create(request, { signal })
-      seen.text = answer.choices[0]!.message.content ?? ''
-      seen.finishReason = answer.choices[0]!.finish_reason
-      seen.usage = answer.usage ?? null
+      const reply = await client.chat.completions.create(request, { signal })
+      seen.text = reply.choices[0]!.message.content ?? ''
+      seen.finishReason = reply.choices[0]!.finish_reason
+      seen.usage = reply.usage ?? null
     }
-    seen.whole = seen.finishReason !== null && !signal?.aborted
+    seen.complete = seen.finishReason !== null && !signal?.aborted
   } catch (error) {
     seen.error = error
   }
@@ -94,8 +94,8 @@ async function readStream(
   { signal, onBegun }: RequestOptions,
   seen: Seen,
 ): Promise<void> {
-  const asked = { ...request, stream: true as const, stream_options: { include_usage: true } }
-  for await (const chunk of await client.chat.completions.create(asked, { signal })) {
+  const requested = { ...request, stream: true as const, stream_options: { include_usage: true } }
+  for await (const chunk of await client.chat.completions.create(requested, { signal })) {
     const choice = chunk.choices[0]
     const piece = choice?.delta.content ?? ''
     if (piece !== '' && seen.text === '') onBegun?.()

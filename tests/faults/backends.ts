@@ -6,7 +6,7 @@
 import type { FaultPageSection } from '@gateway/testing/fault-page'
 import type { BackendCall, Fault } from '@gateway/stand-ins/backend'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ANSWER, requestChat, QUESTION, type Seen } from './ask.ts'
+import { REPLY, requestChat, QUESTION, type Seen } from './ask.ts'
 import { type Lane, type LaneGroup, SILENCE_MS } from './lanes.ts'
 import { type LedgerRow, SOON, type Stage } from './stage.ts'
 
@@ -135,7 +135,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
   }
 
   async function expectComplete(seen: Seen, mode: Mode): Promise<void> {
-    expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
+    expect(seen).toMatchObject({ error: null, text: REPLY, finishReason: 'stop', complete: true, errorEvent: false })
     expect(seen.done).toBe(mode === 'stream')
   }
 
@@ -187,7 +187,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const observed = observeAll(cases)
     test.each(cases)('$name', async (row) => {
       const { lane, seen } = await observed(row)
-      expect(seen).toMatchObject({ status: 200, text: SHOWN, whole: false, done: false, errorEvent: true })
+      expect(seen).toMatchObject({ status: 200, text: SHOWN, complete: false, done: false, errorEvent: true })
       expect(seen.error).toBeInstanceOf(Error)
       const calls = stage().calls(lane)
       expect(distinct(calls)).toEqual([lane.first])

@@ -5,7 +5,7 @@
 
 import type { BackendCall } from '@gateway/stand-ins/backend'
 import { expect } from 'vitest'
-import { ANSWER, requestChat, type Asked, QUESTION, type Seen } from './ask.ts'
+import { REPLY, requestChat, type Requested, QUESTION, type Seen } from './ask.ts'
 import type { Lane } from './lanes.ts'
 import type { Stage } from './stage.ts'
 
@@ -18,25 +18,25 @@ export function requestBatch(
   lane: Lane,
   modes: 'both' | 'stream',
   content = QUESTION,
-): Asked[] {
+): Requested[] {
   return Array.from({ length: BATCH }, (_, index) => {
     const stream = modes === 'stream' || index % 4 < 2
     return requestChat({ url: edges[index % 2]!, key: caller.key, model: lane.model, stream, content })
   })
 }
 
-export const over = (asked: Asked[]): Promise<Seen[]> => Promise.all(asked.map((one) => one.over))
+export const over = (requested: Requested[]): Promise<Seen[]> => Promise.all(requested.map((one) => one.over))
 
 /** The broken ones, of which there are some, and the whole ones, of which there are some too. */
-export function partition(all: Seen[]): { broken: Seen[]; whole: Seen[] } {
-  const [broken, whole] = [all.filter((seen) => !seen.whole), all.filter((seen) => seen.whole)]
+export function partition(all: Seen[]): { broken: Seen[]; complete: Seen[] } {
+  const [broken, complete] = [all.filter((seen) => !seen.complete), all.filter((seen) => seen.complete)]
   expect(broken.length).toBeGreaterThan(0)
-  expect(whole.length).toBeGreaterThan(0)
-  return { broken, whole }
+  expect(complete.length).toBeGreaterThan(0)
+  return { broken, complete }
 }
 
-export async function expectAllComplete(all: Seen[], text = ANSWER): Promise<void> {
-  for (const seen of all) expect(seen).toMatchObject({ error: null, text, whole: true, errorEvent: false })
+export async function expectAllComplete(all: Seen[], text = REPLY): Promise<void> {
+  for (const seen of all) expect(seen).toMatchObject({ error: null, text, complete: true, errorEvent: false })
 }
 
 export function callsThat({ calls }: Stage, lane: Lane, outcome: BackendCall['outcome']): BackendCall[] {

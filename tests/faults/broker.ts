@@ -26,15 +26,21 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     const streams = Array.from({ length: STREAMS }, (_, index) => {
       const words = WORDS[index % WORDS.length]!
       const content = `Say: ${Array.from({ length: words }, (_, at) => `w${at}`).join(' ')}`
-      const asked = requestChat({ url: edges[index % 2]!, key: caller.key, model: lane.model, stream: true, content })
-      return { ...asked, words, text: content.slice('Say: '.length) }
+      const requested = requestChat({
+        url: edges[index % 2]!,
+        key: caller.key,
+        model: lane.model,
+        stream: true,
+        content,
+      })
+      return { ...requested, words, text: content.slice('Say: '.length) }
     })
     await expect.poll(() => streams.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
     const stillOpen = streams.filter(({ seen }) => seen.finishReason === null).length
     await cluster.servers.nats.kill('SIGKILL')
     // The cluster starts it again two seconds later.
     const all = await Promise.all(streams.map(({ over }) => over))
-    const failed = all.filter(({ whole }) => !whole)
+    const failed = all.filter(({ complete }) => !complete)
     expect(failed.map(({ error }) => error)).toEqual([])
     streams.forEach(({ text }, index) => expect(all[index]).toMatchObject({ text, done: true, errorEvent: false }))
     const completed = calls(lane).filter(({ outcome }) => outcome === 'completed')
@@ -66,8 +72,8 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     const { caller, edges, lane: take } = stage()
     const { model } = take()
     for (const url of edges) {
-      const ask = () => requestChat({ url, key: caller.key, model, stream: false }).over
-      await expect.poll(async () => (await ask()).whole, SOON).toBe(true)
+      const sendRequest = () => requestChat({ url, key: caller.key, model, stream: false }).over
+      await expect.poll(async () => (await sendRequest()).complete, SOON).toBe(true)
     }
   }
 
@@ -80,12 +86,12 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
       { type: 'image_url', image_url: { url } },
     ]
     const body = { model: lane.model, messages: [{ role: 'user', content }] }
-    const answer = await send(edges[0], '/v1/chat/completions', { key: caller.key, body })
-    expect(answer).toMatchObject({ status: 200, body: { choices: [{ message: { content: 'seen' } }] } })
+    const reply = await send(edges[0], '/v1/chat/completions', { key: caller.key, body })
+    expect(reply).toMatchObject({ status: 200, body: { choices: [{ message: { content: 'seen' } }] } })
     const [call] = calls(lane)
     expect(call!.bodyBytes).toBeGreaterThan(VISION_BYTES)
     const { prompt_tokens: promptTokens } = call!.usage as { prompt_tokens: number }
-    expect(await row(answer.headers.get('x-request-id')!)).toMatchObject({ outcome: 'completed', promptTokens })
+    expect(await row(reply.headers.get('x-request-id')!)).toMatchObject({ outcome: 'completed', promptTokens })
     page.row('a request of 20 MB', 'plain', 'the whole answer', 'each byte, once', 'once, its own figures')
   })
 
@@ -96,11 +102,11 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     const usage = { input_tokens: 3, output_tokens: 1_024, total_tokens: 1_027 }
     fail(lane.first, { body: JSON.stringify({ created: 1, data: [{ b64_json: picture }], usage }) })
     const body = { model: lane.model, prompt: 'a cat' }
-    const answer = await send(edges[0], '/v1/images/generations', { key: caller.key, body })
-    expect(answer.status).toBe(200)
-    const [image] = answer.body['data'] as { b64_json: string }[]
+    const reply = await send(edges[0], '/v1/images/generations', { key: caller.key, body })
+    expect(reply.status).toBe(200)
+    const [image] = reply.body['data'] as { b64_json: string }[]
     expect(image!.b64_json === picture).toBe(true)
-    expect(await row(answer.headers.get('x-request-id')!)).toMatchObject({ outcome: 'completed', charge: 1_027_000 })
+    expect(await row(reply.headers.get('x-request-id')!)).toMatchObject({ outcome: 'completed', charge: 1_027_000 })
     page.row('an image of 10 MB', 'plain', 'each byte', 'asked once', 'once, its own figures')
   })
 }

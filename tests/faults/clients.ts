@@ -3,27 +3,27 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import { ask, sendRaw } from '../promises/gateway.ts'
-import { ANSWER, QUESTION } from './ask.ts'
+import { sendRequest, sendRaw } from '../promises/gateway.ts'
+import { REPLY, QUESTION } from './ask.ts'
 import type { Stage } from './stage.ts'
 
 export function promiseClients(stage: () => Stage): void {
   describe('the official client', () => {
     test('assembles a stream with its helper', async () => {
       const { caller, lane } = stage()
-      const request = { model: lane().model, messages: ask(QUESTION), stream_options: { include_usage: true } }
+      const request = { model: lane().model, messages: sendRequest(QUESTION), stream_options: { include_usage: true } }
       const runner = caller.client.chat.completions.stream(request)
       const pieces: string[] = []
       runner.on('content', (piece) => pieces.push(piece))
-      const whole = await runner.finalChatCompletion()
-      expect(whole.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: ANSWER } })
-      expect(pieces.join('')).toBe(ANSWER)
+      const complete = await runner.finalChatCompletion()
+      expect(complete.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: REPLY } })
+      expect(pieces.join('')).toBe(REPLY)
       expect(await runner.totalUsage()).toMatchObject({ completion_tokens: 3 })
     })
 
     test.each([false, true])('runs its loop of tools to the end (streamed: %s)', async (stream) => {
       const { caller, lane } = stage()
-      const asked: string[] = []
+      const requested: string[] = []
       const weather = {
         type: 'function' as const,
         function: {
@@ -32,23 +32,23 @@ export function promiseClients(stage: () => Stage): void {
           parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
           parse: JSON.parse,
           function: ({ city }: { city: string }) => {
-            asked.push(city)
+            requested.push(city)
             return '21 degrees'
           },
         },
       }
-      const request = { model: lane().model, messages: ask('What is the weather in Oslo?'), tools: [weather] }
+      const request = { model: lane().model, messages: sendRequest('What is the weather in Oslo?'), tools: [weather] }
       const runner = stream
         ? caller.client.chat.completions.runTools({ ...request, stream: true })
         : caller.client.chat.completions.runTools(request)
       expect(await runner.finalContent()).toContain('21 degrees')
-      expect(asked).toEqual([expect.any(String)])
+      expect(requested).toEqual([expect.any(String)])
     })
   })
 
   test('a stream is nothing but data events of one line, each JSON, and one [DONE] at its end', async () => {
     const { caller, edges, lane } = stage()
-    const body = { model: lane().model, messages: ask(QUESTION), stream: true }
+    const body = { model: lane().model, messages: sendRequest(QUESTION), stream: true }
     const response = await sendRaw(edges[0], '/v1/chat/completions', { key: caller.key, body })
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
     const text = await response.text()

@@ -39,15 +39,15 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
         stream: true,
         content: 'Say: a b c d e f g h i j k l',
       }
-      const asked = Array.from({ length: 8 }, () => requestChat(options))
+      const requested = Array.from({ length: 8 }, () => requestChat(options))
       const otherLane = stage().lane('lone')
       stage().fail(otherLane.first, { paceMs: 300 })
       const atOther = requestChat({ ...options, url: edges[0], model: otherLane.model })
-      await expect.poll(() => [...asked, atOther].every(({ seen }) => seen.text !== ''), SOON).toBe(true)
+      await expect.poll(() => [...requested, atOther].every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       cluster.process('edge-2').kill('SIGKILL')
       const killedAtMs = Date.now()
-      const all = await over(asked)
-      for (const seen of all) expect(seen).toMatchObject({ whole: false, done: false })
+      const all = await over(requested)
+      for (const seen of all) expect(seen).toMatchObject({ complete: false, done: false })
       await expect.poll(() => requests(callsThat(stage(), lane, 'aborted')).size, SOON).toBe(8)
       for (const call of stage().calls(lane)) expect(call.endedAtMs! - killedAtMs).toBeLessThan(8_000)
       for (const call of furthest(stage(), lane)) await expectBilledAsGenerated(stage(), call, 'edge_lost')

@@ -5,7 +5,7 @@
 
 import type { FaultPageSection } from '@gateway/testing/fault-page'
 import { afterEach, describe, expect, test } from 'vitest'
-import { ANSWER, type Seen } from './ask.ts'
+import { REPLY, type Seen } from './ask.ts'
 import {
   requestBatch,
   BATCH,
@@ -33,9 +33,9 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test.each(['frozen', 'killed'] as const)('that is %s before it accepts a job is not noticed', async (how) => {
       const lane = stage().lane('lone')
       victim().kill('SIGSTOP')
-      const asked = requestBatch(stage(), lane, 'both')
+      const requested = requestBatch(stage(), lane, 'both')
       if (how === 'killed') victim().kill('SIGKILL')
-      const all = await over(asked)
+      const all = await over(requested)
       await expectAllComplete(all)
       victim().kill('SIGCONT')
       await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
@@ -52,10 +52,10 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test.each(['frozen', 'killed'] as const)('that is %s before its first content is not noticed', async (how) => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { firstByteDelayMs: 2_500 })
-      const asked = requestBatch(stage(), lane, 'both')
+      const requested = requestBatch(stage(), lane, 'both')
       await expect.poll(() => requests(stage().calls(lane)).size, SOON).toBe(BATCH)
       victim().kill(how === 'killed' ? 'SIGKILL' : 'SIGSTOP')
-      const all = await over(asked)
+      const all = await over(requested)
       victim().kill('SIGCONT')
       await expectAllComplete(all)
       await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
@@ -75,11 +75,11 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test('that is killed mid-stream breaks its own streams with an error event, and no others', async () => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { paceMs: 500 })
-      const asked = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six')
-      await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
+      const requested = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six')
+      await expect.poll(() => requested.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       victim().kill('SIGKILL')
-      const { broken, whole } = partition(await over(asked))
-      await expectAllComplete(whole, 'one two three four five six')
+      const { broken, complete } = partition(await over(requested))
+      await expectAllComplete(complete, 'one two three four five six')
       for (const seen of broken)
         expect(seen).toMatchObject({ status: 200, done: false, errorEvent: true, finishReason: null })
       const idsOf = (all: Seen[]) => all.map(({ requestId }) => requestId)
@@ -105,12 +105,12 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test('that stands still for a second is a pause', async () => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { paceMs: 250 })
-      const asked = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six')
-      await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
+      const requested = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six')
+      await expect.poll(() => requested.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       victim().kill('SIGSTOP')
       await new Promise((resolve) => setTimeout(resolve, 1_000))
       victim().kill('SIGCONT')
-      const all = await over(asked)
+      const all = await over(requested)
       await expectAllComplete(all, 'one two three four five six')
       await expectEachMeteredOnce(stage(), lane, all, 6)
       page.row(
@@ -125,13 +125,13 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     test('that is frozen mid-stream breaks its own streams, and stops their backends when it wakes', async () => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { paceMs: 1_000 })
-      const asked = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six seven eight')
-      await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
+      const requested = requestBatch(stage(), lane, 'stream', 'Say: one two three four five six seven eight')
+      await expect.poll(() => requested.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
       victim().kill('SIGSTOP')
-      await expect.poll(() => asked.some(({ seen }) => seen.errorEvent), SOON).toBe(true)
+      await expect.poll(() => requested.some(({ seen }) => seen.errorEvent), SOON).toBe(true)
       victim().kill('SIGCONT')
-      const { broken, whole } = partition(await over(asked))
-      await expectAllComplete(whole, 'one two three four five six seven eight')
+      const { broken, complete } = partition(await over(requested))
+      await expectAllComplete(complete, 'one two three four five six seven eight')
       for (const seen of broken) expect(seen).toMatchObject({ done: false, errorEvent: true })
       await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
       // What the woken router reports of them is outranked by what the edge saw.
@@ -152,14 +152,14 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       const lane = stage().lane('lone')
       // Role, three tokens, finish reason, usage; the goodbye does not come.
       stage().fail(lane.first, { stallAfterChunks: 6 })
-      const asked = requestBatch(stage(), lane, 'stream')
-      await expect.poll(() => asked.every(({ seen }) => seen.text === ANSWER), SOON).toBe(true)
+      const requested = requestBatch(stage(), lane, 'stream')
+      await expect.poll(() => requested.every(({ seen }) => seen.text === REPLY), SOON).toBe(true)
       victim().kill('SIGKILL')
-      const all = await over(asked)
+      const all = await over(requested)
       const { broken } = partition(all)
       for (const seen of all) {
         const isBroken = broken.includes(seen)
-        expect(seen).toMatchObject({ text: ANSWER, done: !isBroken, errorEvent: isBroken })
+        expect(seen).toMatchObject({ text: REPLY, done: !isBroken, errorEvent: isBroken })
         expect(seen.finishReason).toBe(isBroken ? null : 'stop')
         expect(await stage().row(seen.requestId!)).toMatchObject(
           isBroken ? { outcome: 'router_lost', delivered: false } : { outcome: 'completed', completionTokens: 3 },

@@ -97,10 +97,10 @@ const WARM_UP_REQUESTS = 60
 /** A process' first requests are slow; a router that has not accepted within 250 ms loses a job to another. */
 async function warmUp(edges: readonly string[], key: string): Promise<void> {
   for (let sent = 0; sent < WARM_UP_REQUESTS; sent += 4) {
-    const asked = [0, 1, 2, 3].map((at) =>
+    const requested = [0, 1, 2, 3].map((at) =>
       requestChat({ url: edges[at % 2]!, key, model: WARM_UP_MODEL, stream: at < 2 }),
     )
-    for (const { over } of asked) {
+    for (const { over } of requested) {
       const { error } = await over
       if (error) throw new Error('the cluster does not answer', { cause: error })
     }

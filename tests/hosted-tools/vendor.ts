@@ -10,12 +10,12 @@ export interface VendorStandIn extends AsyncDisposable {
   url: string
   bodies: Record<string, unknown>[]
   /** The plain answer to whatever comes next, by the last step of its path. */
-  answers: Record<string, object>
+  replies: Record<string, object>
 }
 
 export async function startVendor(): Promise<VendorStandIn> {
   const bodies: Record<string, unknown>[] = []
-  const answers: Record<string, object> = {}
+  const replies: Record<string, object> = {}
   const server = createServer((request, response) => {
     void (async () => {
       let text = ''
@@ -23,14 +23,14 @@ export async function startVendor(): Promise<VendorStandIn> {
       if (request.method !== 'POST') return response.end('{}')
       bodies.push(JSON.parse(text) as Record<string, unknown>)
       response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify(answers[request.url!.split('/').at(-1)!] ?? {}))
+      response.end(JSON.stringify(replies[request.url!.split('/').at(-1)!] ?? {}))
     })()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     bodies,
-    answers,
+    replies,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

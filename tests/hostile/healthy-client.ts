@@ -19,7 +19,7 @@ export function startHealthyClient(url: string, { key }: Caller): HealthyClient 
   let longestMs = 0
   const stopping = new AbortController()
 
-  async function ask(stream: boolean): Promise<void> {
+  async function sendRequest(stream: boolean): Promise<void> {
     const startedAtMs = performance.now()
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
@@ -28,14 +28,14 @@ export function startHealthyClient(url: string, { key }: Caller): HealthyClient 
     })
     const text = await response.text()
     longestMs = Math.max(longestMs, performance.now() - startedAtMs)
-    const whole = stream ? text.endsWith('data: [DONE]\n\n') : text.includes('all is well')
-    if (response.status === 200 && whole) served++
+    const complete = stream ? text.endsWith('data: [DONE]\n\n') : text.includes('all is well')
+    if (response.status === 200 && complete) served++
     else troubles.push(`${response.status}: ${text.slice(0, 200)}`)
   }
 
   const running = (async () => {
     for (let turn = 0; !stopping.signal.aborted; turn++) {
-      await ask(turn % 2 === 0).catch((error: unknown) => troubles.push(String(error)))
+      await sendRequest(turn % 2 === 0).catch((error: unknown) => troubles.push(String(error)))
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   })()

@@ -11,7 +11,7 @@ export const REFUSED = null
 
 export interface Row {
   model: string
-  asks: keyof typeof USED
+  requestKind: keyof typeof USED
   cost: Record<Plan, number | null>
 }
 
@@ -27,12 +27,12 @@ export const USED = {
 
 const row = (
   model: string,
-  asks: Row['asks'],
+  requestKind: Row['requestKind'],
   guest: number | null,
   free: number | null,
   pro: number | null,
   payg: number,
-): Row => ({ model, asks, cost: { 'guest-device': guest, free, pro, payg } })
+): Row => ({ model, requestKind, cost: { 'guest-device': guest, free, pro, payg } })
 
 export const TABLE: Row[] = [
   // Tiers: 40 tokens x the multiplier (Atlas thinks: 200), and 3 dollars per million of that.
@@ -74,8 +74,8 @@ export const CONVERSATION = [
   { role: 'user', content: 'Say: one two three' },
 ]
 
-export function requestFor({ model, asks }: Pick<Row, 'model' | 'asks'>): { path: string; body: object } {
-  switch (asks) {
+export function requestFor({ model, requestKind }: Pick<Row, 'model' | 'requestKind'>): { path: string; body: object } {
+  switch (requestKind) {
     case 'embeddings':
       return { path: '/v1/embeddings', body: { model, input: ['one two three', 'four'] } }
     case 'images':

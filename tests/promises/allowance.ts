@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { ask, type OperatedGateway, NARROW_PLANS, newDeveloperOn, operate, quotaOf, send } from './gateway.ts'
+import { sendRequest, type OperatedGateway, NARROW_PLANS, newDeveloperOn, operate, quotaOf, send } from './gateway.ts'
 
 const PATH = '/v1/chat/completions'
 const PROMPT = 'Say: hi'
@@ -17,7 +17,7 @@ const SOME_OUTPUT_TOKENS = 50
 const SETTLED = { timeout: 60_000, interval: 50 }
 
 export function promiseAllowance(gateway: () => OperatedGateway): void {
-  const chat = { model: 'svc-instant', messages: ask(PROMPT), max_tokens: MOST_OUTPUT_TOKENS }
+  const chat = { model: 'svc-instant', messages: sendRequest(PROMPT), max_tokens: MOST_OUTPUT_TOKENS }
   const edge = (turn: number) => gateway().urls[turn % gateway().urls.length]!
   const statusOf = async (key: string, turn = 0) => (await send(edge(turn), PATH, { key, body: chat })).status
   const statusOnEach = async (key: string) => {
@@ -39,16 +39,16 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
     const developer = await newDeveloperOn(gateway(), slug)
     const worstCase = MOST_PROMPT_TOKENS + MOST_OUTPUT_TOKENS
     const dear = costing(worstCase, { firstByteDelayMs: 200 })
-    const answers = await Promise.all(
+    const replies = await Promise.all(
       Array.from({ length: 500 }, (_, turn) => send(edge(turn), PATH, { key: developer.key, body: chat })),
     )
     dear.cancel()
-    const admitted = answers.filter(({ status }) => status === 200).length
+    const admitted = replies.filter(({ status }) => status === 200).length
     expect(admitted * worstCase).toBeGreaterThanOrEqual(limit)
     expect(admitted * worstCase).toBeLessThan(limit + worstCase)
     await expect.poll(async () => (await quotaOf(developer, edge(0))).used, SETTLED).toBe(admitted * worstCase)
     // While they ran, their worst cases stood in the way; afterwards it is used up.
-    for (const { status, body } of answers.filter((answer) => answer.status !== 200)) {
+    for (const { status, body } of replies.filter((reply) => reply.status !== 200)) {
       expect([429, 402]).toContain(status)
       if (status === 429) expect(body).toMatchObject({ error: { type: 'pending' } })
     }
@@ -75,9 +75,9 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
       await operate(gateway(), 'keysSetOverage', { subject, overage: false })
       expect(await statusOnEach(key)).toEqual(new Set([402]))
       await operate(gateway(), 'keysTopUp', { id: randomUUID(), subject, amount: 5_000 })
-      const answer = await send(edge(1), PATH, { key, body: chat })
-      expect(answer.status).toBe(200)
-      expect(answer.headers.get('x-svc-quota-limit')).toBe('6000')
+      const reply = await send(edge(1), PATH, { key, body: chat })
+      expect(reply.status).toBe(200)
+      expect(reply.headers.get('x-svc-quota-limit')).toBe('6000')
       expect(await statusOnEach(key)).toEqual(new Set([200]))
     })
   })

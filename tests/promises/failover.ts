@@ -5,7 +5,7 @@
 import type { BackendCall, Fault } from '@gateway/stand-ins/backend'
 import { describe, expect, test } from 'vitest'
 import {
-  ask,
+  sendRequest,
   type Caller,
   type Gateway,
   GONE_MODEL,
@@ -16,13 +16,13 @@ import {
   sendRaw,
 } from './gateway.ts'
 
-const messages = ask('Say: all is well')
+const messages = sendRequest('Say: all is well')
 
 export function promiseFailover(gateway: () => Gateway): void {
   const post = (caller: Caller, model: string) =>
     send(gateway().urls[0], '/v1/chat/completions', { key: caller.key, body: { model, messages } })
   const fail = (backend: string, fault: Fault) => gateway().backends.frail.fail({ backend, ...fault })
-  const asked = ({ first, second }: Lane): string[] =>
+  const requested = ({ first, second }: Lane): string[] =>
     gateway()
       .backends.frail.calls.map((call: BackendCall) => call.backend ?? '')
       .filter((backend) => backend === first || backend === second)
@@ -50,7 +50,7 @@ export function promiseFailover(gateway: () => Gateway): void {
         status: 200,
         body: { choices: [{ message: { content: 'all is well' } }] },
       })
-      expect(asked(lane)).toEqual([lane.first, lane.second])
+      expect(requested(lane)).toEqual([lane.first, lane.second])
     })
 
     test.each<[string, Fault]>([
@@ -64,7 +64,7 @@ export function promiseFailover(gateway: () => Gateway): void {
       const lane = newLane(gateway())
       fail(lane.first, fault)
       expect(await collect(caller, lane.model)).toBe('all is well')
-      expect(asked(lane)).toEqual([lane.first, lane.second])
+      expect(requested(lane)).toEqual([lane.first, lane.second])
     })
 
     test.each<[string, Fault]>([
@@ -109,9 +109,9 @@ export function promiseFailover(gateway: () => Gateway): void {
           },
         },
       })
-      expect(asked(lane)).toEqual([lane.first])
+      expect(requested(lane)).toEqual([lane.first])
       await post(caller, lane.model)
-      expect(asked(lane)).toEqual([lane.first, lane.first])
+      expect(requested(lane)).toEqual([lane.first, lane.first])
     })
 
     test('when no backend is left: 503 UPSTREAMS_EXHAUSTED with the tier and what was attempted', async () => {

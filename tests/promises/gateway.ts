@@ -214,7 +214,7 @@ export function signInAs(gateway: Address, name: string): Promise<string> {
   return signIn(gateway.issuer, { name, redirectUri: `${gateway.urls[0]}/console` })
 }
 
-export interface Answer {
+export interface Reply {
   status: number
   headers: Headers
   body: Record<string, unknown>
@@ -228,7 +228,7 @@ export async function manageKeys(
   path: '' | '/rotate' | '/revoke' | `?after=${string}` = '',
   body: object = {},
   url: string = gateway.urls[0],
-): Promise<Answer> {
+): Promise<Reply> {
   const response = await fetch(`${url}/v1/keys/developer${path}`, {
     method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -256,7 +256,7 @@ export interface RequestParts {
 }
 
 /** A request as any HTTP client sends it. */
-export async function send(url: string, path: string, options: RequestParts = {}): Promise<Answer> {
+export async function send(url: string, path: string, options: RequestParts = {}): Promise<Reply> {
   const response = await sendRaw(url, path, options)
   const text = await response.text()
   return {
@@ -283,7 +283,7 @@ export function sendRaw(
   })
 }
 
-export function ask(content: string): OpenAI.ChatCompletionMessageParam[] {
+export function sendRequest(content: string): OpenAI.ChatCompletionMessageParam[] {
   return [{ role: 'user', content }]
 }
 

@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { ask, type Gateway, newDeveloper, send as sendJson, sendRaw } from './gateway.ts'
+import { sendRequest, type Gateway, newDeveloper, send as sendJson, sendRaw } from './gateway.ts'
 
 const SETTLED = { timeout: 60_000, interval: 100 }
 
@@ -17,11 +17,11 @@ export function promiseIdempotency(gateway: () => Gateway): void {
       const { urls, backends } = gateway()
       const developer = await newDeveloper(gateway())
       const question = `40 words on ${randomUUID()}`
-      const body = { model: 'svc-core', messages: ask(question), stream }
+      const body = { model: 'svc-core', messages: sendRequest(question), stream }
       const headers = { 'idempotency-key': randomUUID() }
-      const send = async (index: number, asked: object = body) => {
+      const send = async (index: number, requested: object = body) => {
         const url = urls[index % urls.length]!
-        const response = await sendRaw(url, '/v1/chat/completions', { key: developer.key, body: asked, headers })
+        const response = await sendRaw(url, '/v1/chat/completions', { key: developer.key, body: requested, headers })
         const replayed = response.headers.get('idempotent-replayed')
         const requestId = response.headers.get('x-request-id')
         return { status: response.status, requestId, replayed, text: await response.text() }
@@ -29,7 +29,7 @@ export function promiseIdempotency(gateway: () => Gateway): void {
       const together = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => send(index)))
       const later = await Promise.all([0, 1].map((index) => send(index)))
       const first = together.find(({ replayed }) => replayed === null)!
-      const others = [...together, ...later].filter((answer) => answer !== first)
+      const others = [...together, ...later].filter((reply) => reply !== first)
       expect(first.status).toBe(200)
       expect(others).toEqual(others.map(() => ({ ...first, replayed: 'true' })))
       expect(backends.steadyA.calls.filter(({ body: sent }) => JSON.stringify(sent).includes(question))).toHaveLength(1)

@@ -4,26 +4,35 @@
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { ask, callerWith, type Gateway, manageKeys, mintGuest, newDeveloper, send, signInAs } from './gateway.ts'
+import {
+  sendRequest,
+  callerWith,
+  type Gateway,
+  manageKeys,
+  mintGuest,
+  newDeveloper,
+  send,
+  signInAs,
+} from './gateway.ts'
 
 export function promiseKeys(gateway: () => Gateway): void {
-  const chat = { model: 'svc-instant', messages: ask('Say: hi') }
+  const chat = { model: 'svc-instant', messages: sendRequest('Say: hi') }
   const statusAt = async (url: string, key: string) =>
     (await send(url, '/v1/chat/completions', { key, body: chat })).status
 
   describe('guest keys', () => {
     test('the same device gets the same key on every edge, another device another', async () => {
       const device = randomUUID()
-      const answers = []
-      for (const url of gateway().urls) answers.push(await (await mintGuest(gateway(), device, url)).json())
-      expect(answers[0]).toEqual({
+      const replies = []
+      for (const url of gateway().urls) replies.push(await (await mintGuest(gateway(), device, url)).json())
+      expect(replies[0]).toEqual({
         key: expect.stringMatching(/^svc_[0-9A-Za-z]+$/),
         plan: 'guest-device',
         rate_limit_per_day: expect.any(Number),
       })
-      for (const answer of answers) expect(answer).toEqual(answers[0])
+      for (const reply of replies) expect(reply).toEqual(replies[0])
       const other = (await (await mintGuest(gateway(), randomUUID())).json()) as { key: string }
-      expect(other.key).not.toBe((answers[0] as { key: string }).key)
+      expect(other.key).not.toBe((replies[0] as { key: string }).key)
     })
 
     test('devices that ask at the same time for the first time get one key each', async () => {
@@ -34,7 +43,7 @@ export function promiseKeys(gateway: () => Gateway): void {
           (await mintGuest(gateway(), device, urls[index % urls.length])).json(),
         ),
       )
-      expect(new Set(minted.map((answer) => (answer as { key: string }).key)).size).toBe(1)
+      expect(new Set(minted.map((reply) => (reply as { key: string }).key)).size).toBe(1)
     })
   })
 
@@ -77,7 +86,7 @@ export function promiseKeys(gateway: () => Gateway): void {
 
     test('use carries over to the rotated key', async () => {
       const developer = await newDeveloper(gateway())
-      await developer.client.chat.completions.create({ model: 'svc-core', messages: ask('Say: hi') })
+      await developer.client.chat.completions.create({ model: 'svc-core', messages: sendRequest('Say: hi') })
       const usedBy = async (key: string) =>
         (await send(gateway().urls[0], '/billing/quota', { key })).body['used'] as number
       await expect.poll(() => usedBy(developer.key)).toBeGreaterThan(0)
@@ -98,7 +107,7 @@ export function promiseKeys(gateway: () => Gateway): void {
       const developer = await newDeveloper(gateway())
       const { steadyA } = gateway().backends
       const slow = steadyA.fail({ paceMs: 100, times: 1 })
-      const request = { model: 'svc-core', messages: ask('600 words'), stream: true as const }
+      const request = { model: 'svc-core', messages: sendRequest('600 words'), stream: true as const }
       const stream = await developer.at(gateway().urls.at(-1)!).chat.completions.create(request)
       let cutAtMs = Infinity
       let error: unknown
@@ -143,8 +152,8 @@ export function promiseKeys(gateway: () => Gateway): void {
     test("somebody else's key cannot be rotated or revoked, and stays alive", async () => {
       const [owner, thief] = [await newDeveloper(gateway()), await newDeveloper(gateway())]
       for (const path of ['/rotate', '/revoke'] as const) {
-        const answer = await manageKeys(gateway(), thief.token, 'POST', path, { key: owner.key })
-        expect(answer).toMatchObject({ status: 401, body: { code: 'INVALID_KEY' } })
+        const reply = await manageKeys(gateway(), thief.token, 'POST', path, { key: owner.key })
+        expect(reply).toMatchObject({ status: 401, body: { code: 'INVALID_KEY' } })
       }
       expect(await statusAt(gateway().urls[0], owner.key)).toBe(200)
     })
@@ -157,7 +166,7 @@ export function promiseKeys(gateway: () => Gateway): void {
       expect(unsigned).toMatchObject({ status: 401, body: { code: 'NO_AUTH' } })
       const session = callerWith(gateway(), developer.token)
       await expect(
-        session.client.chat.completions.create({ model: 'svc-pro', messages: ask('Say: hi') }),
+        session.client.chat.completions.create({ model: 'svc-pro', messages: sendRequest('Say: hi') }),
       ).resolves.toBeDefined()
       await manageKeys(gateway(), developer.token, 'POST', '/revoke', { key: developer.key })
       expect(await send(gateway().urls[0], '/v1/chat/completions', { key: developer.token, body: chat })).toMatchObject(
@@ -170,8 +179,8 @@ export function promiseKeys(gateway: () => Gateway): void {
 
     test.each(['/rotate', '/revoke'] as const)('%s without the key: 400 that names it', async (path) => {
       const { token } = await newDeveloper(gateway())
-      const answer = await manageKeys(gateway(), token, 'POST', path, {})
-      expect(answer).toMatchObject({
+      const reply = await manageKeys(gateway(), token, 'POST', path, {})
+      expect(reply).toMatchObject({
         status: 400,
         body: { code: 'VALIDATION_ERROR', error: expect.stringContaining('key') },
       })

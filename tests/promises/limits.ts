@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
-  type Answer,
-  ask,
+  type Reply,
+  sendRequest,
   DEVELOPER_REQUESTS_PER_MINUTE,
   type OperatedGateway,
   GUEST_LIMIT_TOKENS,
@@ -23,18 +23,18 @@ import {
 const HONEST_TO_MS = 50
 
 export function promiseLimits(gateway: () => OperatedGateway): void {
-  const chat = { model: 'svc-instant', messages: ask('Say: hi') }
+  const chat = { model: 'svc-instant', messages: sendRequest('Say: hi') }
   const edge = (turn: number) => gateway().urls[turn % gateway().urls.length]!
 
   describe('limits', () => {
     test('requests per minute hold over all edges, and say how long to wait', async () => {
       const { key } = await newDeveloper(gateway())
-      const answers = await Promise.all(
+      const replies = await Promise.all(
         Array.from({ length: DEVELOPER_REQUESTS_PER_MINUTE + 10 }, (_, turn) =>
           send(edge(turn), '/v1/chat/completions', { key, body: chat }),
         ),
       )
-      const refused = answers.filter(({ status }) => status !== 200)
+      const refused = replies.filter(({ status }) => status !== 200)
       expect(refused).toHaveLength(10)
       for (const { status, body, headers } of refused) {
         expect(status).toBe(429)
@@ -49,10 +49,10 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
 
     test('of 500 simultaneous requests over all edges, exactly 3 pass a limit of 3 per minute', async () => {
       const { key } = await newDeveloperOn(gateway(), NARROW_PLANS.threeAMinute.slug)
-      const answers = await Promise.all(
+      const replies = await Promise.all(
         Array.from({ length: 500 }, (_, turn) => send(edge(turn), '/v1/chat/completions', { key, body: chat })),
       )
-      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b)
+      const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b)
       expect(statuses).toEqual([...Array.from({ length: 3 }, () => 200), ...Array.from({ length: 497 }, () => 429)])
     })
 
@@ -74,18 +74,18 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
       await send(edge(0), '/v1/chat/completions', { key, body: chat })
       large.cancel()
 
-      const tries: { sentAtMs: number; respondedAtMs: number; answer: Answer }[] = []
+      const tries: { sentAtMs: number; respondedAtMs: number; reply: Reply }[] = []
       do {
         const sentAtMs = performance.now()
-        const answer = await send(edge(tries.length), '/v1/chat/completions', { key, body: chat })
-        tries.push({ sentAtMs, respondedAtMs: performance.now(), answer })
+        const reply = await send(edge(tries.length), '/v1/chat/completions', { key, body: chat })
+        tries.push({ sentAtMs, respondedAtMs: performance.now(), reply })
         await sleep(20)
-      } while (tries.at(-1)!.answer.status === 429)
+      } while (tries.at(-1)!.reply.status === 429)
 
       // When exactly an edge decided is not known, only that it was between the sending and the answer.
       const [first, admitted] = [tries[0]!, tries.at(-1)!]
-      const { type, retry_after_ms: waitMs } = first.answer.body['error'] as { type: string; retry_after_ms: number }
-      expect([type, admitted.answer.status]).toEqual(['tokens', 200])
+      const { type, retry_after_ms: waitMs } = first.reply.body['error'] as { type: string; retry_after_ms: number }
+      expect([type, admitted.reply.status]).toEqual(['tokens', 200])
       expect(waitMs).toBeGreaterThan(1_000)
       expect(admitted.respondedAtMs).toBeGreaterThan(first.sentAtMs + waitMs - HONEST_TO_MS)
       expect(tries.at(-2)!.sentAtMs).toBeLessThan(first.respondedAtMs + waitMs + HONEST_TO_MS)
@@ -93,7 +93,12 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
 
     test('a client that hangs up in the middle waits for what was generated, as one that reads to the end', async () => {
       const { client, key } = await newDeveloperOn(gateway(), NARROW_PLANS.hundredTokensASecond.slug)
-      const request = { model: 'svc-instant', messages: ask('30000 words'), max_tokens: 30_000, stream: true as const }
+      const request = {
+        model: 'svc-instant',
+        messages: sendRequest('30000 words'),
+        max_tokens: 30_000,
+        stream: true as const,
+      }
       let seen = 0
       for await (const chunk of await client.chat.completions.create(request)) {
         if (chunk.choices[0]?.delta.content && ++seen === 12_000) break
@@ -126,11 +131,11 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
       const long = gateway().backends.steadyA.fail({ usage })
       const content = [{ type: 'video_url', video_url: { url: 'https://a.test/film.mp4' } }]
       const film = { model: 'svc-instant', max_tokens: 1, messages: [{ role: 'user', content }] }
-      const answers = await Promise.all(
+      const replies = await Promise.all(
         Array.from({ length: 10 }, (_, turn) => send(edge(turn), '/v1/chat/completions', { key, body: film })),
       )
       long.cancel()
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+      expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
     })
 
     test('when the allowance is used up: 402 with the reset date and where to top up', async () => {

@@ -3,7 +3,17 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import { ask, type Caller, type Gateway, newDeveloper, newGuest, newLane, quotaOf, send, sendRaw } from './gateway.ts'
+import {
+  sendRequest,
+  type Caller,
+  type Gateway,
+  newDeveloper,
+  newGuest,
+  newLane,
+  quotaOf,
+  send,
+  sendRaw,
+} from './gateway.ts'
 
 /** How long a request may take to appear in the quota record. */
 const SETTLED = { timeout: 60_000, interval: 50 }
@@ -42,7 +52,10 @@ export function promiseMetering(gateway: () => Gateway): void {
       ['svc-ultra-pro', 6.7],
     ])('a request to %s uses its tokens times %d', async (model, multiplier) => {
       const developer = await newDeveloper(gateway())
-      const { usage } = await developer.client.chat.completions.create({ model, messages: ask('Say: hello there') })
+      const { usage } = await developer.client.chat.completions.create({
+        model,
+        messages: sendRequest('Say: hello there'),
+      })
       await expect.poll(() => usedOf(developer), SETTLED).toBeCloseTo(usage!.total_tokens * multiplier, 3)
     })
 
@@ -57,7 +70,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       }
       const developer = await newDeveloper(gateway())
       const { data, response } = await developer.client.chat.completions
-        .create({ model: 'svc-best', messages: ask('Say: hello there') })
+        .create({ model: 'svc-best', messages: sendRequest('Say: hello there') })
         .withResponse()
       const lane = response.headers.get('x-svc-smart-route')!.split(';')[0]!
       await expect.poll(() => usedOf(developer), SETTLED).toBeCloseTo(data.usage!.total_tokens * multipliers[lane]!, 3)
@@ -65,7 +78,7 @@ export function promiseMetering(gateway: () => Gateway): void {
 
     test('streams are metered alike, asked for usage or not', async () => {
       const developer = await newDeveloper(gateway())
-      const request = { model: 'svc-core', messages: ask('Say: hello there'), stream: true as const }
+      const request = { model: 'svc-core', messages: sendRequest('Say: hello there'), stream: true as const }
       for await (const chunk of await developer.client.chat.completions.create(request)) void chunk
       let total = 0
       const withUsage = { ...request, stream_options: { include_usage: true } }
@@ -86,7 +99,7 @@ export function promiseMetering(gateway: () => Gateway): void {
 
     test('the headers of the next answer know of the last', async () => {
       const developer = await newDeveloper(gateway())
-      const request = { model: 'svc-instant', messages: ask('Say: hello there') }
+      const request = { model: 'svc-instant', messages: sendRequest('Say: hello there') }
       const first = await developer.client.chat.completions.create(request)
       const second = await developer.client.chat.completions.create(request).withResponse()
       const used = Number(second.response.headers.get('x-svc-quota-used'))
@@ -98,7 +111,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       const developer = await newDeveloper(gateway())
       const { steadyA } = gateway().backends
       const slow = steadyA.fail({ paceMs: 50, times: 1 })
-      const request = { model: 'svc-instant', messages: ask('900 words'), stream: true as const }
+      const request = { model: 'svc-instant', messages: sendRequest('900 words'), stream: true as const }
       let seen = 0
       for await (const chunk of await developer.client.chat.completions.create(request)) {
         if (chunk.choices[0]?.delta.content && ++seen === 5) break
@@ -117,7 +130,7 @@ export function promiseMetering(gateway: () => Gateway): void {
         const developer = await newDeveloper(gateway())
         const { model, first } = newLane(gateway())
         frail.fail({ backend: first, noUsage: true })
-        const body = { model, messages: ask('100 words'), stream }
+        const body = { model, messages: sendRequest('100 words'), stream }
         await (await sendRaw(gateway().urls[0], '/v1/chat/completions', { key: developer.key, body })).text()
         // A hundred words are a hundred tokens and more with any tokenizer, and not twice as many.
         await expect.poll(() => usedOf(developer), SETTLED).toBeGreaterThan(100)
@@ -134,11 +147,14 @@ export function promiseMetering(gateway: () => Gateway): void {
       frail.fail({ backend: failing.second, status: 500 })
       const statuses = []
       for (const model of [refusing.model, failing.model, 'svc-nothing']) {
-        const body = { model, messages: ask('Say: hi') }
+        const body = { model, messages: sendRequest('Say: hi') }
         statuses.push((await send(gateway().urls[0], '/v1/chat/completions', { key: developer.key, body })).status)
       }
       expect(statuses).toEqual([400, 503, 404])
-      const { usage } = await developer.client.chat.completions.create({ model: 'svc-code', messages: ask('Say: hi') })
+      const { usage } = await developer.client.chat.completions.create({
+        model: 'svc-code',
+        messages: sendRequest('Say: hi'),
+      })
       await expect.poll(() => usedOf(developer), SETTLED).toBe(usage!.total_tokens)
     })
 
@@ -147,8 +163,11 @@ export function promiseMetering(gateway: () => Gateway): void {
       const lane = newLane(gateway())
       const usage = { prompt_tokens: 9_000, completion_tokens: 9_000, total_tokens: 18_000 }
       gateway().backends.frail.fail({ backend: lane.first, usage, truncatedJson: true })
-      const answer = await developer.client.chat.completions.create({ model: lane.model, messages: ask('Say: hi') })
-      await expect.poll(() => usedOf(developer), SETTLED).toBe(answer.usage!.total_tokens)
+      const reply = await developer.client.chat.completions.create({
+        model: lane.model,
+        messages: sendRequest('Say: hi'),
+      })
+      await expect.poll(() => usedOf(developer), SETTLED).toBe(reply.usage!.total_tokens)
     })
   })
 }

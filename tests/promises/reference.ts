@@ -31,9 +31,9 @@ export function promiseReference(gateway: () => Gateway): void {
       const page = await (await sendRaw(gateway().urls[0], '/docs')).text()
       const command = commandOf(page, operation, example.name)
       const { key, token } = await newDeveloper(gateway())
-      const answer = await runCommand(command, { SVC_KEY: key, SIGNIN_TOKEN: token })
-      if (example.body?.['stream'] === true) expectStream(operation, answer)
-      else expect(() => operation.responseSchema.parse(JSON.parse(answer))).not.toThrow()
+      const reply = await runCommand(command, { SVC_KEY: key, SIGNIN_TOKEN: token })
+      if (example.body?.['stream'] === true) expectStream(operation, reply)
+      else expect(() => operation.responseSchema.parse(JSON.parse(reply))).not.toThrow()
     })
   })
 }
@@ -68,9 +68,9 @@ const ENDS: Record<ClientDialect, unknown> = {
   messages: '{"type":"message_stop"}',
 }
 
-function expectStream({ path, eventSchema }: Operation, answer: string): void {
+function expectStream({ path, eventSchema }: Operation, reply: string): void {
   const dialect = dialectOfPath(path)
-  const events = answer
+  const events = reply
     .trim()
     .split('\n\n')
     .map((event) => /^data: (.*)$/m.exec(event)![1]!)

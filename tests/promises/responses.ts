@@ -5,7 +5,7 @@
 import type { Fault } from '@gateway/stand-ins/backend'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ask, type Caller, type Gateway, newDeveloper, newGuest, newLane, send, sendRaw } from './gateway.ts'
+import { sendRequest, type Caller, type Gateway, newDeveloper, newGuest, newLane, send, sendRaw } from './gateway.ts'
 
 export function promiseResponses(gateway: () => Gateway): void {
   describe('chat', () => {
@@ -17,7 +17,10 @@ export function promiseResponses(gateway: () => Gateway): void {
     })
 
     test("a completion names the backend's model, and its headers the pool and the standing", async () => {
-      const request = guest.client.chat.completions.create({ model: 'svc-instant', messages: ask('Say: hello there') })
+      const request = guest.client.chat.completions.create({
+        model: 'svc-instant',
+        messages: sendRequest('Say: hello there'),
+      })
       const { data, response } = await request.withResponse()
       expect(data).toMatchObject({
         object: 'chat.completion',
@@ -36,19 +39,19 @@ export function promiseResponses(gateway: () => Gateway): void {
     test('a model left out is svc-chat-md', async () => {
       const { status, body, headers } = await send(gateway().urls[0], '/v1/chat/completions', {
         key: guest.key,
-        body: { messages: ask('Say: hello') },
+        body: { messages: sendRequest('Say: hello') },
       })
       expect({ status, model: body['model'] }).toEqual({ status: 200, model: 'sim-bolt-14b' })
       expect(headers.get('deprecation')).toMatch(/^@\d+$/)
     })
 
     test.each(['svc-instant', 'svc-fast', 'svc-best'])('%s answers a guest', async (model) => {
-      const answer = await guest.client.chat.completions.create({ model, messages: ask('Say: yes') })
-      expect(answer.choices[0]!.message.content).toBe('yes')
+      const reply = await guest.client.chat.completions.create({ model, messages: sendRequest('Say: yes') })
+      expect(reply.choices[0]!.message.content).toBe('yes')
     })
 
     test('a stream carries the text piece by piece and ends with [DONE]; usage only when asked for', async () => {
-      const request = { model: 'svc-core', messages: ask('Say: Grüße 🎉 to all of you'), stream: true as const }
+      const request = { model: 'svc-core', messages: sendRequest('Say: Grüße 🎉 to all of you'), stream: true as const }
       const stream = await developer.client.chat.completions.create(request)
       const pieces: string[] = []
       const finishes: string[] = []
@@ -79,7 +82,11 @@ export function promiseResponses(gateway: () => Gateway): void {
       const { backends } = gateway()
       const fault = backends.steadyA.fail({ times: 1, endpoint: 'chat', paceMs: 300 })
       try {
-        const request = { model: 'svc-core', messages: ask('Say: a b c d e f g h i j k l m n'), stream: true as const }
+        const request = {
+          model: 'svc-core',
+          messages: sendRequest('Say: a b c d e f g h i j k l m n'),
+          stream: true as const,
+        }
         const startedAtMs = performance.now()
         const stream = await developer.client.chat.completions.create(request, { timeout: 2_000 })
         let text = ''
@@ -96,10 +103,10 @@ export function promiseResponses(gateway: () => Gateway): void {
       const faults = [backends.steadyA, backends.steadyB].map((one) => one.fail({ endpoint: 'chat', hang: true }))
       const before = backends.steadyA.calls.length
       try {
-        const request = { model: 'svc-core', messages: ask('Say: late'), stream: true as const }
-        const asked = developer.client.chat.completions.create(request, { timeout: 1_000 })
+        const request = { model: 'svc-core', messages: sendRequest('Say: late'), stream: true as const }
+        const requested = developer.client.chat.completions.create(request, { timeout: 1_000 })
         // Both count the same second, and the edge's refusal may overtake a client that is late.
-        await expect(asked).rejects.toSatisfy(
+        await expect(requested).rejects.toSatisfy(
           (error) => error instanceof OpenAI.APIConnectionTimeoutError || error.status === 503,
         )
         await expect.poll(() => backends.steadyA.running + backends.steadyB.running).toBe(0)
@@ -121,21 +128,21 @@ export function promiseResponses(gateway: () => Gateway): void {
       }
       await send(gateway().urls[0], '/v1/chat/completions', {
         key: developer.key,
-        body: { model: 'svc-core', messages: ask('Say: hi'), ...sent },
+        body: { model: 'svc-core', messages: sendRequest('Say: hi'), ...sent },
       })
       expect(backends.steadyA.calls.slice(before).at(-1)?.body).toMatchObject({ ...sent, model: 'sim-nova-70b' })
     })
 
     test('n, stop and max_tokens work as in the OpenAI convention', async () => {
-      const request = { model: 'svc-core', messages: ask('Say: alpha beta gamma'), n: 2, stop: [' gamma'] }
-      const answer = await developer.client.chat.completions.create(request)
-      expect(answer.choices.map(({ index, message }) => [index, message.content])).toEqual([
+      const request = { model: 'svc-core', messages: sendRequest('Say: alpha beta gamma'), n: 2, stop: [' gamma'] }
+      const reply = await developer.client.chat.completions.create(request)
+      expect(reply.choices.map(({ index, message }) => [index, message.content])).toEqual([
         [0, 'alpha beta'],
         [1, 'alpha beta'],
       ])
       const cut = await developer.client.chat.completions.create({
         model: 'svc-core',
-        messages: ask('90 words'),
+        messages: sendRequest('90 words'),
         max_tokens: 5,
       })
       expect(cut).toMatchObject({ choices: [{ finish_reason: 'length' }], usage: { completion_tokens: 5 } })
@@ -143,7 +150,7 @@ export function promiseResponses(gateway: () => Gateway): void {
 
     test('a tool is called, streamed too, and its result is answered', async () => {
       const tools = [WEATHER_TOOL]
-      const messages = ask('What is the weather in Paris?')
+      const messages = sendRequest('What is the weather in Paris?')
       const request = { model: 'svc-agent', messages, tools }
       const plain = await developer.client.chat.completions.create(request)
       const called = plain.choices[0]!.message
@@ -160,8 +167,8 @@ export function promiseResponses(gateway: () => Gateway): void {
 
       const result = { role: 'tool' as const, tool_call_id: call.id, content: '21 degrees' }
       const followUp = { ...request, messages: [...messages, called, result] }
-      const answer = await developer.client.chat.completions.create(followUp)
-      expect(answer.choices[0]!.message.content).toContain('21 degrees')
+      const reply = await developer.client.chat.completions.create(followUp)
+      expect(reply.choices[0]!.message.content).toContain('21 degrees')
     })
 
     test('an image of several megabytes travels with its question', async () => {
@@ -170,12 +177,12 @@ export function promiseResponses(gateway: () => Gateway): void {
         { type: 'text' as const, text: 'What is in this picture?' },
         { type: 'image_url' as const, image_url: { url } },
       ]
-      const answer = await developer.client.chat.completions.create({
+      const reply = await developer.client.chat.completions.create({
         model: 'svc-vision',
         messages: [{ role: 'user', content }],
       })
-      expect(answer.model).toBe('sim-vision-72b')
-      expect(answer.choices[0]!.message.content).toContain('1 image.')
+      expect(reply.model).toBe('sim-vision-72b')
+      expect(reply.choices[0]!.message.content).toContain('1 image.')
     })
 
     test.each<[string, Fault]>([
@@ -186,7 +193,7 @@ export function promiseResponses(gateway: () => Gateway): void {
     ])('a stream that the backend sends %s reads the same', async (_, fault) => {
       const { model, first } = newLane(gateway())
       gateway().backends.frail.fail({ backend: first, ...fault })
-      const request = { model, messages: ask('Say: Grüße 🎉 to all of you'), stream: true as const }
+      const request = { model, messages: sendRequest('Say: Grüße 🎉 to all of you'), stream: true as const }
       const withUsage = { ...request, stream_options: { include_usage: true } }
       let text = ''
       let tokens = 0
@@ -201,7 +208,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       const { model, first } = newLane(gateway())
       const sizeBytes = 3 * 1024 * 1024
       gateway().backends.frail.fail({ backend: first, sizeBytes })
-      const request = { model, messages: ask('everything'), max_tokens: 500_000, stream: true as const }
+      const request = { model, messages: sendRequest('everything'), max_tokens: 500_000, stream: true as const }
       let received = 0
       let pauses = 0
       for await (const chunk of await developer.client.chat.completions.create(request)) {
@@ -215,17 +222,17 @@ export function promiseResponses(gateway: () => Gateway): void {
     })
 
     test('svc-ultra-pro thinks: a small budget is used up by it, and enable_thinking: false turns it off', async () => {
-      const request = { model: 'svc-ultra-pro', messages: ask('Say: done'), max_tokens: 40 }
+      const request = { model: 'svc-ultra-pro', messages: sendRequest('Say: done'), max_tokens: 40 }
       const thinking = await developer.client.chat.completions.create(request)
       expect(thinking.choices[0]).toMatchObject({ message: { content: '' }, finish_reason: 'length' })
       const direct = { ...request, chat_template_kwargs: { enable_thinking: false } }
-      const answer = await developer.client.chat.completions.create(direct)
-      expect(answer.choices[0]).toMatchObject({ message: { content: 'done' }, finish_reason: 'stop' })
+      const reply = await developer.client.chat.completions.create(direct)
+      expect(reply.choices[0]).toMatchObject({ message: { content: 'done' }, finish_reason: 'stop' })
     })
 
     test('svc-best says which lane it chose; a model that was chosen is never rewritten', async () => {
       const create = (model: string) =>
-        developer.client.chat.completions.create({ model, messages: ask('Say: hello') }).withResponse()
+        developer.client.chat.completions.create({ model, messages: sendRequest('Say: hello') }).withResponse()
       const auto = await create('svc-best')
       expect(auto.response.headers.get('x-svc-smart-route')).toMatch(/^svc-(instant|fast|core|pro|research|code)\b/)
       const chosen = await create('svc-core')

@@ -4,7 +4,7 @@
 
 import { type UsageRecord, usageRecord } from '@gateway/contracts/usage-api'
 import { describe, expect, test } from 'vitest'
-import { ask, type Gateway, manageKeys, newDeveloper, newGuest, quotaOf, send, signInAs } from './gateway.ts'
+import { sendRequest, type Gateway, manageKeys, newDeveloper, newGuest, quotaOf, send, signInAs } from './gateway.ts'
 
 /** How long a request may take to appear. */
 const SETTLED = { timeout: 60_000, interval: 50 }
@@ -23,7 +23,10 @@ export function promiseUsage(gateway: () => Gateway): void {
       const developer = await newDeveloper(gateway())
       const used: Record<string, { requests: number; tokens: number }> = {}
       for (const model of ['svc-core', 'svc-instant', 'svc-core']) {
-        const { usage } = await developer.client.chat.completions.create({ model, messages: ask('Say: hello there') })
+        const { usage } = await developer.client.chat.completions.create({
+          model,
+          messages: sendRequest('Say: hello there'),
+        })
         const of = (used[model] ??= { requests: 0, tokens: 0 })
         of.requests++
         of.tokens += usage!.total_tokens
@@ -48,7 +51,7 @@ export function promiseUsage(gateway: () => Gateway): void {
 
     test('an owner sees it without an active key; a dead key, a stranger and nobody see nothing of it', async () => {
       const developer = await newDeveloper(gateway())
-      await developer.client.chat.completions.create({ model: 'svc-instant', messages: ask('Say: hi') })
+      await developer.client.chat.completions.create({ model: 'svc-instant', messages: sendRequest('Say: hi') })
       await manageKeys(gateway(), developer.token, 'POST', '/revoke', { key: developer.key })
       await expect.poll(() => requestsOf(developer.token), SETTLED).toBe(1)
       expect((await usageOf(await signInAs(gateway(), `stranger-${crypto.randomUUID()}`))).data).toEqual([])

@@ -25,7 +25,7 @@ export async function startBalancer(edges: BalancedEdge[]): Promise<Balancer> {
 
   const looking = setInterval(() => {
     for (const edge of edges) {
-      void isReady(edge).then((answer) => (answer ? ready.add(edge) : ready.delete(edge)))
+      void isReady(edge).then((reply) => (reply ? ready.add(edge) : ready.delete(edge)))
     }
   }, LOOK_EVERY_MS)
 
@@ -59,13 +59,13 @@ async function isReady({ healthUrl }: BalancedEdge): Promise<boolean> {
 
 function pass(incoming: IncomingMessage, outgoing: ServerResponse, edge: string, agent: Agent): void {
   const { connection: _, host: __, ...headers } = incoming.headers
-  const onward = request(`${edge}${incoming.url}`, { agent, method: incoming.method, headers }, (answer) => {
+  const onward = request(`${edge}${incoming.url}`, { agent, method: incoming.method, headers }, (reply) => {
     // Whether to keep a connection is said anew on each one.
-    const { connection: ___, 'keep-alive': ____, ...passedOn } = answer.headers
-    outgoing.writeHead(answer.statusCode!, passedOn)
-    answer.pipe(outgoing)
+    const { connection: ___, 'keep-alive': ____, ...passedOn } = reply.headers
+    outgoing.writeHead(reply.statusCode!, passedOn)
+    reply.pipe(outgoing)
     // What breaks behind breaks in front.
-    answer.once('aborted', () => outgoing.destroy())
+    reply.once('aborted', () => outgoing.destroy())
   })
   onward.on('error', (error) => {
     if (outgoing.headersSent) outgoing.destroy()

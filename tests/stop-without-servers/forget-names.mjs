@@ -9,6 +9,6 @@ import { existsSync } from 'node:fs'
 const { lookup } = dns
 dns.lookup = (name, ...rest) => {
   if (!existsSync(process.env.NAMES_UNKNOWN)) return lookup(name, ...rest)
-  const answer = rest.at(-1)
-  setImmediate(() => answer(new Error(`${name} is not known`)))
+  const reply = rest.at(-1)
+  setImmediate(() => reply(new Error(`${name} is not known`)))
 }

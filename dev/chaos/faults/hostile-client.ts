@@ -34,7 +34,7 @@ export async function poisoned(
   stage: Stage,
   { how, edge, forMs }: Extract<FaultAction, { kind: 'poison' }>,
 ): Promise<Outcome> {
-  const faults = breakAll(stage, { asks: POISON_WORDS, ...BREAKS[how] })
+  const faults = breakAll(stage, { bodyHolds: POISON_WORDS, ...BREAKS[how] })
   const ejected = new Set<string>()
   const untilMs = Date.now() + forMs
   const looking = whileLasting(untilMs, LOOK_EVERY_MS, async () => {
@@ -87,7 +87,7 @@ export async function refusedBodies(
 
 const CAP_TOKENS = 20
 /** More than it can send, a token at a time, while the fault lasts. */
-const ENDLESS: Fault = { asks: ENDLESS_WORDS, ignoresCap: true, text: 'on and '.repeat(5_000), paceMs: 1 }
+const ENDLESS: Fault = { bodyHolds: ENDLESS_WORDS, ignoresCap: true, text: 'on and '.repeat(5_000), paceMs: 1 }
 /** Tokenizers differ, so a router gives some slack before it counts. A backend sends this many in one or two seconds. */
 const MOST_EVENTS = 300
 

@@ -30,8 +30,8 @@ test('silence is no proof', () => {
 })
 
 test('an answer was open at a cut unless it ended before or began after', () => {
-  const answer = outcome(null)
-  const open = [15, 10, 20, 9, 21].map((atMs) => wasOpenAt(answer, { fromMs: atMs, toMs: atMs }))
+  const reply = outcome(null)
+  const open = [15, 10, 20, 9, 21].map((atMs) => wasOpenAt(reply, { fromMs: atMs, toMs: atMs }))
   expect(open).toEqual([true, true, true, false, false])
-  expect(wasOpenAt(answer, { fromMs: 5, toMs: 30 })).toBe(true)
+  expect(wasOpenAt(reply, { fromMs: 5, toMs: 30 })).toBe(true)
 })

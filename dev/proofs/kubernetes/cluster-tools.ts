@@ -15,7 +15,7 @@ export interface ClusterTools {
   apply(manifest: string | object[], ...args: string[]): Promise<string>
   read<T = ClusterObject>(...args: string[]): Promise<T>
   /** What it says beside its answer is a warning of the API server. */
-  helm(...args: string[]): Promise<{ answer: string; warnings: string[] }>
+  helm(...args: string[]): Promise<{ reply: string; warnings: string[] }>
   /** Until it is disposed, a local port leads to a port of a pod of the workload, whatever the policies say. */
   forward(workload: string, ports: { local: number; remote: number }, ...args: string[]): Promise<AsyncDisposable>
 }
@@ -58,21 +58,21 @@ export function clusterTools(access: Access, find: (tool: Tool) => string = find
   const run = async (tool: Tool, args: string[], input = '') => {
     const child = start(tool, args)
     child.stdin.on('error', () => {}).end(input)
-    const [answer, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
-    if (code !== 0) throw new Error(`${tool} ${args.join(' ')}: ${said.trim() || answer.trim()}`)
-    return { answer, said }
+    const [reply, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+    if (code !== 0) throw new Error(`${tool} ${args.join(' ')}: ${said.trim() || reply.trim()}`)
+    return { reply, said }
   }
-  const kubectl = async (...args: string[]) => (await run('kubectl', args)).answer
+  const kubectl = async (...args: string[]) => (await run('kubectl', args)).reply
   return {
     kubectl,
     async apply(manifest, ...args) {
       const input = typeof manifest === 'string' ? manifest : JSON.stringify(listOf(manifest))
-      return (await run('kubectl', ['apply', '--server-side', '--filename', '-', ...args], input)).answer
+      return (await run('kubectl', ['apply', '--server-side', '--filename', '-', ...args], input)).reply
     },
     read: async <T>(...args: string[]) => JSON.parse(await kubectl('get', '--output', 'json', ...args)) as T,
     async helm(...args) {
-      const { answer, said } = await run('helm', args)
-      return { answer, warnings: said.split('\n').filter((line) => line !== '' && !IS_NO_WARNING.test(line)) }
+      const { reply, said } = await run('helm', args)
+      return { reply, warnings: said.split('\n').filter((line) => line !== '' && !IS_NO_WARNING.test(line)) }
     },
     async forward(workload, { local, remote }, ...args) {
       const child = start('kubectl', ['port-forward', workload, `${local}:${remote}`, ...args])

@@ -12,17 +12,17 @@ export interface Address {
 }
 
 /** A policy drops packets; `closed`: there is no server. */
-export type Answer = 'open' | 'closed' | 'silent'
+export type Reply = 'open' | 'closed' | 'silent'
 
 /** The kernel of an open port answers the first packet, or else the second, a second later. */
 const SILENT_MS = 3_000
 
-function connectTo({ address, port }: Address): Promise<Answer> {
+function connectTo({ address, port }: Address): Promise<Reply> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port })
-    const end = (answer: Answer) => {
+    const end = (reply: Reply) => {
       socket.destroy()
-      resolve(answer)
+      resolve(reply)
     }
     socket.once('connect', () => end('open'))
     socket.once('error', () => end('closed'))
@@ -32,7 +32,7 @@ function connectTo({ address, port }: Address): Promise<Answer> {
 }
 
 /** Pods speak UDP to CoreDNS alone. */
-async function requestForName({ address, port }: Address): Promise<Answer> {
+async function requestForName({ address, port }: Address): Promise<Reply> {
   const resolver = new Resolver({ timeout: SILENT_MS, tries: 1 })
   resolver.setServers([`${address}:${port}`])
   return resolver.resolve4('kubernetes.default.svc.cluster.local').then(
@@ -43,6 +43,6 @@ async function requestForName({ address, port }: Address): Promise<Answer> {
 
 if (import.meta.main) {
   const addresses = JSON.parse(process.argv[2]!) as Address[]
-  const ask = (address: Address) => (address.protocol === 'UDP' ? requestForName(address) : connectTo(address))
-  console.log(JSON.stringify(await Promise.all(addresses.map(ask))))
+  const sendRequest = (address: Address) => (address.protocol === 'UDP' ? requestForName(address) : connectTo(address))
+  console.log(JSON.stringify(await Promise.all(addresses.map(sendRequest))))
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RESPONSE_NAMES, responseTraits } from './answer.ts'
 
-const traitsOf = (answer: string) => RESPONSE_NAMES.filter((_, index) => responseTraits(answer)[index] === 1)
+const traitsOf = (reply: string) => RESPONSE_NAMES.filter((_, index) => responseTraits(reply)[index] === 1)
 const LONG = 'It grew out of a need that nobody had put into words before. '.repeat(10)
 
 test.each([
@@ -13,8 +13,8 @@ test.each([
   ['a derivation', 'Hence $a = 2$ and \\(n^2\\) is odd.', ['answer-any', 'answer-short', 'answer-notation']],
   ['an essay', LONG, ['answer-any', 'answer-long']],
   ['a list', `1. Boil them.\n2. ${LONG}`, ['answer-any', 'answer-long', 'answer-lists']],
-])('an answer is known by its form: %s', (_, answer, traits) => {
-  expect(traitsOf(answer)).toEqual(traits)
+])('an answer is known by its form: %s', (_, reply, traits) => {
+  expect(traitsOf(reply)).toEqual(traits)
 })
 
 test('of a very long answer the ends are read', () => {

@@ -21,7 +21,7 @@ const TRAITS: Record<string, (text: string) => boolean> = {
 export const RESPONSE_NAMES = Object.keys(TRAITS)
 
 /** One of 0 and 1 per name of `RESPONSE_NAMES`. */
-export function responseTraits(answer: string): number[] {
-  const text = answer.length > READ_CHARS ? answer.slice(0, READ_CHARS / 2) + answer.slice(-READ_CHARS / 2) : answer
+export function responseTraits(reply: string): number[] {
+  const text = reply.length > READ_CHARS ? reply.slice(0, READ_CHARS / 2) + reply.slice(-READ_CHARS / 2) : reply
   return Object.values(TRAITS).map((isSo) => (isSo(text) ? 1 : 0))
 }

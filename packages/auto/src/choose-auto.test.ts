@@ -180,13 +180,13 @@ describe('a plan may lean to the cheapest or the best of the lanes that will do'
   test('whatever is asked, the price moves the right way only, and a moved choice says so', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('plan', 'hi', 'why', 'prove', 'my cat', 'today', 'code', '?')), (words) => {
-        const asked = rpc(words.join(' '))
-        const plain = chooseAuto(asked, ALL)
+        const requested = rpc(words.join(' '))
+        const plain = chooseAuto(requested, ALL)
         for (const [towards, sign] of [
           ['cheapest', 1],
           ['best', -1],
         ] as const) {
-          const leant = chooseAuto(asked, ALL, costPreference(towards))
+          const leant = chooseAuto(requested, ALL, costPreference(towards))
           const priceOf = (id: string): number => sign * (PRICES[id] ?? 2)
           expect(priceOf(leant.laneId)).toBeLessThanOrEqual(priceOf(plain.laneId))
           if (leant.laneId !== plain.laneId) expect(leant.reason).toMatch(/^(cheapest-that-does|best-that-fits)$/)

@@ -6,8 +6,8 @@ import { LANES } from './lanes.ts'
 const LAST = 'two of us'
 const BEFORE = new Float64Array(LANES.length).fill(1 / LANES.length)
 
-function cellsAfter(answer: string): number[] {
-  const turns = { last: LAST, before: 'We need a room.', answer, lastLength: LAST.length }
+function cellsAfter(reply: string): number[] {
+  const turns = { last: LAST, before: 'We need a room.', reply, lastLength: LAST.length }
   return follow(readFeatures(LAST, LAST.length), turns, BEFORE).words
 }
 
@@ -27,11 +27,11 @@ test('the words of an answer are not taken for the user’s own', () => {
 
 test('whatever an answer says, its cells exist, and a long one adds no more than its end does', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (answer) => {
-      const cells = cellsAfter(answer)
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (reply) => {
+      const cells = cellsAfter(reply)
       expect(cells.every((cell) => Number.isInteger(cell) && cell >= 0 && cell < CELLS)).toBe(true)
-      expect(cellsAfter('x'.repeat(10_000) + answer.slice(-160))).toEqual(
-        cellsAfter(answer.slice(-160).padStart(160, 'x')),
+      expect(cellsAfter('x'.repeat(10_000) + reply.slice(-160))).toEqual(
+        cellsAfter(reply.slice(-160).padStart(160, 'x')),
       )
     }),
   )

@@ -107,15 +107,15 @@ export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = 
  * depends on how well the message speaks for itself. The words of the answer count too: "For how many?" makes "two" a
  * part of a search.
  */
-export function follow(features: Features, { last, answer }: Turns, before: Float64Array): Features {
+export function follow(features: Features, { last, reply }: Turns, before: Float64Array): Features {
   const dense = features.dense.slice()
-  const context = [...before, ...responseTraits(answer)]
+  const context = [...before, ...responseTraits(reply)]
   for (const reach of reachesOf(last)) dense.set(context, FOLLOW_AT + REACHES.indexOf(reach) * CONTEXT_NAMES.length)
-  return { ...features, dense, words: [...features.words, ...responseCells(answer)] }
+  return { ...features, dense, words: [...features.words, ...responseCells(reply)] }
 }
 
-function responseCells(answer: string): number[] {
-  const text = foldText(answer.slice(-RESPONSE_CHARS))
+function responseCells(reply: string): number[] {
+  const text = foldText(reply.slice(-RESPONSE_CHARS))
   const { start, end } = sentences(text).at(-1) ?? { start: 0, end: 0 }
   const { words } = FOUND
   words.start()

@@ -45,9 +45,9 @@ function walk(trie: PhraseTrie, text: string, from: number, end: number, counts:
   let node = trie.first[text.charCodeAt(from)] ?? -1
   for (let at = from; node >= 0; node = ++at < end ? descend(trie, node, text.charCodeAt(at)) : -1) {
     const open = trie.open[node]
-    const whole = trie.whole[node]
+    const complete = trie.complete[node]
     if (open?.length) add(open, counts, order)
-    if (whole?.length && endsWord(text, at + 1, end)) add(whole, counts, order)
+    if (complete?.length && endsWord(text, at + 1, end)) add(complete, counts, order)
   }
 }
 

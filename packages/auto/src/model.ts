@@ -122,7 +122,7 @@ export function softmax(scores: Float64Array): Float64Array {
 
 /** Read to tell whether a model knows these features: texts of three languages, the last one after an answer. */
 const PROBES = ['Please write a poem about the sea.', 'Wie wird das Wetter morgen in Bonn?', '帮我写一个排序函数']
-const PROBE_TURNS = { last: PROBES[2] ?? '', before: PROBES[0] ?? '', answer: 'In which language?', lastLength: 9 }
+const PROBE_TURNS = { last: PROBES[2] ?? '', before: PROBES[0] ?? '', reply: 'In which language?', lastLength: 9 }
 
 /** Which features a model belongs to: changes with any feature's name or place, and with what the probes read as. */
 export function featureMark(read = readFeatures): string {

@@ -16,7 +16,7 @@ export interface PhraseTrie {
   codes: Uint16Array
   children: Int32Array
   /** By node: the marks of phrases that end there as whole words, and of those that may go on. */
-  whole: (readonly number[])[]
+  complete: (readonly number[])[]
   open: (readonly number[])[]
 }
 
@@ -36,7 +36,7 @@ export function buildTrie(phrases: readonly Phrase[]): PhraseTrie {
     parents: new Int32Array(size),
     codes: new Uint16Array(size),
     children: new Int32Array(size),
-    whole: [NOTHING],
+    complete: [NOTHING],
     open: [NOTHING],
   }
   for (const phrase of phrases) insert(trie, phrase)
@@ -60,18 +60,18 @@ function insert(trie: PhraseTrie, { text, mark, open }: Phrase): void {
     const next = descend(trie, node, code)
     node = next === NONE ? addNode(trie, node, code) : next
   }
-  const marks = open ? trie.open : trie.whole
+  const marks = open ? trie.open : trie.complete
   marks[node] = [...(marks[node] ?? NOTHING), mark]
 }
 
 function addNode(trie: PhraseTrie, parent: number, code: number): number {
-  const node = trie.whole.length
+  const node = trie.complete.length
   let cell = cellOf(parent, code) & trie.mask
   while (trie.children[cell] !== 0) cell = (cell + 1) & trie.mask
   trie.parents[cell] = parent
   trie.codes[cell] = code
   trie.children[cell] = node
-  trie.whole.push(NOTHING)
+  trie.complete.push(NOTHING)
   trie.open.push(NOTHING)
   if (parent === ROOT) trie.first[code] = node
   return node

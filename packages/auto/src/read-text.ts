@@ -15,20 +15,20 @@ export interface Turns {
   /** The user's message before, empty in the first turn. */
   before: string
   /** The assistant's answer before the last message, empty in the first turn. */
-  answer: string
+  reply: string
   /** The whole length of the last message, before anything was cut. */
   lastLength: number
 }
 
 export function readTurns(messages: readonly ChatMessage[]): Turns {
   const last = latest(messages, 'user', messages.length)
-  if (last < 0) return { last: '', before: '', answer: '', lastLength: 0 }
+  if (last < 0) return { last: '', before: '', reply: '', lastLength: 0 }
   const text = textOf(messages[last])
   const before = latest(messages, 'user', last)
   return {
     last: headAndTail(text),
     before: before < 0 ? '' : requestedAt(messages, before),
-    answer: before < 0 ? '' : textOf(messages[latest(messages, 'assistant', last)]),
+    reply: before < 0 ? '' : textOf(messages[latest(messages, 'assistant', last)]),
     lastLength: text.length,
   }
 }

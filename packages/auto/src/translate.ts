@@ -40,8 +40,8 @@ interface Reading {
 }
 
 /** By span, the places in the vocabulary of the English words that it says. Null: the text is English, or unknown. */
-export function translate(text: string, whole: readonly Span[]): number[][] | null {
-  const spans = whole.map(({ start, end }) => ({ start, end: Math.min(end, start + MOST_CHARS) }))
+export function translate(text: string, complete: readonly Span[]): number[][] | null {
+  const spans = complete.map(({ start, end }) => ({ start, end: Math.min(end, start + MOST_CHARS) }))
   const { languages, words } = likelyLanguages(text, spans)
   if (languages.length === 1 && languages[0] === 'en') return null
   let best: Reading = { places: null, words: LEAST_SHARE * words }

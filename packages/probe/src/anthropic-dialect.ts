@@ -53,32 +53,32 @@ function writeTool(tool: JsonObject): JsonObject {
   return { name: called['name'], description: called['description'], input_schema: called['parameters'] }
 }
 
-function read(heard: Received, json: JsonObject): void {
-  if (json['type'] === 'message_stop') heard.ended = true
+function read(received: Received, json: JsonObject): void {
+  if (json['type'] === 'message_stop') received.ended = true
   const message = isObject(json['message']) ? json['message'] : json
-  heard.choices = 1
-  for (const block of objectsOf(message['content'])) readBlock(heard, block)
-  if (isObject(json['content_block'])) readBlock(heard, json['content_block'])
-  if (isObject(json['delta'])) readDelta(heard, json['delta'])
-  heard.finish = textOf(message['stop_reason']) || heard.finish
+  received.choices = 1
+  for (const block of objectsOf(message['content'])) readBlock(received, block)
+  if (isObject(json['content_block'])) readBlock(received, json['content_block'])
+  if (isObject(json['delta'])) readDelta(received, json['delta'])
+  received.finish = textOf(message['stop_reason']) || received.finish
   const usage = [json['usage'], message['usage']].find(isObject)
   if (!usage) return
-  heard.usage = {
-    prompt: numberOf(usage['input_tokens']) || (heard.usage?.prompt ?? 0),
+  received.usage = {
+    prompt: numberOf(usage['input_tokens']) || (received.usage?.prompt ?? 0),
     completion: numberOf(usage['output_tokens']),
   }
 }
 
-function readBlock(heard: Received, block: JsonObject): void {
-  heard.text += textOf(block['text'])
+function readBlock(received: Received, block: JsonObject): void {
+  received.text += textOf(block['text'])
   if (block['type'] !== 'tool_use') return
   const input = isObject(block['input']) && Object.keys(block['input']).length > 0 ? JSON.stringify(block['input']) : ''
-  heard.tools.push({ name: textOf(block['name']), arguments: input })
+  received.tools.push({ name: textOf(block['name']), arguments: input })
 }
 
-function readDelta(heard: Received, delta: JsonObject): void {
-  heard.text += textOf(delta['text'])
-  heard.finish = textOf(delta['stop_reason']) || heard.finish
-  const call = heard.tools.at(-1)
+function readDelta(received: Received, delta: JsonObject): void {
+  received.text += textOf(delta['text'])
+  received.finish = textOf(delta['stop_reason']) || received.finish
+  const call = received.tools.at(-1)
   if (call) call.arguments += textOf(delta['partial_json'])
 }

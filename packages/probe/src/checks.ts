@@ -78,7 +78,7 @@ const ACCEPTED: Verdict = { result: 'taken', note: '' }
 function question(
   name: string,
   body: ChatBody,
-  judge: (answer: ChatResponse) => Verdict = () => ACCEPTED,
+  judge: (reply: ChatResponse) => Verdict = () => ACCEPTED,
   { atMostTokens = SHORT_TOKENS, asWritten = false } = {},
 ): Check {
   return {
@@ -87,10 +87,10 @@ function question(
     atMostTokens: atMostTokens * (numberOf(body['n']) || 1),
     requests: 1,
     run: async ({ chat, chatAsWritten }) => {
-      const answer = await (asWritten ? chatAsWritten(body) : chat(body, atMostTokens))
-      const { status, error, isLate } = answer
+      const reply = await (asWritten ? chatAsWritten(body) : chat(body, atMostTokens))
+      const { status, error, isLate } = reply
       if (isLate) return LATE(error)
-      if (status === 200 && error === '') return judge(answer)
+      if (status === 200 && error === '') return judge(reply)
       return NO(status === 0 ? error : `${status}: ${error}`)
     },
   }
@@ -107,8 +107,8 @@ function cap(name: 'max_tokens' | 'max_completion_tokens'): Check {
 }
 
 /** `seen` tells whether the answer shows the parameter's effect. */
-function parameter(name: string, members: JsonObject, seen?: (answer: ChatResponse) => boolean): Check {
-  const judge = seen && ((answer: ChatResponse) => (seen(answer) ? YES() : NO('ignored')))
+function parameter(name: string, members: JsonObject, seen?: (reply: ChatResponse) => boolean): Check {
+  const judge = seen && ((reply: ChatResponse) => (seen(reply) ? YES() : NO('ignored')))
   return question(name, { ...say('Count from 1 to 9.'), ...members }, judge)
 }
 
@@ -147,7 +147,7 @@ const judgeColour = ({ text }: ChatResponse): Verdict =>
 /** Where each server tells how many answers it generates. */
 const COUNTERS: Partial<Record<ServerKind, (server: Server) => Promise<number | null>>> = {
   'llama.cpp': async (server) => {
-    const { json } = await server.ask(`${rootOf(server)}/slots`)
+    const { json } = await server.sendRequest(`${rootOf(server)}/slots`)
     return Array.isArray(json) ? objectsOf(json).filter((slot) => slot['is_processing'] === true).length : null
   },
   vllm: (server) => readMetric(server, /^vllm:num_requests_running(?:{.*})? (\S+)$/m),
@@ -155,7 +155,7 @@ const COUNTERS: Partial<Record<ServerKind, (server: Server) => Promise<number | 
 }
 
 async function readMetric(server: Server, line: RegExp): Promise<number | null> {
-  const { json } = await server.ask(`${rootOf(server)}/metrics`)
+  const { json } = await server.sendRequest(`${rootOf(server)}/metrics`)
   const value = line.exec(typeof json === 'string' ? json : '')?.[1]
   return value === undefined ? null : Number(value)
 }
@@ -201,7 +201,7 @@ const badKey: Check = {
   requests: 1,
   run: async ({ server }) => {
     const headers = { authorization: 'Bearer not-a-key', 'x-api-key': 'not-a-key' }
-    const { status, error, isLate } = await server.ask('/models', undefined, headers)
+    const { status, error, isLate } = await server.sendRequest('/models', undefined, headers)
     if (isLate) return LATE(error)
     return status === 401 || status === 403 ? YES(String(status)) : NO(`${status} to its list of models`)
   },
@@ -213,10 +213,10 @@ async function embed(
   { server, model }: Probing,
   members: JsonObject,
 ): Promise<{ refusal?: Verdict; vectors: unknown[] }> {
-  const { status, json: answer, error, isLate } = await server.ask('/embeddings', { model, ...members })
+  const { status, json: reply, error, isLate } = await server.sendRequest('/embeddings', { model, ...members })
   if (isLate) return { refusal: LATE(error), vectors: [] }
   if (status !== 200) return { refusal: NO(`${status}: ${error}`), vectors: [] }
-  return { vectors: objectsOf(isObject(answer) ? answer['data'] : []).map(({ embedding }) => embedding) }
+  return { vectors: objectsOf(isObject(reply) ? reply['data'] : []).map(({ embedding }) => embedding) }
 }
 
 function embedding(name: string, members: JsonObject, seen: (vectors: unknown[]) => string | null): Check {
@@ -246,11 +246,12 @@ const promisedDimensions: Check = {
   requests: 2,
   run: async (probing) => {
     let length = 0
-    for (const wish of [{ dimensions: PROMISED_DIMENSIONS }, {}]) {
-      const { refusal, vectors } = await embed(probing, { input: TEXT, ...wish })
+    for (const options of [{ dimensions: PROMISED_DIMENSIONS }, {}]) {
+      const { refusal, vectors } = await embed(probing, { input: TEXT, ...options })
       if (refusal?.result === 'no answer') return refusal
       length = dimensionsOf(vectors[0])
-      if (length === PROMISED_DIMENSIONS) return YES('dimensions' in wish ? 'when asked for them' : 'of its own accord')
+      if (length === PROMISED_DIMENSIONS)
+        return YES('dimensions' in options ? 'when asked for them' : 'of its own accord')
     }
     return NO(`${length} dimensions`)
   },

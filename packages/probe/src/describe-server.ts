@@ -54,7 +54,7 @@ export function dialectByHost(url: string): DialectName {
 }
 
 export async function describeServer(server: Server): Promise<ServerDescription> {
-  const { status, json, error } = await server.ask('/models')
+  const { status, json, error } = await server.sendRequest('/models')
   const listed = isObject(json) ? objectsOf(json['data']) : []
   const kind = kindByHost(server.address.url) ?? ownerOf(listed)?.kind ?? null
   const models = listed.map(readModel).filter(({ id }) => id !== '')
@@ -102,7 +102,7 @@ export function rootOf(server: Server): string {
 
 /** `n_ctx` there is of one slot. */
 async function lookAtLlamaCpp(server: Server, description: ServerDescription): Promise<ServerDescription> {
-  const { json } = await server.ask(`${rootOf(server)}/props`)
+  const { json } = await server.sendRequest(`${rootOf(server)}/props`)
   if (!isObject(json)) return description
   const settings = isObject(json['default_generation_settings']) ? json['default_generation_settings'] : {}
   const contextWindow = numberOf(settings['n_ctx']) || null
@@ -115,7 +115,7 @@ const LM_STUDIO_TYPES = new Map(
 )
 
 async function lookAtLmStudio(server: Server, description: ServerDescription): Promise<ServerDescription> {
-  const { json } = await server.ask(`${rootOf(server)}/api/v0/models`)
+  const { json } = await server.sendRequest(`${rootOf(server)}/api/v0/models`)
   const reported = new Map((isObject(json) ? objectsOf(json['data']) : []).map((model) => [textOf(model['id']), model]))
   const models = description.models.map((model) => {
     const said = reported.get(model.id) ?? {}

@@ -25,7 +25,7 @@ export interface Dialect {
   headers(apiKey: string | undefined): Record<string, string>
   write(body: ChatBody): JsonObject
   /** Adds a plain answer, or one event of a stream. */
-  read(heard: Received, json: JsonObject): void
+  read(received: Received, json: JsonObject): void
   /** The words that end a stream, where they are no JSON. */
   lastEvent: string | null
 }

@@ -13,26 +13,26 @@ export const openAiDialect: Dialect = {
   lastEvent: '[DONE]',
 }
 
-function read(heard: Received, json: JsonObject): void {
-  for (const choice of objectsOf(json['choices'])) readChoice(heard, choice)
+function read(received: Received, json: JsonObject): void {
+  for (const choice of objectsOf(json['choices'])) readChoice(received, choice)
   const { usage } = json
   if (!isObject(usage)) return
-  heard.usage = { prompt: numberOf(usage['prompt_tokens']), completion: numberOf(usage['completion_tokens']) }
+  received.usage = { prompt: numberOf(usage['prompt_tokens']), completion: numberOf(usage['completion_tokens']) }
 }
 
-function readChoice(heard: Received, choice: JsonObject): void {
-  heard.choices = Math.max(heard.choices, numberOf(choice['index']) + 1)
-  heard.finish = textOf(choice['finish_reason']) || heard.finish
-  heard.logprobs ||= isObject(choice['logprobs'])
+function readChoice(received: Received, choice: JsonObject): void {
+  received.choices = Math.max(received.choices, numberOf(choice['index']) + 1)
+  received.finish = textOf(choice['finish_reason']) || received.finish
+  received.logprobs ||= isObject(choice['logprobs'])
   const said = [choice['message'], choice['delta']].find(isObject) ?? {}
-  heard.text += textOf(said['content'])
-  for (const [at, call] of objectsOf(said['tool_calls']).entries()) readCall(heard, call, at)
+  received.text += textOf(said['content'])
+  for (const [at, call] of objectsOf(said['tool_calls']).entries()) readCall(received, call, at)
 }
 
 /** A stream names a tool in one event and its arguments, piece by piece, in later ones. */
-function readCall(heard: Received, call: JsonObject, at: number): void {
+function readCall(received: Received, call: JsonObject, at: number): void {
   const index = 'index' in call ? numberOf(call['index']) : at
-  const known = (heard.tools[index] ??= { name: '', arguments: '' })
+  const known = (received.tools[index] ??= { name: '', arguments: '' })
   const called = isObject(call['function']) ? call['function'] : {}
   known.name += textOf(called['name'])
   known.arguments += textOf(called['arguments'])

@@ -31,7 +31,7 @@ interface Reply {
   silent?: boolean
 }
 
-interface Asked {
+interface Requested {
   method: string
   path: string
   authorization: string | undefined
@@ -39,17 +39,17 @@ interface Asked {
 }
 
 /** A server that answers as the test says. */
-async function serve(reply: (asked: Asked) => Reply): Promise<{ url: string; asked: Asked[] }> {
-  const asked: Asked[] = []
+async function serve(reply: (requested: Requested) => Reply): Promise<{ url: string; requested: Requested[] }> {
+  const requested: Requested[] = []
   const http: HttpServer = createServer((request, response) => {
     void text(request).then((body) => {
-      const one: Asked = {
+      const one: Requested = {
         method: request.method!,
         path: request.url!,
         authorization: request.headers.authorization,
         body: body === '' ? {} : (JSON.parse(body) as JsonObject),
       }
-      asked.push(one)
+      requested.push(one)
       const { status = 200, json, events, silent = false } = reply(one)
       if (silent) return
       response.writeHead(status, { 'content-type': events === undefined ? 'application/json' : 'text/event-stream' })
@@ -63,7 +63,7 @@ async function serve(reply: (asked: Asked) => Reply): Promise<{ url: string; ask
       return new Promise<void>((resolve) => http.close(() => resolve()))
     },
   })
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`, asked }
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`, requested }
 }
 
 const said = (content: string) => ({
@@ -112,12 +112,12 @@ describe('a probe', () => {
   })
 
   test('writes the cap under the name that the server takes, and finds out both', async () => {
-    const { url, asked } = await serve(({ body }) =>
+    const { url, requested } = await serve(({ body }) =>
       'max_tokens' in body ? refuses("Unsupported parameter: 'max_tokens'") : said('hello'),
     )
     const found = await findingsOf(url, CHAT, ['chat', 'max_tokens', 'max_completion_tokens', 'usage'])
     expect(found).toEqual({ chat: 'yes', max_tokens: 'no', max_completion_tokens: 'yes', usage: 'yes' })
-    expect(asked.at(-1)!.body).toHaveProperty('max_completion_tokens')
+    expect(requested.at(-1)!.body).toHaveProperty('max_completion_tokens')
   })
 
   test('a cap that the server ignores is none', async () => {
@@ -134,9 +134,9 @@ describe('a probe', () => {
 
   test('asks no more than it has told, whatever the server answers, and each question has a cap', async () => {
     for (const reply of [said('x'), refuses('no'), { status: 500 }, { events: 'data: [DONE]\n\n' }]) {
-      const { url, asked } = await serve(() => reply)
+      const { url, requested } = await serve(() => reply)
       await findingsOf(url)
-      const questions = asked.filter(({ method }) => method === 'POST')
+      const questions = requested.filter(({ method }) => method === 'POST')
       const cost = costOf([CHAT])
       expect(questions.length).toBeLessThanOrEqual(cost.requests)
       const caps = questions.map(
@@ -148,10 +148,10 @@ describe('a probe', () => {
   })
 
   test('does not go on where the server does not answer at all', async () => {
-    const { url, asked } = await serve(() => ({ status: 401, json: { error: { message: 'no such key' } } }))
+    const { url, requested } = await serve(() => ({ status: 401, json: { error: { message: 'no such key' } } }))
     const { findings } = await probe({ server: openServer({ url }), kind: null, model: CHAT })
     expect(findings).toEqual([{ check: 'chat', result: 'no', note: '401: no such key' }])
-    expect(asked).toHaveLength(1)
+    expect(requested).toHaveLength(1)
   })
 
   test('sees that llama.cpp stops when its client leaves, and that it goes on', async () => {
@@ -196,7 +196,7 @@ describe('a probe', () => {
   })
 
   test("speaks Anthropic's dialect", async () => {
-    const { url, asked } = await serve(({ body }) => {
+    const { url, requested } = await serve(({ body }) => {
       if (body['tools'])
         return {
           json: {
@@ -218,7 +218,7 @@ describe('a probe', () => {
     const only = ['chat', 'usage', 'stream', 'usage in streams', 'tools']
     const { findings } = await probe({ server, kind: 'anthropic', model: CHAT, only })
     expect(findings.map(({ result }) => result)).toEqual(only.map(() => 'yes'))
-    expect(asked[0]!.path).toBe('/v1/messages')
+    expect(requested[0]!.path).toBe('/v1/messages')
   })
 })
 
@@ -284,9 +284,9 @@ describe('what somebody may want to use', () => {
 })
 
 describe('a server that does not answer a question in time', () => {
-  const slowAt = (slow: (asked: Asked) => boolean) =>
-    serve((asked) => (slow(asked) ? { silent: true } : asked.body['tools'] ? callsTool() : said('Hello')))
-  const requestsTools = ({ body }: Asked) => 'tools' in body
+  const slowAt = (slow: (requested: Requested) => boolean) =>
+    serve((requested) => (slow(requested) ? { silent: true } : requested.body['tools'] ? callsTool() : said('Hello')))
+  const requestsTools = ({ body }: Requested) => 'tools' in body
   const only = ['chat', 'tools', 'vision']
 
   test('has no verdict on it: nobody knows whether it can', async () => {
@@ -312,11 +312,11 @@ describe('a server that does not answer a question in time', () => {
   })
 
   test('is served as any backend is, when its first question takes too long, and is asked no more', async () => {
-    const { url, asked } = await slowAt(({ method }) => method === 'POST')
+    const { url, requested } = await slowAt(({ method }) => method === 'POST')
     const server = openServer({ url }, { timeoutMs: 200 })
     const probed = await probe({ server, kind: null, model: CHAT, only })
     expect(probed.findings).toEqual([{ check: 'chat', result: 'no answer', note: 'no answer in 0.2 s' }])
-    expect(asked).toHaveLength(1)
+    expect(requested).toHaveLength(1)
     const config = configFor({ url }, { kind: null, models: [CHAT], places: null, error: '' }, [probed])
     expect(config).toContain('capabilities: [chat, tools]')
   })

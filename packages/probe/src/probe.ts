@@ -39,10 +39,10 @@ interface Requesting {
   kind: ServerKind | null
   model: ListedModel
   only?: readonly string[]
-  tell?(finding: Finding): void
+  notify?(finding: Finding): void
 }
 
-export async function probe({ server, kind, model, only, tell }: Requesting): Promise<Probed> {
+export async function probe({ server, kind, model, only, notify }: Requesting): Promise<Probed> {
   const probing = openProbing(server, kind, model.id)
   const findings: Finding[] = []
   for (const check of checksOf(model)) {
@@ -50,7 +50,7 @@ export async function probe({ server, kind, model, only, tell }: Requesting): Pr
     const { result, note } = await check.run(probing)
     const finding = { check: check.name, result, note: note.replaceAll(/\s+/g, ' ') }
     findings.push(finding)
-    tell?.(finding)
+    notify?.(finding)
     // Without an answer there is nothing to find out, and without a cap a question may cost anything.
     if (check.name === 'chat' && (result === 'no' || result === 'no answer')) break
   }
@@ -67,11 +67,11 @@ function openProbing(server: Server, kind: ServerKind | null, model: string): Pr
     model,
     chatAsWritten: (body) => server.chat({ model, ...body }),
     chat: async (body, capTokens, leave) => {
-      const ask = () => server.chat({ model, ...body, [capName]: capTokens }, leave)
-      const answer = await ask()
-      if (answer.status !== 400 || !answer.error.includes(capName)) return answer
+      const sendRequest = () => server.chat({ model, ...body, [capName]: capTokens }, leave)
+      const reply = await sendRequest()
+      if (reply.status !== 400 || !reply.error.includes(capName)) return reply
       capName = CAP_NAMES.find((name) => name !== capName)!
-      return ask()
+      return sendRequest()
     },
   }
 }

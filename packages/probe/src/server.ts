@@ -39,7 +39,7 @@ export interface Server {
   readonly address: ServerAddress
   chat(body: ChatBody, leave?: AbortSignal): Promise<ChatResponse>
   /** A path below the base address, or an absolute address; asked by GET without a body. */
-  ask(path: string, body?: JsonObject, headers?: Record<string, string>): Promise<JsonResponse>
+  sendRequest(path: string, body?: JsonObject, headers?: Record<string, string>): Promise<JsonResponse>
 }
 
 const dialects: Record<DialectName, Dialect> = { openai: openAiDialect, anthropic: anthropicDialect }
@@ -65,20 +65,20 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
   return {
     address,
     chat: async (body, leave) => {
-      const heard: ChatResponse = { ...nothingReceived(), status: 0, error: '', firstContentMs: null, isLate: false }
+      const received: ChatResponse = { ...nothingReceived(), status: 0, error: '', firstContentMs: null, isLate: false }
       const startedAtMs = performance.now()
       try {
         const response = await call(dialect.path, dialect.write(body), {}, leave)
-        heard.status = response.status
-        if (!response.ok) heard.error = wordsOf(await response.text())
-        else if (body['stream'] === true) await readStream(response, dialect, heard, startedAtMs)
-        else dialect.read(heard, (await response.json()) as JsonObject)
+        received.status = response.status
+        if (!response.ok) received.error = wordsOf(await response.text())
+        else if (body['stream'] === true) await readStream(response, dialect, received, startedAtMs)
+        else dialect.read(received, (await response.json()) as JsonObject)
       } catch (error) {
-        Object.assign(heard, failure(error, timeoutMs))
+        Object.assign(received, failure(error, timeoutMs))
       }
-      return heard
+      return received
     },
-    ask: async (path, body, headers = {}) => {
+    sendRequest: async (path, body, headers = {}) => {
       try {
         const response = await call(path, body, headers)
         const text = await response.text()
@@ -94,27 +94,27 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
 async function readStream(
   response: Response,
   dialect: Dialect,
-  heard: ChatResponse,
+  received: ChatResponse,
   startedAtMs: number,
 ): Promise<void> {
   const parser = createSseParser()
   const read = (events: SseEvent[]) => {
-    for (const { data } of events) readEvent(data.trim(), dialect, heard)
-    if (heard.text !== '' || heard.tools.length > 0) heard.firstContentMs ??= performance.now() - startedAtMs
+    for (const { data } of events) readEvent(data.trim(), dialect, received)
+    if (received.text !== '' || received.tools.length > 0) received.firstContentMs ??= performance.now() - startedAtMs
   }
   for await (const bytes of response.body ?? []) read(parser.push(Buffer.from(bytes)))
   read(parser.end())
 }
 
-function readEvent(data: string, dialect: Dialect, heard: ChatResponse): void {
+function readEvent(data: string, dialect: Dialect, received: ChatResponse): void {
   if (data === dialect.lastEvent) {
-    heard.ended = true
+    received.ended = true
     return
   }
   const json = parseJson(data)
   if (!isObject(json)) return
-  if (json['error'] != null) heard.error = wordsOf(data)
-  else dialect.read(heard, json)
+  if (json['error'] != null) received.error = wordsOf(data)
+  else dialect.read(received, json)
 }
 
 /** The sentence of an error body, cut short. */

@@ -70,7 +70,7 @@ function writeConfig(
       ...(apiKey ? [`    apiKey: \${${KEY_VARIABLE}}`] : []),
       `    capabilities: [${capabilities}]`,
       ...(places === null ? [] : [`    maxConcurrent: ${places}`]),
-      ...(kind === null ? [PATIENT] : []),
+      ...(kind === null ? [LONG_TIMEOUTS] : []),
     ]),
     'pools:',
     ...lanes.flatMap(({ pool, model }) => {
@@ -84,7 +84,7 @@ function writeConfig(
 }
 
 /** Of a server without a vendor's own times: a model may be loaded from disk first, or reason for minutes. */
-const PATIENT = '    timeouts: { firstByteMs: 300000, idleMs: 120000 }'
+const LONG_TIMEOUTS = '    timeouts: { firstByteMs: 300000, idleMs: 120000 }'
 
 function idOf(index: number): string {
   return index === 0 ? 'backend' : `backend-${index + 1}`

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => backend[Symbol.asyncDispose]())
 beforeEach(() => backend.forget())
 
-const ask = (content: string) => [{ role: 'user' as const, content }]
+const sendRequest = (content: string) => [{ role: 'user' as const, content }]
 
 async function collect(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
   const chunks: OpenAI.ChatCompletionChunk[] = []
@@ -25,15 +25,15 @@ async function collect(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
 
 describe('chat', () => {
   test('says that it is simulated and quotes the question', async () => {
-    const answer = await client.chat.completions.create({ model: 'sim', messages: ask('Why is the sky blue?') })
-    expect(answer).toMatchObject({ object: 'chat.completion', model: 'sim' })
-    expect(answer.choices).toHaveLength(1)
-    expect(answer.choices[0]).toMatchObject({ index: 0, finish_reason: 'stop', message: { role: 'assistant' } })
-    expect(answer.choices[0]!.message.content).toMatch(/simulated backend.*Why is the sky blue\?/)
+    const reply = await client.chat.completions.create({ model: 'sim', messages: sendRequest('Why is the sky blue?') })
+    expect(reply).toMatchObject({ object: 'chat.completion', model: 'sim' })
+    expect(reply.choices).toHaveLength(1)
+    expect(reply.choices[0]).toMatchObject({ index: 0, finish_reason: 'stop', message: { role: 'assistant' } })
+    expect(reply.choices[0]!.message.content).toMatch(/simulated backend.*Why is the sky blue\?/)
   })
 
   test('a stream carries the same text and the same usage as the plain answer', async () => {
-    const messages = ask('Say: Grüße aus Köln 🎉, twice!')
+    const messages = sendRequest('Say: Grüße aus Köln 🎉, twice!')
     const plain = await client.chat.completions.create({ model: 'sim', messages })
     const streamed = await collect(
       await client.chat.completions.create({
@@ -50,7 +50,7 @@ describe('chat', () => {
   })
 
   test('a stream is a role, deltas, a finish reason, usage when asked for, and [DONE]', async () => {
-    const request = { model: 'sim', messages: ask('Say: one two'), stream: true }
+    const request = { model: 'sim', messages: sendRequest('Say: one two'), stream: true }
     const events = async (body: object) => {
       const response = await fetch(`${backend.url}/chat/completions`, { method: 'POST', body: JSON.stringify(body) })
       expect(response.headers.get('content-type')).toMatch('text/event-stream')
@@ -77,19 +77,23 @@ describe('chat', () => {
   })
 
   test('max_tokens cuts the answer and says so', async () => {
-    const answer = await client.chat.completions.create({ model: 'sim', messages: ask('300 words'), max_tokens: 7 })
-    expect(answer.choices[0]!.finish_reason).toBe('length')
-    expect(answer.usage!.completion_tokens).toBe(7)
+    const reply = await client.chat.completions.create({
+      model: 'sim',
+      messages: sendRequest('300 words'),
+      max_tokens: 7,
+    })
+    expect(reply.choices[0]!.finish_reason).toBe('length')
+    expect(reply.usage!.completion_tokens).toBe(7)
   })
 
   test('a stop sequence ends the answer before it', async () => {
-    const messages = ask('Say: alpha beta gamma')
-    const answer = await client.chat.completions.create({ model: 'sim', messages, stop: ['gamma', ' beta'] })
-    expect(answer.choices[0]).toMatchObject({ message: { content: 'alpha' }, finish_reason: 'stop' })
+    const messages = sendRequest('Say: alpha beta gamma')
+    const reply = await client.chat.completions.create({ model: 'sim', messages, stop: ['gamma', ' beta'] })
+    expect(reply.choices[0]).toMatchObject({ message: { content: 'alpha' }, finish_reason: 'stop' })
   })
 
   test('n choices come in one answer and interleave in a stream', async () => {
-    const request = { model: 'sim', messages: ask('Say: hello there'), n: 3 }
+    const request = { model: 'sim', messages: sendRequest('Say: hello there'), n: 3 }
     const plain = await client.chat.completions.create(request)
     expect(plain.choices.map((choice) => choice.index)).toEqual([0, 1, 2])
     const { chunks } = await collect(await client.chat.completions.create({ ...request, stream: true }))
@@ -104,13 +108,20 @@ describe('chat', () => {
       { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } },
     ]
     const seen = await client.chat.completions.create({ model: 'sim', messages: [{ role: 'user', content }] })
-    const unseen = await client.chat.completions.create({ model: 'sim', messages: ask('What is in this picture?') })
+    const unseen = await client.chat.completions.create({
+      model: 'sim',
+      messages: sendRequest('What is in this picture?'),
+    })
     expect(seen.choices[0]!.message.content).toContain('1 image.')
     expect(seen.usage!.prompt_tokens).toBe(unseen.usage!.prompt_tokens + 85)
   })
 
   test('earlier turns of a conversation are cached prompt tokens', async () => {
-    const messages = [...ask('Hello'), { role: 'assistant' as const, content: 'Hi' }, ...ask('And again')]
+    const messages = [
+      ...sendRequest('Hello'),
+      { role: 'assistant' as const, content: 'Hi' },
+      ...sendRequest('And again'),
+    ]
     const { usage } = await client.chat.completions.create({ model: 'sim', messages })
     expect(usage!.prompt_tokens_details!.cached_tokens).toBe(3 + 4 + 1 + 4 + 1)
     expect(usage!.prompt_tokens).toBeGreaterThan(usage!.prompt_tokens_details!.cached_tokens!)
@@ -125,17 +136,17 @@ describe('chat', () => {
         ids: { type: 'array', items: { type: 'integer' } },
       },
     }
-    const answer = await client.chat.completions.create({
+    const reply = await client.chat.completions.create({
       model: 'sim',
-      messages: ask('Describe the wild streets of Paris in 3 ways'),
+      messages: sendRequest('Describe the wild streets of Paris in 3 ways'),
       response_format: { type: 'json_schema', json_schema: { name: 'description', schema } },
     })
-    expect(JSON.parse(answer.choices[0]!.message.content!)).toEqual({ city: 'Paris', mood: 'wild', ids: [3] })
+    expect(JSON.parse(reply.choices[0]!.message.content!)).toEqual({ city: 'Paris', mood: 'wild', ids: [3] })
   })
 })
 
 describe('reasoning models', () => {
-  const request = { model: 'sim-reasoning', messages: ask('Say: done') }
+  const request = { model: 'sim-reasoning', messages: sendRequest('Say: done') }
 
   test('think before they answer, in reasoning_content', async () => {
     const { chunks, text } = await collect(await client.chat.completions.create({ ...request, stream: true }))
@@ -145,15 +156,15 @@ describe('reasoning models', () => {
   })
 
   test('with a small max_tokens thinking takes it all: empty content, finish_reason length', async () => {
-    const answer = await client.chat.completions.create({ ...request, max_tokens: 50 })
-    expect(answer.choices[0]).toMatchObject({ message: { content: '' }, finish_reason: 'length' })
-    expect(answer.usage).toMatchObject({ completion_tokens: 50, completion_tokens_details: { reasoning_tokens: 50 } })
+    const reply = await client.chat.completions.create({ ...request, max_tokens: 50 })
+    expect(reply.choices[0]).toMatchObject({ message: { content: '' }, finish_reason: 'length' })
+    expect(reply.usage).toMatchObject({ completion_tokens: 50, completion_tokens_details: { reasoning_tokens: 50 } })
   })
 
   test('enable_thinking: false turns it off', async () => {
     const withoutThinking = { ...request, max_tokens: 50, chat_template_kwargs: { enable_thinking: false } }
-    const answer = await client.chat.completions.create(withoutThinking)
-    expect(answer.choices[0]).toMatchObject({ message: { content: 'done' }, finish_reason: 'stop' })
+    const reply = await client.chat.completions.create(withoutThinking)
+    expect(reply.choices[0]).toMatchObject({ message: { content: 'done' }, finish_reason: 'stop' })
   })
 })
 
@@ -177,12 +188,12 @@ describe('tools', () => {
     },
     { type: 'function', function: { name: 'send_email', parameters: { type: 'object', properties: {} } } },
   ]
-  const messages = ask('What is the weather in Paris for 3 days, in fahrenheit?')
+  const messages = sendRequest('What is the weather in Paris for 3 days, in fahrenheit?')
   const expected = { city: 'Paris', unit: 'fahrenheit', days: 3 }
 
   test('a prompt that calls for a tool gets a call with arguments that fit its schema', async () => {
-    const answer = await client.chat.completions.create({ model: 'sim', messages, tools })
-    const [choice] = answer.choices
+    const reply = await client.chat.completions.create({ model: 'sim', messages, tools })
+    const [choice] = reply.choices
     expect(choice).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } })
     const call = choice!.message.tool_calls![0] as OpenAI.ChatCompletionMessageFunctionToolCall
     expect(call.function.name).toBe('get_weather')
@@ -214,8 +225,13 @@ describe('tools', () => {
 
   test('other prompts get text, tool_choice forces or forbids', async () => {
     const finish = async (extra: object, content = 'Hello') => {
-      const answer = await client.chat.completions.create({ model: 'sim', messages: ask(content), tools, ...extra })
-      return answer.choices[0]!.finish_reason
+      const reply = await client.chat.completions.create({
+        model: 'sim',
+        messages: sendRequest(content),
+        tools,
+        ...extra,
+      })
+      return reply.choices[0]!.finish_reason
     }
     expect(await finish({})).toBe('stop')
     expect(await finish({ tool_choice: 'required' })).toBe('tool_calls')
@@ -265,10 +281,14 @@ describe('images', () => {
 describe('requests that are wrong', () => {
   test.each([
     ['no messages', { model: 'sim' }, 'messages'],
-    ['no model', { messages: ask('hi') }, 'model'],
+    ['no model', { messages: sendRequest('hi') }, 'model'],
     ['a role that does not exist', { model: 'sim', messages: [{ role: 'wizard', content: 'x' }] }, 'messages[0].role'],
-    ['max_tokens 0', { model: 'sim', messages: ask('hi'), max_tokens: 0 }, 'max_tokens'],
-    ['stream_options without stream', { model: 'sim', messages: ask('hi'), stream_options: {} }, 'stream_options'],
+    ['max_tokens 0', { model: 'sim', messages: sendRequest('hi'), max_tokens: 0 }, 'max_tokens'],
+    [
+      'stream_options without stream',
+      { model: 'sim', messages: sendRequest('hi'), stream_options: {} },
+      'stream_options',
+    ],
   ])('%s: 400 that names the field', async (_, body, param) => {
     const error = await client.chat.completions.create(body as never).catch((error: unknown) => error)
     expect(error).toBeInstanceOf(BadRequestError)
@@ -285,10 +305,10 @@ describe('requests that are wrong', () => {
   test('a wrong credential, an unknown model and a prompt that is too long are refused where those are set', async () => {
     await using strict = await startBackend({ apiKey: 'secret', models: ['known'], contextWindow: 50 })
     const as = (apiKey: string) => new OpenAI({ baseURL: strict.url, apiKey, maxRetries: 0 }).chat.completions
-    const request = { model: 'known', messages: ask('hi') }
+    const request = { model: 'known', messages: sendRequest('hi') }
     await expect(as('wrong').create(request)).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' })
     await expect(as('secret').create({ ...request, model: 'other' })).rejects.toMatchObject({ status: 404 })
-    const long = { ...request, messages: ask('word '.repeat(60)) }
+    const long = { ...request, messages: sendRequest('word '.repeat(60)) }
     await expect(as('secret').create(long)).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' })
     await expect(as('secret').create(request)).resolves.toMatchObject({ object: 'chat.completion' })
   })
@@ -296,8 +316,8 @@ describe('requests that are wrong', () => {
 
 describe('the log of calls', () => {
   test('says who asked what, what was answered, and what it cost', async () => {
-    const answer = await client.chat.completions.create(
-      { model: 'sim', messages: ask('Say: hello there') },
+    const reply = await client.chat.completions.create(
+      { model: 'sim', messages: sendRequest('Say: hello there') },
       { headers: { 'x-request-id': 'req-1', 'x-simulated-backend': 'gpu-a' } },
     )
     await expect.poll(() => backend.running).toBe(0)
@@ -308,17 +328,17 @@ describe('the log of calls', () => {
         requestId: 'req-1',
         backend: 'gpu-a',
         model: 'sim',
-        body: { messages: ask('Say: hello there') },
+        body: { messages: sendRequest('Say: hello there') },
         status: 200,
         outcome: 'completed',
-        usage: answer.usage,
+        usage: reply.usage,
       },
     ])
   })
 
   test('sees a client leave in the middle of a stream', async () => {
     backend.setSpeed({ tokensPerSecond: 100 })
-    const request = { model: 'sim', messages: ask('500 words'), stream: true as const }
+    const request = { model: 'sim', messages: sendRequest('500 words'), stream: true as const }
     const stream = await client.chat.completions.create(request)
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
     backend.setSpeed({ tokensPerSecond: 0 })
@@ -331,7 +351,7 @@ test('answers come at the speed that is set', async () => {
   await using slow = await startBackend({ tokensPerSecond: 100, firstByteDelayMs: 100 })
   const paced = new OpenAI({ baseURL: slow.url, apiKey: 'unused', maxRetries: 0 }).chat.completions
   const startedAtMs = performance.now()
-  await collect(await paced.create({ model: 'sim', messages: ask('40 words'), stream: true }))
+  await collect(await paced.create({ model: 'sim', messages: sendRequest('40 words'), stream: true }))
   expect(performance.now() - startedAtMs).toBeGreaterThan(400)
 })
 

@@ -41,7 +41,7 @@ export async function startEndlessBackend(): Promise<EndlessBackend> {
   let running = 0
   let sentBytes = 0
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { model, messages } = JSON.parse((await text(request)) || '{}') as Question
     let left = Number(/(\d+) events/.exec(String(messages?.at(-1)?.content))?.[1] ?? Infinity)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -56,7 +56,7 @@ export async function startEndlessBackend(): Promise<EndlessBackend> {
     }
   }
 
-  const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()))
+  const server = createServer((request, response) => void reply(request, response).catch(() => response.destroy()))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

@@ -37,11 +37,11 @@ test.each([
   async (name, status) => {
     await using provider = await startIdentityProvider({ audience: 'http://gateway.test', consoleUrl })
     const { port } = new URL(provider.issuer)
-    const asked = request(new URL('/.well-known/openid-configuration', provider.issuer), {
+    const requested = request(new URL('/.well-known/openid-configuration', provider.issuer), {
       headers: { host: `${name}:${port}` },
     }).end()
-    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
-    answer.resume()
-    expect(answer.statusCode).toBe(status)
+    const [reply] = (await once(requested, 'response')) as [IncomingMessage]
+    reply.resume()
+    expect(reply.statusCode).toBe(status)
   },
 )

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { goodChat, sendJson, type Answer } from './http-backend.ts'
+import { goodChat, sendJson, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
-const says = (status: number, headers: Record<string, string>, body: object = {}): Answer => {
+const says = (status: number, headers: Record<string, string>, body: object = {}): Reply => {
   return (response) => sendJson(response, status, body, headers)
 }
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toUTCString()
@@ -24,7 +24,7 @@ function expectAbout(leftMs: number | undefined, ms: number): void {
   expect(leftMs).toBeGreaterThan(ms - 9_000)
 }
 
-const ADVICE: [string, () => Answer, number][] = [
+const ADVICE: [string, () => Reply, number][] = [
   ['429 with retry-after in seconds', () => says(429, { 'retry-after': '30' }), 30_000],
   ['429 with retry-after as a date', () => says(429, { 'retry-after': inSeconds(31) }), 31_000],
   ['429 with retry-after-ms', () => says(429, { 'retry-after-ms': '12500' }), 12_500],
@@ -51,10 +51,10 @@ const ADVICE: [string, () => Answer, number][] = [
 ]
 
 describe('a lone target that requests a pause', () => {
-  test.for(ADVICE)('%s', async ([, answer, ms]) => {
-    const a = await backend(answer())
+  test.for(ADVICE)('%s', async ([, reply, ms]) => {
+    const a = await backend(reply())
     const under = await router(poolOver([a.url]))
-    const { failure } = await under.ask()
+    const { failure } = await under.sendRequest()
     expect(failure?.code).toBe('UPSTREAMS_EXHAUSTED')
     expectAbout(failure?.retryAfterMs, ms)
   })
@@ -63,7 +63,7 @@ describe('a lone target that requests a pause', () => {
     'retry-after: %s asks for the usual second at most',
     async (text) => {
       const a = await backend(says(429, { 'retry-after': text }))
-      const { failure } = await (await router(poolOver([a.url]))).ask()
+      const { failure } = await (await router(poolOver([a.url]))).sendRequest()
       expect(failure?.retryAfterMs ?? 0).toBeLessThanOrEqual(1_000)
     },
   )
@@ -76,13 +76,13 @@ describe('several targets', () => {
       await backend(says(429, { 'retry-after': '20' })),
     ]
     const under = await router(poolOver([a.url, b.url]))
-    expectAbout((await under.ask()).failure?.retryAfterMs, 20_000)
-    b.answer = says(429, { 'retry-after': '90' })
-    expectAbout((await under.ask()).failure?.retryAfterMs, 60_000)
+    expectAbout((await under.sendRequest()).failure?.retryAfterMs, 20_000)
+    b.reply = says(429, { 'retry-after': '90' })
+    expectAbout((await under.sendRequest()).failure?.retryAfterMs, 60_000)
   })
 
   test('for any pauses, in any form, the client gets the soonest', async () => {
-    const form = fc.constantFrom<(seconds: number) => Answer>(
+    const form = fc.constantFrom<(seconds: number) => Reply>(
       (seconds) => says(429, { 'retry-after': `${seconds}` }),
       (seconds) => says(429, { 'retry-after-ms': `${seconds * 1_000}` }),
       (seconds) => says(429, { 'retry-after': inSeconds(seconds) }),
@@ -94,10 +94,12 @@ describe('several targets', () => {
     const target = fc.record({ form, seconds: fc.integer({ min: 10, max: 290 }) })
     const targets = fc.array(target, { minLength: 1, maxLength: 3 })
     await fc.assert(
-      fc.asyncProperty(targets, async (asks) => {
-        const urls = await Promise.all(asks.map(async ({ form: said, seconds }) => (await backend(said(seconds))).url))
-        const { failure } = await (await router(poolOver(urls))).ask()
-        expectAbout(failure?.retryAfterMs, 1_000 * Math.min(...asks.map(({ seconds }) => seconds)))
+      fc.asyncProperty(targets, async (requests) => {
+        const urls = await Promise.all(
+          requests.map(async ({ form: said, seconds }) => (await backend(said(seconds))).url),
+        )
+        const { failure } = await (await router(poolOver(urls))).sendRequest()
+        expectAbout(failure?.retryAfterMs, 1_000 * Math.min(...requests.map(({ seconds }) => seconds)))
       }),
       { numRuns: 25 },
     )
@@ -105,18 +107,18 @@ describe('several targets', () => {
 
   test('one that has failed says nothing of when the other is back', async () => {
     const [a, b] = [await backend(says(500, {})), await backend(says(429, { 'retry-after': '40' }))]
-    expectAbout((await (await router(poolOver([a.url, b.url]))).ask()).failure?.retryAfterMs, 40_000)
+    expectAbout((await (await router(poolOver([a.url, b.url]))).sendRequest()).failure?.retryAfterMs, 40_000)
   })
 
   test('where none requests a pause, there is no advice', async () => {
     const a = await backend(says(500, {}))
-    expect((await (await router(poolOver([a.url]))).ask()).failure?.retryAfterMs).toBeUndefined()
+    expect((await (await router(poolOver([a.url]))).sendRequest()).failure?.retryAfterMs).toBeUndefined()
   })
 })
 
 test('a 529 with retry-after cools its target, and is no fault of it', async () => {
   const [a, b] = [await backend(says(529, { 'retry-after': '30' })), await backend(goodChat)]
   const under = await router(poolOver([a.url, b.url]))
-  for (let i = 0; i < 4; i++) expect((await under.ask()).head?.backend).toBe('b')
+  for (let i = 0; i < 4; i++) expect((await under.sendRequest()).head?.backend).toBe('b')
   expect(a.seen).toHaveLength(1)
 })

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import type { JobHeader } from '@gateway/contracts/job'
 import { once } from 'node:events'
-import { sendJson, type Answer } from './http-backend.ts'
+import { sendJson, type Reply } from './http-backend.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 import { PNG } from './well-behaved.ts'
@@ -16,8 +16,8 @@ const IMAGES: Partial<JobHeader> = { kind: 'images', needs: ['images'], remainin
 
 /** Returns an address, behind which there is a large image; counts those that were taken whole. */
 function largeImages(imageBytes: number) {
-  const taken = { whole: 0 }
-  const answer: Answer = async (response, request) => {
+  const taken = { complete: 0 }
+  const reply: Reply = async (response, request) => {
     if (!request.path.endsWith('.png')) return sendJson(response, 200, { created: 1, data: [{ url: '/1.png' }] })
     const block = Buffer.alloc(64 * 1024)
     response.write(PNG)
@@ -25,22 +25,22 @@ function largeImages(imageBytes: number) {
     for (let sent = 0; sent < imageBytes && !response.destroyed; sent += block.length) {
       if (!response.write(block)) await Promise.race([once(response, 'drain'), gone])
     }
-    return response.end(() => taken.whole++)
+    return response.end(() => taken.complete++)
   }
-  return { taken, answer }
+  return { taken, reply }
 }
 
 test('images are fetched as memory allows, in order, and all of them come', async () => {
-  const { taken, answer } = largeImages(20 * MIB)
-  const a = await backend(answer)
+  const { taken, reply } = largeImages(20 * MIB)
+  const a = await backend(reply)
   const under = await router(poolOver([a.url]), {}, { responseBytes: LARGEST_RESPONSE_BYTES + 24 * MIB })
   const jobs = Array.from({ length: 8 }, () => under.send(IMAGES, { prompt: 'a cat' }))
   // Their readers take nothing, so the router keeps the images that it has fetched.
   for (const job of jobs) job.hold()
-  await expect.poll(() => taken.whole, SOON).toBeGreaterThan(0)
+  await expect.poll(() => taken.complete, SOON).toBeGreaterThan(0)
   await new Promise((resolve) => setTimeout(resolve, 500))
   // One from the reserve, and one at the most from the budget.
-  expect(taken.whole).toBeLessThanOrEqual(2)
+  expect(taken.complete).toBeLessThanOrEqual(2)
   for (const job of jobs) job.release()
   await Promise.all(jobs.map(({ over }) => over))
   for (const job of jobs) expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
@@ -56,7 +56,7 @@ test('a response that finds no memory in its time fails, and no backend is marke
     } else if (request.path.endsWith('/late.png')) response.end(Buffer.alloc(MIB))
     else sendJson(response, 200, {})
   })
-  a.answer = imagesBehind(a.answer)
+  a.reply = imagesBehind(a.reply)
   const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000 }
   const under = await router(
     poolOver([a.url], { backend: { timeouts } }),
@@ -66,7 +66,7 @@ test('a response that finds no memory in its time fails, and no backend is marke
   const slow = under.send(IMAGES, { prompt: 'slow' })
   await expect.poll(() => a.seen.length).toBe(2)
   await new Promise((resolve) => setTimeout(resolve, 200))
-  const late = await under.ask({ ...IMAGES, remainingMs: 3_000 }, { prompt: 'late' })
+  const late = await under.sendRequest({ ...IMAGES, remainingMs: 3_000 }, { prompt: 'late' })
   expect(late.failure).toMatchObject({ attempts: [{ outcome: 'out_of_time' }] })
   finish()
   await slow.over
@@ -74,7 +74,7 @@ test('a response that finds no memory in its time fails, and no backend is marke
 })
 
 /** The image's address is its prompt's. */
-function imagesBehind(files: Answer): Answer {
+function imagesBehind(files: Reply): Reply {
   return (response, request, socket) =>
     request.path.endsWith('.png')
       ? files(response, request, socket)

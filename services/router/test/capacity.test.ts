@@ -46,7 +46,7 @@ describe('a backend’s limit', () => {
     )
     const first = under.send()
     await expect.poll(() => one.held.length, SOON).toBe(1)
-    expect((await under.ask()).head?.backend).toBe('b')
+    expect((await under.sendRequest()).head?.backend).toBe('b')
     one.releaseOne()
     await first.over
     expect(first.head?.backend).toBe('a')
@@ -79,7 +79,7 @@ describe('a backend’s limit', () => {
     )
     const first = under.send()
     await expect.poll(() => one.held.length, SOON).toBe(1)
-    const late = await under.ask({ remainingMs: 200 })
+    const late = await under.sendRequest({ remainingMs: 200 })
     expect(late.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', attempted: [] })
     one.releaseOne()
     await first.over
@@ -137,7 +137,7 @@ describe('more routers than places', () => {
     expect(under.servedPools()).toEqual([])
     await under.hear({ ...holder, leaving: { a: 0 } })
     expect(under.servedPools()).toEqual(['job.spark'])
-    expect((await under.ask()).head?.backend).toBe('a')
+    expect((await under.sendRequest()).head?.backend).toBe('a')
   })
 
   test('a job whose other backends failed goes where there is no place rather than fail, one at a time', async () => {

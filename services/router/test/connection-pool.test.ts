@@ -155,7 +155,7 @@ const RESPONSES = ['whole', 'slow', 'last', 'cut', 'cut at once', 'left'] as con
 
 test('each call has one outcome, for any fate of connections, and no more are open than may be', async () => {
   const step = fc.record({
-    answer: fc.constantFrom(...RESPONSES),
+    reply: fc.constantFrom(...RESPONSES),
     afterMs: fc.integer({ min: 0, max: 8 }),
     pauseMs: fc.integer({ min: 0, max: 4 }),
   })
@@ -166,28 +166,28 @@ test('each call has one outcome, for any fate of connections, and no more are op
       fc.constantFrom(0, 5, A_DAY_MS),
       async (steps, most, lifetimeMs) => {
         const server = await openServer(({ path, socket, response }) => {
-          const { answer, afterMs } = steps[Number(path.slice(1))]!
-          if (answer === 'cut at once') return void socket.resetAndDestroy()
-          if (answer === 'last') response.setHeader('connection', 'close')
-          if (answer !== 'whole') response.write('some')
+          const { reply, afterMs } = steps[Number(path.slice(1))]!
+          if (reply === 'cut at once') return void socket.resetAndDestroy()
+          if (reply === 'last') response.setHeader('connection', 'close')
+          if (reply !== 'whole') response.write('some')
           setTimeout(() => {
-            if (answer === 'cut') socket.destroy()
-            else if (answer !== 'left') response.end('done')
+            if (reply === 'cut') socket.destroy()
+            else if (reply !== 'left') response.end('done')
           }, afterMs)
         })
         const pool = openPool(server.origin, { most, lifetimeMs })
         const outcomes: Promise<string>[] = []
-        for (const [index, { answer, afterMs, pauseMs }] of steps.entries()) {
+        for (const [index, { reply, afterMs, pauseMs }] of steps.entries()) {
           const { outcome, controller } = call(pool, `/${index}`)
           outcomes.push(outcome)
-          if (answer === 'left') {
+          if (reply === 'left') {
             void controller.then((begun) => setTimeout(() => begun.abort(new Error('nobody waits')), afterMs))
           }
           if (pauseMs > 0) await delay(pauseMs)
         }
         const ended = await Promise.all(outcomes)
-        for (const [index, { answer }] of steps.entries()) {
-          const expected = { whole: 'done', slow: 'somedone', last: 'somedone' }[answer as string] ?? 'failed'
+        for (const [index, { reply }] of steps.entries()) {
+          const expected = { complete: 'done', slow: 'somedone', last: 'somedone' }[reply as string] ?? 'failed'
           expect(ended[index]).toBe(expected)
         }
         await pool.close()
@@ -200,6 +200,6 @@ test('each call has one outcome, for any fate of connections, and no more are op
 }, 120_000)
 
 /** The server hears some time after the router that a connection is over. */
-function closingAtOnce(steps: { answer: (typeof RESPONSES)[number] }[]): number {
-  return steps.filter(({ answer }) => answer !== 'whole' && answer !== 'slow').length
+function closingAtOnce(steps: { reply: (typeof RESPONSES)[number] }[]): number {
+  return steps.filter(({ reply }) => reply !== 'whole' && reply !== 'slow').length
 }

@@ -44,7 +44,7 @@ async function sent(vendor: string | null, more: object, fields: object = {}) {
   const server = await backend(goodChat)
   const named = vendor === null ? {} : { vendor }
   const under = await router(poolOver([server.url], { backend: { ...named, apiKey: 'key', ...fields } }))
-  const { failure, head } = await under.ask({ stream: false }, { ...SAY, ...more })
+  const { failure, head } = await under.sendRequest({ stream: false }, { ...SAY, ...more })
   expect(failure).toBeNull()
   const body = server.seen.at(-1)!.body
   return { arrived: Object.keys(more).filter((name) => name in body), dropped: head!.droppedParams ?? [], body }
@@ -120,7 +120,7 @@ test('options of an image and of vectors do not steer the server either', async 
   )
   for (const vendor of ['vllm', 'sglang', 'openai', undefined]) {
     const under = await router(poolOver([server.url], { backend: { vendor } }))
-    const asked: [Partial<JobHeader>, object][] = [
+    const requested: [Partial<JobHeader>, object][] = [
       [
         { kind: 'embeddings', needs: ['embeddings'], dimensions: 2 },
         { input: 'a', user: 'u' },
@@ -130,8 +130,8 @@ test('options of an image and of vectors do not steer the server either', async 
         { prompt: 'a', size: '64x64' },
       ],
     ]
-    for (const [header, body] of asked) {
-      const { failure, head } = await under.ask(header, { ...body, ...steering })
+    for (const [header, body] of requested) {
+      const { failure, head } = await under.sendRequest(header, { ...body, ...steering })
       expect(failure).toBeNull()
       expect(server.seen.at(-1)!.body).toMatchObject(body)
       expect(Object.keys(server.seen.at(-1)!.body)).not.toEqual(expect.arrayContaining(['priority']))
@@ -171,9 +171,9 @@ describe('a parameter that changes a price that the gateway does not know', () =
 
   test('does not leave in another dialect than the client’s either', async () => {
     const response = { id: 'resp_1', status: 'completed', output: [], usage: { input_tokens: 1, output_tokens: 1 } }
-    const server = await backend((answer) => sendJson(answer, 200, response))
+    const server = await backend((reply) => sendJson(reply, 200, response))
     const under = await router(poolOver([server.url], { backend: { dialects: ['responses'] } }))
-    const { failure, head } = await under.ask({}, { ...SAY, service_tier: 'priority' })
+    const { failure, head } = await under.sendRequest({}, { ...SAY, service_tier: 'priority' })
     expect(failure).toBeNull()
     expect(server.seen.at(-1)!.body).not.toHaveProperty('service_tier')
     expect(head!.droppedParams).toEqual(['service_tier'])

@@ -7,13 +7,13 @@ import { expect, test } from 'vitest'
 import { openBackendRegistry } from '../src/backend-registry.ts'
 import { openTokenCounts } from '../src/handlers/count-tokens.ts'
 import { backend, closing } from './open.ts'
-import { sendJson, type Answer } from './http-backend.ts'
+import { sendJson, type Reply } from './http-backend.ts'
 import { poolOver } from './router-under-test.ts'
 
-const ASK = { pool: 'spark', body: '{"messages":[{"role":"user","content":"Hi"}],"priority":1}', requestId: 'r' }
+const REQUEST = { pool: 'spark', body: '{"messages":[{"role":"user","content":"Hi"}],"priority":1}', requestId: 'r' }
 
-async function counting(answers: Answer[], backends: object[], withinMs?: number) {
-  const opened = await Promise.all(answers.map(backend))
+async function counting(replies: Reply[], backends: object[], withinMs?: number) {
+  const opened = await Promise.all(replies.map(backend))
   const backendRegistry = openBackendRegistry({})
   closing({ [Symbol.asyncDispose]: () => backendRegistry.close() })
   backendRegistry.apply(
@@ -26,7 +26,7 @@ async function counting(answers: Answer[], backends: object[], withinMs?: number
 }
 
 const counts =
-  (tokens: unknown): Answer =>
+  (tokens: unknown): Reply =>
   (response) =>
     sendJson(response, 200, { input_tokens: tokens })
 
@@ -35,7 +35,7 @@ test.each([{ vendor: 'anthropic' }, { dialect: 'anthropic' }, { vendor: 'vllm' }
   async (fields) => {
     const { opened, count } = await counting([counts(12)], [fields])
     const versions = { anthropicVersion: '2024-01-01', anthropicBeta: 'theirs' }
-    expect(await count({ ...ASK, ...versions })).toEqual({ inputTokens: 12 })
+    expect(await count({ ...REQUEST, ...versions })).toEqual({ inputTokens: 12 })
     const [seen] = opened[0]!.seen
     expect(seen!.path).toBe('/v1/messages/count_tokens')
     // A control parameter stays behind here, too.
@@ -46,22 +46,22 @@ test.each([{ vendor: 'anthropic' }, { dialect: 'anthropic' }, { vendor: 'vllm' }
 
 test('is requested from nobody where the best target has no such endpoint: another model counts otherwise', async () => {
   const { opened, count } = await counting([counts(12), counts(13)], [{ vendor: 'openai' }, { vendor: 'anthropic' }])
-  expect(await count(ASK)).toEqual({ inputTokens: null })
+  expect(await count(REQUEST)).toEqual({ inputTokens: null })
   expect(opened.flatMap(({ seen }) => seen)).toEqual([])
-  expect(await count({ ...ASK, pool: 'gone' })).toEqual({ inputTokens: null })
+  expect(await count({ ...REQUEST, pool: 'gone' })).toEqual({ inputTokens: null })
 })
 
-test.each<[string, Answer]>([
+test.each<[string, Reply]>([
   ['knows no such path', (response) => sendJson(response, 404, { error: 'not found' })],
   ['fails', (response) => sendJson(response, 500, {})],
   ['answers no count', counts('many')],
   ['answers no JSON', (response) => response.end('<html>')],
   ['does not answer', () => {}],
   ['drops the connection', (_, __, socket) => socket.destroy()],
-])('is not asked again for a while of a backend that %s, which stays in service', async (_, answer) => {
-  const { opened, backendRegistry, count } = await counting([answer], [{ vendor: 'anthropic' }], 300)
-  expect(await count(ASK)).toEqual({ inputTokens: null })
-  expect(await count(ASK)).toEqual({ inputTokens: null })
+])('is not asked again for a while of a backend that %s, which stays in service', async (_, reply) => {
+  const { opened, backendRegistry, count } = await counting([reply], [{ vendor: 'anthropic' }], 300)
+  expect(await count(REQUEST)).toEqual({ inputTokens: null })
+  expect(await count(REQUEST)).toEqual({ inputTokens: null })
   expect(opened[0]!.seen).toHaveLength(1)
   const [only] = [...backendRegistry.backends()]
   expect(only).toMatchObject({ outstanding: 0, health: { halfOpen: false } })
@@ -69,9 +69,9 @@ test.each<[string, Answer]>([
 
 test('is requested again after a refusal of one request', async () => {
   const { opened, count } = await counting([(response) => sendJson(response, 400, {})], [{ vendor: 'anthropic' }])
-  await count(ASK)
-  opened[0]!.answer = counts(12)
-  expect(await count(ASK)).toEqual({ inputTokens: 12 })
+  await count(REQUEST)
+  opened[0]!.reply = counts(12)
+  expect(await count(REQUEST)).toEqual({ inputTokens: 12 })
 })
 
 test('is requested by one router eight times at once, and no ninth request waits', async () => {
@@ -81,10 +81,10 @@ test('is requested by one router eight times at once, and no ninth request waits
     [{ vendor: 'anthropic' }],
     5_000,
   )
-  const first = Array.from({ length: 8 }, () => count(ASK))
-  expect(await count(ASK)).toEqual({ inputTokens: null })
+  const first = Array.from({ length: 8 }, () => count(REQUEST))
+  expect(await count(REQUEST)).toEqual({ inputTokens: null })
   await expect.poll(() => open.length).toBe(8)
-  for (const answer of open) answer()
+  for (const reply of open) reply()
   expect(await Promise.all(first)).toEqual(first.map(() => ({ inputTokens: 1 })))
   expect(opened[0]!.seen).toHaveLength(8)
 })

@@ -38,7 +38,7 @@ async function show() {
   return showRoutersReply.parse(JSON.parse(Buffer.from(reply).toString()))
 }
 
-function ask(): Promise<void> {
+function sendRequest(): Promise<void> {
   const over = Promise.withResolvers<void>()
   const header = headerOf()
   const job = {
@@ -60,7 +60,7 @@ function ask(): Promise<void> {
 test('each live router reports its own backends: another router may not know its findings', async () => {
   await startOne()
   await expect.poll(() => show()).toMatchObject({ alive: 2, routers: [{}, {}] })
-  await ask()
+  await sendRequest()
   const { routers } = await show()
   // A limit is shared by those that live.
   const places = { outstanding: 0, places: 4, models: [] }

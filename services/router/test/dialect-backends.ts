@@ -6,7 +6,7 @@
 import type { JobHeader } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { FakeJob } from './fake-job.ts'
-import { chunk, completion, event, openStream, ROLE, sendJson, completeStream, type Answer } from './http-backend.ts'
+import { chunk, completion, event, openStream, ROLE, sendJson, completeStream, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
@@ -78,7 +78,7 @@ interface Written {
   role: string
   /** Up to its first content. */
   content: string
-  whole: string
+  complete: string
   /** A failure before content. */
   failed: string
 }
@@ -89,7 +89,7 @@ function writtenBy(plain: object, { role, content, end }: Record<'role' | 'conte
     plain,
     role: write(role),
     content: write(role, content),
-    whole: write(role, content, end),
+    complete: write(role, content, end),
     failed: write(role, [failure]),
   }
 }
@@ -101,23 +101,23 @@ export const WRITTEN: Record<ClientDialect, Written> = {
     plain: completion(),
     role: ROLE,
     content: ROLE + chunk({ content: 'Hello' }),
-    whole: completeStream(),
+    complete: completeStream(),
     failed: ROLE + event(OVERLOADED),
   },
   responses: writtenBy(RESPONSE, RESPONSE_EVENTS, { type: 'response.failed', response: FAILED }),
   messages: writtenBy(MESSAGE, MESSAGE_EVENTS, OVERLOADED),
 }
 
-export function good(dialect: ClientDialect): Answer {
-  const { plain, whole } = WRITTEN[dialect]
+export function good(dialect: ClientDialect): Reply {
+  const { plain, complete } = WRITTEN[dialect]
   return (response, { body }) => {
     if (body['stream'] !== true) return sendJson(response, 200, plain)
     openStream(response)
-    response.end(whole)
+    response.end(complete)
   }
 }
 
-export function broken(dialect: ClientDialect, after: 'role' | 'content'): Answer {
+export function broken(dialect: ClientDialect, after: 'role' | 'content'): Reply {
   const { plain } = WRITTEN[dialect]
   return (response, { body }, socket) => {
     if (body['stream'] !== true) return response.end(JSON.stringify(plain).slice(0, 40))
@@ -127,7 +127,7 @@ export function broken(dialect: ClientDialect, after: 'role' | 'content'): Answe
 }
 
 export type Client = Exclude<ClientDialect, 'chat'>
-const ASKS = {
+const REQUESTS = {
   responses: { header: {}, body: { input: 'Say hello', store: false } },
   messages: {
     header: { anthropicVersion: '2024-01-01', anthropicBeta: 'theirs' },
@@ -135,12 +135,8 @@ const ASKS = {
   },
 }
 
-export async function routerOver(
-  client: Client,
-  backends: [dialect: ClientDialect, answer: Answer][],
-  areEqual = false,
-) {
-  const opened = await Promise.all(backends.map(([, answer]) => backend(answer)))
+export async function routerOver(client: Client, backends: [dialect: ClientDialect, reply: Reply][], areEqual = false) {
+  const opened = await Promise.all(backends.map(([, reply]) => backend(reply)))
   const settings = backends.map(([dialect]) => ({
     dialect: dialect === 'messages' ? 'anthropic' : 'openai',
     dialects: [dialect],
@@ -149,23 +145,26 @@ export async function routerOver(
   const targets = areEqual ? backends.map(() => ({ priority: 1 })) : []
   const urls = opened.map(({ url }) => url)
   const running = await router(poolOver(urls, { backends: settings, targets }))
-  const { header, body: asked } = ASKS[client]
-  const ask = (stream: boolean, body: object = {}, reported: Partial<JobHeader> = {}) =>
-    running.ask({ dialect: client, includeUsage: true, ...header, stream, ...reported }, { ...asked, ...body })
-  return { opened, ask }
+  const { header, body: requested } = REQUESTS[client]
+  const sendRequest = (stream: boolean, body: object = {}, reported: Partial<JobHeader> = {}) =>
+    running.sendRequest(
+      { dialect: client, includeUsage: true, ...header, stream, ...reported },
+      { ...requested, ...body },
+    )
+  return { opened, sendRequest }
 }
 
-export interface Told {
+export interface Reported {
   type: string
   sequence_number?: number
   usage?: object
   response?: typeof RESPONSE
 }
 
-export function eventsOf(job: FakeJob): Told[] {
+export function eventsOf(job: FakeJob): Reported[] {
   const blocks = job
     .text()
     .split('\n\n')
     .filter((block) => block !== '')
-  return blocks.map((block) => JSON.parse(block.slice(block.indexOf('data: ') + 6)) as Told)
+  return blocks.map((block) => JSON.parse(block.slice(block.indexOf('data: ') + 6)) as Reported)
 }

@@ -14,7 +14,7 @@ import {
   type Client,
   type MESSAGE,
   type RESPONSE,
-  type Told,
+  type Reported,
 } from './dialect-backends.ts'
 import type { FakeJob } from './fake-job.ts'
 import { goodChat, openStream, sendJson } from './http-backend.ts'
@@ -26,7 +26,7 @@ interface ClientCase {
   terminal: string
   /** The event that brings a piece of text. */
   piece: string
-  usageIn(events: Told[]): unknown
+  usageIn(events: Reported[]): unknown
 }
 
 const CLIENTS: Record<Client, ClientCase> = {
@@ -49,7 +49,7 @@ const CLIENTS: Record<Client, ClientCase> = {
   },
 }
 
-function expectNumbers(events: Told[]): void {
+function expectNumbers(events: Reported[]): void {
   expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index))
 }
 
@@ -72,11 +72,11 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
   test.each(pairs)(
     'sees the response of $second alone where $first breaks off before content (stream: $stream)',
     async ({ first, second, stream }) => {
-      const { ask } = await routerOver(client, [
+      const { sendRequest } = await routerOver(client, [
         [first, broken(first, 'role')],
         [second, good(second)],
       ])
-      const job = await ask(stream)
+      const job = await sendRequest(stream)
       expect(usageReported(job, stream)).toMatchObject({ output_tokens: 3 })
       expect(job.end).toMatchObject({
         usage: { promptTokens: 9, completionTokens: 3, estimated: false },
@@ -90,18 +90,18 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
 
   test.each([429, 500, 529])('sees nothing of a status %i', async (status) => {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'no' } }
-    const { ask } = await routerOver(client, [
+    const { sendRequest } = await routerOver(client, [
       [client, (response) => sendJson(response, status, error)],
       ['chat', goodChat],
     ])
-    const job = await ask(true)
+    const job = await sendRequest(true)
     expect(usageReported(job, true)).toMatchObject({ input_tokens: 9, output_tokens: 3 })
     expect(job.end?.attempts).toMatchObject([{ outcome: `http_${status}` }, { outcome: 'served' }])
   })
 
   describe.each(spoken)('in front of a backend that speaks %s', (dialect) => {
     test('sees nothing of a failure that a stream reports before content', async () => {
-      const { ask } = await routerOver(client, [
+      const { sendRequest } = await routerOver(client, [
         [
           dialect,
           (response) => {
@@ -111,17 +111,17 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
         ],
         ['chat', goodChat],
       ])
-      const job = await ask(true)
+      const job = await sendRequest(true)
       expect(usageReported(job, true)).toMatchObject({ output_tokens: 3 })
       expect(job.end?.attempts).toMatchObject([{ outcome: 'error_event' }, { outcome: 'served' }])
     })
 
     test('has no terminal event where it breaks off after content, and the shown text is metered', async () => {
-      const { opened, ask } = await routerOver(client, [
+      const { opened, sendRequest } = await routerOver(client, [
         [dialect, broken(dialect, 'content')],
         ['chat', goodChat],
       ])
-      const job = await ask(true)
+      const job = await sendRequest(true)
       const events = eventsOf(job)
       if (client === 'responses') expectNumbers(events)
       expect(events.at(-1)!.type).toBe(piece)
@@ -136,18 +136,18 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
 
     test.each([false, true])('gets counted tokens where it leaves the usage out (stream: %s)', async (stream) => {
       const without = (words: string) => words.replace(/,?"usage":\{[^}]*\}/g, '')
-      const { plain, whole } = WRITTEN[dialect]
-      const { ask } = await routerOver(client, [
+      const { plain, complete } = WRITTEN[dialect]
+      const { sendRequest } = await routerOver(client, [
         [
           dialect,
           (response) => {
             if (!stream) return response.end(without(JSON.stringify(plain)))
             openStream(response)
-            return response.end(without(whole))
+            return response.end(without(complete))
           },
         ],
       ])
-      const job = await ask(stream)
+      const job = await sendRequest(stream)
       const { usage } = job.end!
       expect(usage).toMatchObject({ promptTokens: 11, estimated: true })
       expect(usage.completionTokens).toBeGreaterThan(0)
@@ -156,23 +156,23 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
 
     test("reads its refusal, in the one shape of the router's refusals", async () => {
       const refusal = { type: 'error', error: { type: 'invalid_request_error', message: 'too odd' } }
-      const { ask } = await routerOver(client, [[dialect, (response) => sendJson(response, 400, refusal)]])
-      const job = await ask(true)
+      const { sendRequest } = await routerOver(client, [[dialect, (response) => sendJson(response, 400, refusal)]])
+      const job = await sendRequest(true)
       expect(job.failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
       expect(JSON.parse(job.failure!.backendBody!)).toMatchObject({ error: { message: 'too odd' } })
     })
   })
 
   test('reads the name of a field that chat cannot express, and no backend is called', async () => {
-    const { opened, ask } = await routerOver(client, [['chat', goodChat]])
-    const { failure } = await ask(false, { tools: [], tool_choice: { type: 'tool', name: 'web_search' } })
+    const { opened, sendRequest } = await routerOver(client, [['chat', goodChat]])
+    const { failure } = await sendRequest(false, { tools: [], tool_choice: { type: 'tool', name: 'web_search' } })
     expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
     expect((JSON.parse(failure!.backendBody!) as { error: { param: string } }).error.param).toContain('tool_choice')
     expect(opened[0]!.seen).toHaveLength(0)
   })
 
   test('is served among equals by the backend that speaks its dialect', async () => {
-    const { opened, ask } = await routerOver(
+    const { opened, sendRequest } = await routerOver(
       client,
       [
         ['chat', goodChat],
@@ -180,7 +180,7 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
       ],
       true,
     )
-    for (let i = 0; i < 4; i++) await ask(false)
+    for (let i = 0; i < 4; i++) await sendRequest(false)
     expect(opened.map(({ seen }) => seen.length)).toEqual([0, 4])
   })
 })

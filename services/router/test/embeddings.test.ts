@@ -4,14 +4,14 @@
 
 import type { JobHeader } from '@gateway/contracts/job'
 import { expect, test } from 'vitest'
-import { sendJson, type Answer } from './http-backend.ts'
+import { sendJson, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
 const EMBED: Partial<JobHeader> = { kind: 'embeddings', needs: ['embeddings'] }
 
 const vectors =
-  (length: number): Answer =>
+  (length: number): Reply =>
   (response, { body }) => {
     const inputs = Array.isArray(body['input']) ? body['input'] : [body['input']]
     const data = inputs.map((_, index) => ({ object: 'embedding', index, embedding: Array<number>(length).fill(0.5) }))
@@ -28,7 +28,7 @@ test.each([
   ['of several texts', [[9_906], [9_906, 11, 1_917]], ['Hello', 'Hello, world']],
 ])('the tokens %s reach a server as texts, which each tokenizer reads', async (_, input, texts) => {
   const { a, under } = await open(768)
-  const { failure, text } = await under.ask(EMBED, { input })
+  const { failure, text } = await under.sendRequest(EMBED, { input })
   expect(failure).toBeNull()
   expect(a.seen[0]!.body).toEqual({ model: 'bge', input: texts })
   expect((JSON.parse(text()) as { data: object[] }).data).toHaveLength(texts.length)
@@ -38,16 +38,16 @@ test.each<[string, string, Partial<JobHeader>, number | undefined]>([
   ['a model of one length is not asked for it', 'bge', { dimensions: 1_024 }, undefined],
   ['a model of many lengths is asked for that of the contract', 'text-embedding-3-small', { dimensions: 768 }, 768],
   ['one that the client shortens is asked for it', 'bge', { dimensions: 256, isShortened: true }, 256],
-])('%s', async (_, model, header, asked) => {
+])('%s', async (_, model, header, requested) => {
   const { a, under } = await open(header.dimensions!, model)
-  const { failure } = await under.ask({ ...EMBED, ...header }, { input: 'x', dimensions: header.dimensions })
+  const { failure } = await under.sendRequest({ ...EMBED, ...header }, { input: 'x', dimensions: header.dimensions })
   expect(failure).toBeNull()
-  expect(a.seen[0]!.body['dimensions']).toBe(asked)
+  expect(a.seen[0]!.body['dimensions']).toBe(requested)
 })
 
 test("vectors of another length than the model's are the backend's fault", async () => {
   const { under } = await open(1_024)
-  const { failure } = await under.ask({ ...EMBED, dimensions: 1_536 }, { input: 'x' })
+  const { failure } = await under.sendRequest({ ...EMBED, dimensions: 1_536 }, { input: 'x' })
   expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED' })
   expect(failure!.attempts[0]).toMatchObject({ outcome: 'invalid_answer' })
 })

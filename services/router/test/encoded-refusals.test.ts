@@ -2,20 +2,20 @@
 
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import type { Answer } from './http-backend.ts'
+import type { Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
 const SAID = Buffer.from(JSON.stringify({ error: { message: 'no such role', code: 'bad_role', param: 'messages' } }))
 
-const refuses = (encoding: string, body: Buffer): Answer => {
+const refuses = (encoding: string, body: Buffer): Reply => {
   return (response) =>
     response.writeHead(400, { 'content-type': 'application/json', 'content-encoding': encoding }).end(body)
 }
 
-async function refusalOf(answer: Answer) {
-  const a = await backend(answer)
-  const { failure } = await (await router(poolOver([a.url]))).ask()
+async function refusalOf(reply: Reply) {
+  const a = await backend(reply)
+  const { failure } = await (await router(poolOver([a.url]))).sendRequest()
   expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
   return failure!
 }

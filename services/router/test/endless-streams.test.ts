@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { MOST_CHARACTERS } from '../src/core/output-limit.ts'
 import { sendOver } from './endless.ts'
-import { chunk, event, openStream, ROLE, type Answer } from './http-backend.ts'
+import { chunk, event, openStream, ROLE, type Reply } from './http-backend.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
@@ -36,7 +36,7 @@ const PIECE: Record<TargetDialect, (text: string) => string> = {
     }),
 }
 const endless =
-  (target: TargetDialect, text: string): Answer =>
+  (target: TargetDialect, text: string): Reply =>
   async (response) => {
     openStream(response)
     response.write(BEGIN[target])
@@ -56,7 +56,7 @@ const FULL: Record<ClientDialect, RegExp> = {
 
 const ways = clientDialects.flatMap((client) => targetDialects.map((target) => ({ client, target })))
 
-async function asked(client: ClientDialect, target: TargetDialect, text: string, mostOutputTokens?: number) {
+async function requested(client: ClientDialect, target: TargetDialect, text: string, mostOutputTokens?: number) {
   const { url, seen } = await backend(endless(target, text))
   const { send } = await router(poolOver([url], { backend: { dialects: [target] } }))
   return {
@@ -67,7 +67,7 @@ async function asked(client: ClientDialect, target: TargetDialect, text: string,
 
 describe.each(ways)('a $client client of a $target backend', ({ client, target }) => {
   test('gets a full response once the cap is passed, and the backend is stopped', async () => {
-    const { send, seen } = await asked(client, target, 'so many words go on and on. ', CAP_TOKENS)
+    const { send, seen } = await requested(client, target, 'so many words go on and on. ', CAP_TOKENS)
     const job = send()
     await job.over
     expect(job.failure).toBe(null)
@@ -87,8 +87,8 @@ test('a response within its cap is not touched, however long its words are', asy
     openStream(response)
     response.end(ROLE + chunk({ content: text }).repeat(CAP_TOKENS) + chunk({}, 'stop'))
   })
-  const { ask } = await router(poolOver([url]))
-  const job = await ask({ stream: true, mostOutputTokens: CAP_TOKENS }, BODY.chat)
+  const { sendRequest } = await router(poolOver([url]))
+  const job = await sendRequest({ stream: true, mostOutputTokens: CAP_TOKENS }, BODY.chat)
   expect(job.text()).toContain('"finish_reason":"stop"')
   expect(job.text().split(text).length).toBe(CAP_TOKENS + 1)
 })
@@ -97,7 +97,7 @@ test.each<[string, ClientDialect, TargetDialect]>([
   ['that keeps its text for the last event', 'responses', 'chat'],
   ['that keeps nothing', 'chat', 'chat'],
 ])('four streams without a cap, of a translation %s, end at a bound', async (_, client, target) => {
-  const { send } = await asked(client, target, 'x'.repeat(16 * 1024))
+  const { send } = await requested(client, target, 'x'.repeat(16 * 1024))
   const before = process.memoryUsage().rss
   const jobs = Array.from({ length: 4 }, send)
   await Promise.all(jobs.map((job) => job.over))
@@ -119,8 +119,8 @@ test('text that a backend sends beside its content is bounded, too', async () =>
     response.write(ROLE + chunk({ content: 'Hi' }))
     await sendOver(response, event({ id: 'c1', model: 'm', choices: [{ index: 0, delta: { other: names } }] }))
   })
-  const { ask } = await router(poolOver([url]))
-  const job = await ask({ stream: true, includeUsage: true, dialect: 'responses' }, BODY.responses)
+  const { sendRequest } = await router(poolOver([url]))
+  const job = await sendRequest({ stream: true, includeUsage: true, dialect: 'responses' }, BODY.responses)
   expect(job.failure).toBe(null)
   expect(FULL.responses.test(job.text())).toBe(true)
 })

@@ -4,7 +4,7 @@
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { openStream, type Answer } from './http-backend.ts'
+import { openStream, type Reply } from './http-backend.ts'
 
 /** Sends the piece again and again, as fast as it is taken, until so many bytes are sent or nobody is there. */
 export async function sendOver(response: ServerResponse, piece: string, bytes = Infinity): Promise<void> {
@@ -17,7 +17,7 @@ export async function sendOver(response: ServerResponse, piece: string, bytes = 
 }
 
 export const endlessStream =
-  (piece: string, before = ''): Answer =>
+  (piece: string, before = ''): Reply =>
   async (response) => {
     openStream(response)
     response.write(before)
@@ -25,7 +25,7 @@ export const endlessStream =
   }
 
 export const endlessBody =
-  (status: number, before: string, piece: string): Answer =>
+  (status: number, before: string, piece: string): Reply =>
   async (response) => {
     response.writeHead(status, { 'content-type': 'application/json' })
     response.write(before)

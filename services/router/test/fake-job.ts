@@ -61,7 +61,7 @@ export function fakeJob(
   const abort = new AbortController()
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
-  const asked = Buffer.from(JSON.stringify(body))
+  const requested = Buffer.from(JSON.stringify(body))
   const data: Buffer[] = []
   let reportOver: (how: JobOver) => void = () => {}
   let isOver = false
@@ -87,8 +87,8 @@ export function fakeJob(
     release: () => gate.resolve(),
     job: {
       header: Buffer.from(JSON.stringify(header)),
-      bodyBytes: asked.length,
-      body: () => Promise.resolve(asked),
+      bodyBytes: requested.length,
+      body: () => Promise.resolve(requested),
       callerId: 'edge-1',
       signal: abort.signal,
       get aborted() {

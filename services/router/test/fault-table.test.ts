@@ -22,7 +22,7 @@ import {
   USAGE_CHUNK,
   completeStream,
   WORDS,
-  type Answer,
+  type Reply,
 } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
@@ -46,14 +46,14 @@ const GOOD_PLAIN = JSON.stringify(completion())
 const GOOD_STREAM = completeStream().replace(USAGE_CHUNK, '').replace(DONE, '')
 const GOOD_USAGE = { promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false }
 
-const status = (code: number, headers: Record<string, string> = {}): Answer => {
+const status = (code: number, headers: Record<string, string> = {}): Reply => {
   return (response) => sendJson(response, code, { error: { message: `status ${code}` } }, headers)
 }
 
 interface Row {
   fault: string
   /** The faulty backend's response, or its address. */
-  answer?: Answer
+  reply?: Reply
   url?: (real: string) => string | Promise<string>
   /** The recorded outcome of the attempt at it. */
   outcome: string | RegExp
@@ -70,94 +70,93 @@ const BEFORE_CONTENT: Row[] = [
   { fault: 'TLS handshake fails', url: (real) => real.replace('http:', 'https:'), outcome: 'tls' },
   ...[500, 502, 503, 504, 401, 403, 404, 402, 408].map((code) => ({
     fault: `status ${code}`,
-    answer: status(code),
+    reply: status(code),
     outcome: `http_${code}`,
   })),
-  { fault: '429 with retry-after', answer: status(429, { 'retry-after': '30' }), outcome: 'http_429' },
-  { fault: '429 without retry-after', answer: status(429), outcome: 'http_429' },
-  { fault: 'a redirect', answer: status(302, { location: 'http://127.0.0.1:1/' }), outcome: 'http_302' },
-  { fault: 'hangs before headers', answer: () => {}, outcome: 'first_byte_timeout' },
+  { fault: '429 with retry-after', reply: status(429, { 'retry-after': '30' }), outcome: 'http_429' },
+  { fault: '429 without retry-after', reply: status(429), outcome: 'http_429' },
+  { fault: 'a redirect', reply: status(302, { location: 'http://127.0.0.1:1/' }), outcome: 'http_302' },
+  { fault: 'hangs before headers', reply: () => {}, outcome: 'first_byte_timeout' },
   {
     fault: 'first byte too slow',
-    answer: (response, request, socket) => void setTimeout(() => goodChat(response, request, socket), 2_500).unref(),
+    reply: (response, request, socket) => void setTimeout(() => goodChat(response, request, socket), 2_500).unref(),
     outcome: 'first_byte_timeout',
   },
-  { fault: 'connection closed before headers', answer: (_, __, socket) => socket.destroy(), outcome: 'reset' },
-  { fault: 'no HTTP at all', answer: (_, __, socket) => socket.end('+PONG\r\n'), outcome: 'invalid_answer' },
+  { fault: 'connection closed before headers', reply: (_, __, socket) => socket.destroy(), outcome: 'reset' },
+  { fault: 'no HTTP at all', reply: (_, __, socket) => socket.end('+PONG\r\n'), outcome: 'invalid_answer' },
   {
     fault: 'an HTML page under a 200',
-    answer: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>It works!</html>'),
+    reply: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>It works!</html>'),
     outcome: 'invalid_answer',
   },
-  { fault: 'an error under a 200', answer: status(200), outcome: 'error_event' },
+  { fault: 'an error under a 200', reply: status(200), outcome: 'error_event' },
   {
     fault: 'JSON instead of a stream',
-    answer: (response) => sendJson(response, 200, completion()),
+    reply: (response) => sendJson(response, 200, completion()),
     outcome: 'invalid_answer',
     only: 'stream',
   },
   {
     fault: 'headers, then silence',
-    answer: (response, request) =>
-      request.body.stream ? openStream(response) : response.writeHead(200).flushHeaders(),
+    reply: (response, request) => (request.body.stream ? openStream(response) : response.writeHead(200).flushHeaders()),
     outcome: 'first_byte_timeout',
   },
   {
     fault: 'truncated JSON',
-    answer: (response) => response.end(GOOD_PLAIN.slice(0, 40)),
+    reply: (response) => response.end(GOOD_PLAIN.slice(0, 40)),
     outcome: 'invalid_answer',
     only: 'plain',
   },
   {
     fault: 'an answer without choices',
-    answer: (response) => sendJson(response, 200, { choices: [] }),
+    reply: (response) => sendJson(response, 200, { choices: [] }),
     outcome: 'invalid_answer',
     only: 'plain',
   },
   {
     fault: 'death in the middle of the body',
-    answer: (response, _, socket) => {
+    reply: (response, _, socket) => {
       response.writeHead(200, { 'content-length': GOOD_PLAIN.length })
       response.write(GOOD_PLAIN.slice(0, 40), () => socket.destroy())
     },
     outcome: 'reset',
     only: 'plain',
   },
-  { fault: 'death after zero chunks', answer: streamThenDie(''), outcome: 'reset', only: 'stream' },
-  { fault: 'death after the role chunk', answer: streamThenDie(ROLE), outcome: 'reset', only: 'stream' },
-  { fault: 'stall after the role chunk', answer: streamThen(ROLE), outcome: 'first_byte_timeout', only: 'stream' },
-  { fault: 'a clean end after the role chunk', answer: streamThenEnd(ROLE), outcome: 'truncated', only: 'stream' },
-  { fault: '[DONE] without an answer', answer: streamThenEnd(ROLE + DONE), outcome: 'truncated', only: 'stream' },
-  { fault: 'an empty stream', answer: streamThenEnd(''), outcome: 'truncated', only: 'stream' },
+  { fault: 'death after zero chunks', reply: streamThenDie(''), outcome: 'reset', only: 'stream' },
+  { fault: 'death after the role chunk', reply: streamThenDie(ROLE), outcome: 'reset', only: 'stream' },
+  { fault: 'stall after the role chunk', reply: streamThen(ROLE), outcome: 'first_byte_timeout', only: 'stream' },
+  { fault: 'a clean end after the role chunk', reply: streamThenEnd(ROLE), outcome: 'truncated', only: 'stream' },
+  { fault: '[DONE] without an answer', reply: streamThenEnd(ROLE + DONE), outcome: 'truncated', only: 'stream' },
+  { fault: 'an empty stream', reply: streamThenEnd(''), outcome: 'truncated', only: 'stream' },
   {
     fault: 'an event that is not JSON',
-    answer: streamThenEnd(`${ROLE}data: {"choices":[{"del\n\n`),
+    reply: streamThenEnd(`${ROLE}data: {"choices":[{"del\n\n`),
     outcome: 'invalid_answer',
     only: 'stream',
   },
   {
     fault: 'an error event before content',
-    answer: streamThenEnd(ROLE + event({ error: { message: 'CUDA out of memory', code: 500 } })),
+    reply: streamThenEnd(ROLE + event({ error: { message: 'CUDA out of memory', code: 500 } })),
     outcome: 'error_event',
     only: 'stream',
   },
 ]
 
-function streamThen(text: string): Answer {
+function streamThen(text: string): Reply {
   return (response) => {
     openStream(response)
     response.write(text)
   }
 }
 
-function streamThenEnd(text: string): Answer {
+function streamThenEnd(text: string): Reply {
   return (response) => {
     openStream(response)
     response.end(text)
   }
 }
 
-function streamThenDie(text: string): Answer {
+function streamThenDie(text: string): Reply {
   return (response, _, socket) => {
     openStream(response)
     if (text === '') setTimeout(() => socket.destroy(), 20)
@@ -170,11 +169,11 @@ const cases = BEFORE_CONTENT.flatMap((row) =>
 )
 
 describe('before content, a client sees nothing of it but the response of the next backend', () => {
-  test.for(cases)('$fault ($mode)', async ({ fault, answer, url, outcome, mode }) => {
-    const a = await backend(answer ?? goodChat)
+  test.for(cases)('$fault ($mode)', async ({ fault, reply, url, outcome, mode }) => {
+    const a = await backend(reply ?? goodChat)
     const b = await backend(goodChat)
     const router = await routerOver([url ? await url(a.url) : a.url, b.url], outcome)
-    const job = await router.ask({ stream: mode === 'stream' })
+    const job = await router.sendRequest({ stream: mode === 'stream' })
 
     expect(job.failure).toBeNull()
     expect(job.text()).toBe(mode === 'stream' ? GOOD_STREAM : GOOD_PLAIN)
@@ -199,45 +198,45 @@ const content = (count: number) =>
     .map((word) => chunk({ content: word }))
     .join('')
 
-const AFTER_CONTENT: { fault: string; answer: Answer; outcome: string; shown: string; tokens: number }[] = [
+const AFTER_CONTENT: { fault: string; reply: Reply; outcome: string; shown: string; tokens: number }[] = [
   {
     fault: 'death after one chunk',
-    answer: streamThenDie(ROLE + content(1)),
+    reply: streamThenDie(ROLE + content(1)),
     outcome: 'reset',
     shown: ROLE + content(1),
     tokens: 1,
   },
   {
     fault: 'death after many chunks',
-    answer: streamThenDie(ROLE + content(4)),
+    reply: streamThenDie(ROLE + content(4)),
     outcome: 'reset',
     shown: ROLE + content(4),
     tokens: 4,
   },
   {
     fault: 'stall',
-    answer: streamThen(ROLE + content(2)),
+    reply: streamThen(ROLE + content(2)),
     outcome: 'idle_timeout',
     shown: ROLE + content(2),
     tokens: 2,
   },
   {
     fault: 'a clean end without an end',
-    answer: streamThenEnd(ROLE + content(2)),
+    reply: streamThenEnd(ROLE + content(2)),
     outcome: 'truncated',
     shown: ROLE + content(2),
     tokens: 2,
   },
   {
     fault: 'an event that is not JSON',
-    answer: streamInPieces(ROLE + content(2), `data: {"choices":[{"del\n\n${STOP}${DONE}`),
+    reply: streamInPieces(ROLE + content(2), `data: {"choices":[{"del\n\n${STOP}${DONE}`),
     outcome: 'invalid_answer',
     shown: ROLE + content(2),
     tokens: 2,
   },
   {
     fault: 'an error event',
-    answer: streamInPieces(ROLE + content(2), event({ error: { message: 'preempted' } }) + DONE),
+    reply: streamInPieces(ROLE + content(2), event({ error: { message: 'preempted' } }) + DONE),
     outcome: 'error_event',
     shown: ROLE + content(2),
     tokens: 2,
@@ -246,7 +245,7 @@ const AFTER_CONTENT: { fault: string; answer: Answer; outcome: string; shown: st
 
 const NETWORK_PAUSE_MS = 40
 
-function streamInPieces(...pieces: (string | Buffer)[]): Answer {
+function streamInPieces(...pieces: (string | Buffer)[]): Reply {
   return async (response) => {
     openStream(response)
     response.socket?.setNoDelay(true)
@@ -259,11 +258,11 @@ function streamInPieces(...pieces: (string | Buffer)[]): Answer {
 }
 
 describe('after content, a client is informed of it, and the text that it was shown is metered', () => {
-  test.for(AFTER_CONTENT)('$fault', async ({ fault, answer, outcome, shown, tokens }) => {
-    const a = await backend(answer)
+  test.for(AFTER_CONTENT)('$fault', async ({ fault, reply, outcome, shown, tokens }) => {
+    const a = await backend(reply)
     const b = await backend(goodChat)
     const router = await routerOver([a.url, b.url], outcome)
-    const job = await router.ask({ stream: true })
+    const job = await router.sendRequest({ stream: true })
 
     expect(job.end).toBeNull()
     expect(job.text()).toBe(shown)
@@ -280,33 +279,33 @@ describe('after content, a client is informed of it, and the text that it was sh
 const bytes = Buffer.from(completeStream())
 const everyByte = [...bytes].map((byte) => Buffer.from([byte]))
 
-const HARMLESS: { shape: string; answer: Answer; text?: string }[] = [
+const HARMLESS: { shape: string; reply: Reply; text?: string }[] = [
   {
     shape: 'every byte on its own (split characters, lines and events)',
-    answer: streamInPieces(...joinPairs(everyByte)),
+    reply: streamInPieces(...joinPairs(everyByte)),
   },
   {
     shape: 'CRLF line ends',
-    answer: streamThenEnd(completeStream().replaceAll('\n', '\r\n')),
+    reply: streamThenEnd(completeStream().replaceAll('\n', '\r\n')),
     text: GOOD_STREAM.replaceAll('\n', '\r\n'),
   },
   {
     shape: 'comments between events',
-    answer: streamThenEnd(`: hello\n\n${completeStream().replace(STOP, `: ping\n\n${STOP}`)}`),
+    reply: streamThenEnd(`: hello\n\n${completeStream().replace(STOP, `: ping\n\n${STOP}`)}`),
   },
-  { shape: 'a line that is no field', answer: streamThenEnd(completeStream().replace(STOP, `garbage\n${STOP}`)) },
+  { shape: 'a line that is no field', reply: streamThenEnd(completeStream().replace(STOP, `garbage\n${STOP}`)) },
   {
     shape: 'a block that is no event',
-    answer: streamThenEnd(completeStream().replace(STOP, `garbage here\n\n${STOP}`)),
+    reply: streamThenEnd(completeStream().replace(STOP, `garbage here\n\n${STOP}`)),
   },
-  { shape: 'no [DONE] after the finish reason', answer: streamThenEnd(completeStream().replace(DONE, '')) },
-  { shape: 'a [DONE] without its blank line', answer: streamThenEnd(completeStream().trimEnd()) },
+  { shape: 'no [DONE] after the finish reason', reply: streamThenEnd(completeStream().replace(DONE, '')) },
+  { shape: 'a [DONE] without its blank line', reply: streamThenEnd(completeStream().trimEnd()) },
   {
     shape: 'empty data between events',
-    answer: streamThenEnd(`data:\n\n${completeStream().replace(STOP, `data: \n\nevent: ping\ndata: 3 s\n\n${STOP}`)}`),
+    reply: streamThenEnd(`data:\n\n${completeStream().replace(STOP, `data: \n\nevent: ping\ndata: 3 s\n\n${STOP}`)}`),
   },
-  { shape: 'a byte order mark', answer: streamThenEnd(`\uFEFF${completeStream()}`) },
-  { shape: 'bytes after [DONE]', answer: streamThenEnd(`${completeStream()}data: garbage\n\n`) },
+  { shape: 'a byte order mark', reply: streamThenEnd(`\uFEFF${completeStream()}`) },
+  { shape: 'bytes after [DONE]', reply: streamThenEnd(`${completeStream()}data: garbage\n\n`) },
 ]
 
 /** Some pieces of two bytes, to keep the test short where nothing is to be cut. */
@@ -317,10 +316,10 @@ function joinPairs(pieces: Buffer[]): Buffer[] {
 }
 
 describe('a response that only looks like a fault does no harm', () => {
-  test.for(HARMLESS)('$shape', async ({ shape, answer, text }) => {
-    const a = await backend(answer)
+  test.for(HARMLESS)('$shape', async ({ shape, reply, text }) => {
+    const a = await backend(reply)
     const router = await routerOver([a.url])
-    const job = await router.ask({ stream: true })
+    const job = await router.sendRequest({ stream: true })
     expect(job.failure).toBeNull()
     expect(job.text()).toBe(text ?? GOOD_STREAM)
     expect(job.end?.usage).toEqual(GOOD_USAGE)
@@ -336,7 +335,9 @@ describe('a response that only looks like a fault does no harm', () => {
         return sendJson(response, 400, { error: { message, param: 'max_tokens', code: 'unsupported_parameter' } })
       })
       const b = await backend(goodChat)
-      const job = await (await routerOver([a.url, b.url])).ask({ stream: mode === 'stream', defaultMaxTokens: 5 })
+      const job = await (
+        await routerOver([a.url, b.url])
+      ).sendRequest({ stream: mode === 'stream', defaultMaxTokens: 5 })
       expect(job.text()).toBe(mode === 'stream' ? GOOD_STREAM : GOOD_PLAIN)
       expect(job.end).toMatchObject({
         usage: GOOD_USAGE,
@@ -361,7 +362,7 @@ describe('a response that only looks like a fault does no harm', () => {
     ['a usage that counts nothing of the text', { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 }, 7],
   ])('%s in a plain answer: it is counted, marked, and written into the answer', async (_, usage, promptTokens) => {
     const a = await backend((response) => response.end(JSON.stringify({ ...completion('one two three'), usage })))
-    const job = await (await routerOver([a.url])).ask()
+    const job = await (await routerOver([a.url])).sendRequest()
     expect(job.end?.usage).toMatchObject({ promptTokens, completionTokens: 3, estimated: true })
     expect(JSON.parse(job.text())).toMatchObject({
       usage: { prompt_tokens: promptTokens, completion_tokens: 3, total_tokens: promptTokens + 3 },
@@ -383,14 +384,14 @@ const image = (picture: Buffer) => ({
   usage: { input_tokens: 2, output_tokens: 5, total_tokens: 7 },
 })
 const json =
-  (body: object): Answer =>
+  (body: object): Reply =>
   (response) =>
     sendJson(response, 200, body)
 
 const EMBED: Partial<JobHeader> = { kind: 'embeddings', needs: ['embeddings'] }
 const IMAGE: Partial<JobHeader> = { kind: 'images', needs: ['images'] }
 
-const OTHER_KINDS: { fault: string; header: Partial<JobHeader>; body: object; bad: Answer; good: Answer }[] = [
+const OTHER_KINDS: { fault: string; header: Partial<JobHeader>; body: object; bad: Reply; good: Reply }[] = [
   {
     fault: 'a vector of 1024 numbers',
     header: EMBED,
@@ -451,7 +452,7 @@ describe('embeddings and images are judged before a byte goes out', () => {
   test.for(OTHER_KINDS)('$fault', async ({ fault, header, body, bad, good }) => {
     const a = await backend(bad)
     const b = await backend(good)
-    const job = await (await routerOver([a.url, b.url])).ask(header, body)
+    const job = await (await routerOver([a.url, b.url])).sendRequest(header, body)
     expect(job.head?.backend).toBe('b')
     expect(job.end?.attempts).toMatchObject([{ outcome: 'invalid_answer' }, { outcome: 'served' }])
     page.row(fault, header.kind ?? '', '`invalid_answer`', 'the second, whole', 'its own figures')
@@ -461,7 +462,7 @@ describe('embeddings and images are judged before a byte goes out', () => {
     const a = await backend(json(embeddings(768)))
     const job = await (
       await routerOver([a.url])
-    ).ask({ ...EMBED, encodingFormat: 'base64' }, { input: 'x', encoding_format: 'base64' })
+    ).sendRequest({ ...EMBED, encodingFormat: 'base64' }, { input: 'x', encoding_format: 'base64' })
     expect(a.seen[0]?.body).toEqual({ model: 'model-a', input: 'x' })
     const { data } = JSON.parse(job.text()) as { data: { embedding: string }[] }
     const decoded = Buffer.from(data[0]!.embedding, 'base64')
@@ -479,7 +480,7 @@ describe('embeddings and images are judged before a byte goes out', () => {
         })
       return response.end(PNG)
     })
-    const job = await (await routerOver([a.url])).ask(IMAGE, { prompt: 'a cat' })
+    const job = await (await routerOver([a.url])).sendRequest(IMAGE, { prompt: 'a cat' })
     expect(JSON.parse(job.text())).toMatchObject({
       data: [{ b64_json: PNG.toString('base64'), revised_prompt: 'A cat' }],
     })
@@ -489,7 +490,7 @@ describe('embeddings and images are judged before a byte goes out', () => {
 
 const LONE: {
   fault: string
-  answer: Answer
+  reply: Reply
   header?: Partial<JobHeader>
   outcome: string
   failure: object
@@ -498,7 +499,7 @@ const LONE: {
 }[] = [
   ...[429, 529].map((code) => ({
     fault: `status ${code} with retry-after: 30, as the only one`,
-    answer: status(code, { 'retry-after': '30' }),
+    reply: status(code, { 'retry-after': '30' }),
     outcome: `http_${code}`,
     failure: { code: 'UPSTREAMS_EXHAUSTED', retryAfterMs: expect.closeTo(28_000, -4) },
     reported: 'nobody: a 503 with the time left as `retry-after`',
@@ -506,7 +507,7 @@ const LONE: {
   })),
   {
     fault: 'slower than the client’s own timeout, as the only one',
-    answer: () => {},
+    reply: () => {},
     header: { headWithinMs: 300 },
     outcome: 'out_of_time',
     failure: { clientTimedOut: true, usage: { promptTokens: 11, completionTokens: 0, estimated: true } },
@@ -515,7 +516,7 @@ const LONE: {
   },
   {
     fault: 'a 400 in gzip, as the only one',
-    answer: (response) =>
+    reply: (response) =>
       response
         .writeHead(400, { 'content-encoding': 'gzip' })
         .end(gzipSync(JSON.stringify({ error: { message: 'no such role' } }))),
@@ -527,21 +528,21 @@ const LONE: {
 ]
 
 describe('an only backend', () => {
-  test.for(LONE)('$fault', async ({ fault, answer, header, outcome, failure, reported, metered }) => {
-    const a = await backend(answer)
-    const job = await (await router(poolOver([a.url]))).ask(header)
+  test.for(LONE)('$fault', async ({ fault, reply, header, outcome, failure, reported, metered }) => {
+    const a = await backend(reply)
+    const job = await (await router(poolOver([a.url]))).sendRequest(header)
     expect(job.failure).toMatchObject({ ...failure, attempts: [{ outcome }] })
     page.row(fault, 'plain', `\`${outcome}\``, reported, metered)
   })
 
   test('fails at one request again and again, as another does, and serves all others', async () => {
-    const poisoned: Answer = (response, request, socket) =>
+    const poisoned: Reply = (response, request, socket) =>
       request.text.includes('poison') ? sendJson(response, 500, {}) : goodChat(response, request, socket)
     const [a, b, c] = [await backend(poisoned), await backend(poisoned), await backend(goodChat)]
     const under = await router(poolOver([a.url, b.url, c.url]))
-    const ask = (content: string) => under.ask({}, { messages: [{ role: 'user', content }] })
-    for (let i = 0; i < 4; i++) expect((await ask('poison')).head?.backend).toBe('c')
-    expect((await ask('good')).head?.backend).toBe('a')
+    const sendRequest = (content: string) => under.sendRequest({}, { messages: [{ role: 'user', content }] })
+    for (let i = 0; i < 4; i++) expect((await sendRequest('poison')).head?.backend).toBe('c')
+    expect((await sendRequest('good')).head?.backend).toBe('a')
     page.row(
       'status 500 to one request, as the second does',
       'plain',

@@ -71,13 +71,13 @@ const isOwn = (dialect: 'responses' | 'messages', tool: Tool) =>
 test.each(['responses', 'messages'] as const)(
   'of the tools in a %s request none that the vendor runs leaves without a price and a limit, and all others are named',
   async (dialect) => {
-    const { opened, ask } = await routerOver(dialect, [[dialect, good(dialect)]])
+    const { opened, sendRequest } = await routerOver(dialect, [[dialect, good(dialect)]])
     const calls = fc.record({ web_search: fc.nat(9), web_fetch: fc.nat(9), mcp: fc.nat(9) }, { requiredKeys: [] })
     await fc.assert(
       fc.asyncProperty(toolsOf(dialect), calls, fc.boolean(), async (tools, allowed, isReported) => {
         const total = Object.values(allowed).reduce((sum, one) => sum + one, 0)
         const reported = isReported ? { asksHostedTools: true, hostedTools: { calls: allowed, total } } : {}
-        const job = await ask(false, { tools }, reported)
+        const job = await sendRequest(false, { tools }, reported)
         expect(job.end).toBeDefined()
         const sent = opened[0]!.seen.at(-1)!.body as { tools?: Tool[]; max_tool_calls?: number }
         const left = sent.tools ?? []
@@ -117,26 +117,26 @@ test.each<[ClientDialect & ('responses' | 'messages'), object]>([
   ],
   ['messages', { tools: [{ type: 'web_search_20250305', name: 'web_search' }], tool_choice: { type: 'any' } }],
 ])('a %s request that demands a tool which stays behind is refused: %j', async (dialect, body) => {
-  const { opened, ask } = await routerOver(dialect, [[dialect, good(dialect)]])
-  const { failure } = await ask(false, body)
+  const { opened, sendRequest } = await routerOver(dialect, [[dialect, good(dialect)]])
+  const { failure } = await sendRequest(false, body)
   expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
   expect(JSON.parse(failure!.backendBody!)).toMatchObject({ error: { param: 'tool_choice' } })
   expect(opened[0]!.seen).toHaveLength(0)
 })
 
 test('tools that an item adds in the middle of a conversation, and prompts that the vendor stores, are no way around', async () => {
-  const { opened, ask } = await routerOver('responses', [['responses', good('responses')]])
+  const { opened, sendRequest } = await routerOver('responses', [['responses', good('responses')]])
   const added = { type: 'additional_tools', role: 'developer', tools: [{ type: 'web_search' }, OWN.responses[0]] }
   const allowed = { asksHostedTools: true, hostedTools: { calls: { web_search: 5 }, total: 5 } }
-  const job = await ask(false, { input: [{ role: 'user', content: 'x' }, added] }, allowed)
+  const job = await sendRequest(false, { input: [{ role: 'user', content: 'x' }, added] }, allowed)
   expect(job.head?.droppedParams).toEqual(['tools.web_search'])
   expect(opened[0]!.seen[0]!.body).toMatchObject({ input: [{}, { tools: [OWN.responses[0]] }] })
-  const { failure } = await ask(false, { prompt: { id: 'pmpt_1' } })
+  const { failure } = await sendRequest(false, { prompt: { id: 'pmpt_1' } })
   expect(JSON.parse(failure!.backendBody!)).toMatchObject({ error: { param: 'prompt' } })
 })
 
 test('a larger container, or one of the client’s own, has another price and stays behind', async () => {
-  const { opened, ask } = await routerOver('responses', [['responses', good('responses')]])
+  const { opened, sendRequest } = await routerOver('responses', [['responses', good('responses')]])
   const allowed = { asksHostedTools: true, hostedTools: { calls: { code_interpreter: 5 }, total: 5 } }
   const containers = [
     { type: 'auto' },
@@ -144,7 +144,8 @@ test('a larger container, or one of the client’s own, has another price and st
     { type: 'auto', memory_limit: '4g' },
     'cntr_1',
   ]
-  for (const container of containers) await ask(false, { tools: [{ type: 'code_interpreter', container }] }, allowed)
+  for (const container of containers)
+    await sendRequest(false, { tools: [{ type: 'code_interpreter', container }] }, allowed)
   expect(opened[0]!.seen.map(({ body }) => (body['tools'] as object[] | undefined)?.length ?? 0)).toEqual([1, 1, 0, 0])
 })
 
@@ -154,21 +155,21 @@ const CALLED = [
   { type: 'web_search_call', id: 'w2', status: 'completed', action: { type: 'open_page', url: 'u' } },
   { type: 'code_interpreter_call', id: 'chatcmpl-1', status: 'completed', container_id: 'k' },
 ]
-const whole = { ...RESPONSE, output: [...CALLED, ...RESPONSE.output] }
+const complete = { ...RESPONSE, output: [...CALLED, ...RESPONSE.output] }
 const sse = (one: { type: string }) => `event: ${one.type}\n${event(one)}`
 
 test('calls of a vendor’s tools are counted in a plain response and in a stream, and in one that breaks off', async () => {
-  const { ask } = await routerOver('responses', [
+  const { sendRequest } = await routerOver('responses', [
     [
       'responses',
       (response, { body }, socket) => {
-        if (body['stream'] !== true) return sendJson(response, 200, whole)
+        if (body['stream'] !== true) return sendJson(response, 200, complete)
         openStream(response)
         const done = CALLED.map((item) => sse({ type: 'response.output_item.done', item } as { type: string }))
         const said = sse({ type: 'response.output_text.delta', delta: 'Hello' } as { type: string })
         const end = sse({
           type: 'response.completed',
-          response: { ...whole, tool_usage: { web_search: { num_requests: 3 } } },
+          response: { ...complete, tool_usage: { web_search: { num_requests: 3 } } },
         } as { type: string })
         if (body['metadata'] !== undefined)
           return void response.write(done.join('') + said, () => setTimeout(() => socket.destroy(), 20))
@@ -177,9 +178,12 @@ test('calls of a vendor’s tools are counted in a plain response and in a strea
     ],
   ])
   const counted = { web_search: 1, code_interpreter: 1 }
-  expect((await ask(false)).end!.usage).toMatchObject({ toolCalls: counted, estimated: false })
-  expect((await ask(true)).end!.usage).toMatchObject({ toolCalls: { ...counted, web_search: 3 }, estimated: false })
-  expect((await ask(true, { metadata: { broken: 'yes' } })).failure!.usage).toMatchObject({
+  expect((await sendRequest(false)).end!.usage).toMatchObject({ toolCalls: counted, estimated: false })
+  expect((await sendRequest(true)).end!.usage).toMatchObject({
+    toolCalls: { ...counted, web_search: 3 },
+    estimated: false,
+  })
+  expect((await sendRequest(true, { metadata: { broken: 'yes' } })).failure!.usage).toMatchObject({
     toolCalls: counted,
     estimated: true,
   })
@@ -187,7 +191,7 @@ test('calls of a vendor’s tools are counted in a plain response and in a strea
 
 test('searches of the Messages API are counted in a stream, also in one that breaks off', async () => {
   const block = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
-  const { ask } = await routerOver('messages', [
+  const { sendRequest } = await routerOver('messages', [
     [
       'messages',
       (response, { body }, socket) => {
@@ -205,8 +209,8 @@ test('searches of the Messages API are counted in a stream, also in one that bre
       },
     ],
   ])
-  expect((await ask(true)).end!.usage).toMatchObject({ toolCalls: { web_search: 2 } })
-  expect((await ask(true, { max_tokens: 7 })).failure!.usage).toMatchObject({ toolCalls: { web_search: 1 } })
+  expect((await sendRequest(true)).end!.usage).toMatchObject({ toolCalls: { web_search: 2 } })
+  expect((await sendRequest(true, { max_tokens: 7 })).failure!.usage).toMatchObject({ toolCalls: { web_search: 1 } })
 })
 
 test.each([
@@ -214,8 +218,8 @@ test.each([
   ['responses', RESPONSES.responses],
 ] as const)(
   'a chat before a backend that speaks %s goes on without what the vendor would run, and is told',
-  async (dialect, answer) => {
-    const a = await backend((response) => sendJson(response, 200, answer))
+  async (dialect, reply) => {
+    const a = await backend((response) => sendJson(response, 200, reply))
     const settings = { dialect: dialect === 'messages' ? 'anthropic' : 'openai', dialects: [dialect] }
     const running = await router(poolOver([a.url], { backend: settings }))
     const own = { type: 'function', function: { name: 'look', parameters: {} } }
@@ -224,7 +228,7 @@ test.each([
       plugins: [{ id: 'web' }],
       tools: [own, { type: 'openrouter:web_search' }],
     }
-    const job = await running.ask({}, { messages: [{ role: 'user', content: 'x' }], ...options })
+    const job = await running.sendRequest({}, { messages: [{ role: 'user', content: 'x' }], ...options })
     expect(job.end).toBeDefined()
     const escaped = job.head?.droppedParams?.map(decodeURIComponent)
     expect(escaped?.toSorted()).toEqual(['plugins', 'tools.openrouter:web_search', 'web_search_options'])

@@ -14,7 +14,7 @@ export interface SeenRequest {
   connectionClosed: Promise<void>
 }
 
-export type Answer = (response: ServerResponse, request: SeenRequest, socket: Socket) => unknown
+export type Reply = (response: ServerResponse, request: SeenRequest, socket: Socket) => unknown
 
 export interface HttpBackend extends AsyncDisposable {
   url: string
@@ -23,10 +23,10 @@ export interface HttpBackend extends AsyncDisposable {
   probes: number
   /** Probes get a 403. */
   refusesProbes: boolean
-  answer: Answer
+  reply: Reply
 }
 
-export async function startHttpBackend(answer: Answer): Promise<HttpBackend> {
+export async function startHttpBackend(reply: Reply): Promise<HttpBackend> {
   const server = createServer((request, response) => {
     void readBody(request).then((text) => {
       if (request.method === 'GET' && request.url?.endsWith('/models')) {
@@ -40,7 +40,7 @@ export async function startHttpBackend(answer: Answer): Promise<HttpBackend> {
       const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
       const seen = { path: request.url ?? '', headers: request.headers, body, text, connectionClosed: closed }
       backend.seen.push(seen)
-      backend.answer(response, seen, request.socket)
+      backend.reply(response, seen, request.socket)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -50,7 +50,7 @@ export async function startHttpBackend(answer: Answer): Promise<HttpBackend> {
     seen: [],
     probes: 0,
     refusesProbes: false,
-    answer,
+    reply,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
@@ -122,7 +122,7 @@ export function openStream(response: ServerResponse): void {
 }
 
 /** A good backend: streams on request. */
-export const goodChat: Answer = (response, request) => {
+export const goodChat: Reply = (response, request) => {
   if (request.body.stream !== true) return sendJson(response, 200, completion())
   openStream(response)
   response.end(completeStream())

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http'
 import type { JobHeader } from '@gateway/contracts/job'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sendJson, type Answer } from './http-backend.ts'
+import { sendJson, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 import { PNG } from './well-behaved.ts'
@@ -39,7 +39,7 @@ function draw(response: ServerResponse, body: Body, { url, jpeg }: { url: boolea
 }
 
 /** Servers of images take the two parameters for the form of their response in these ways. */
-const SERVERS: Record<string, Answer> = {
+const SERVERS: Record<string, Reply> = {
   // OpenAI's reference: `output_format` is of GPT image models only; without `response_format` there are addresses.
   'dall-e': (response, { body }) => {
     if ('output_format' in body) return unknown(response, 'output_format')
@@ -77,7 +77,7 @@ describe('images', () => {
     const a = await backend(SERVERS[server]!)
     const under = await router(poolOver([a.url], { targets: [{ model }] }))
     for (let i = 0; i < 3; i++) {
-      const { text, end, failure } = await under.ask(IMAGES, { prompt: 'a cat' })
+      const { text, end, failure } = await under.sendRequest(IMAGES, { prompt: 'a cat' })
       expect(failure).toBeNull()
       expect(JSON.parse(text())).toMatchObject({ data: [{ b64_json: PNG.toString('base64') }] })
       // The router remembers the learned rejection.
@@ -130,7 +130,7 @@ describe('images', () => {
     await fc.assert(
       fc.asyncProperty(options, async ({ n, ...rest }) => {
         const count = typeof n === 'number' && Number.isInteger(n) && n > 0 && n <= 10 ? { n } : {}
-        const job = await under.ask(IMAGES, { prompt: 'a cat', ...rest, ...count })
+        const job = await under.sendRequest(IMAGES, { prompt: 'a cat', ...rest, ...count })
         if (job.failure) expect(job.failure.code).toBe('BACKEND_REFUSED')
         else expect(job.text()).toContain(PNG.toString('base64'))
         const outcomes = (job.end ?? job.failure)!.attempts.map(({ outcome }) => outcome)
@@ -148,7 +148,7 @@ describe('images', () => {
     const data = [{ b64_json: PNG.toString('base64') }, { b64_json: PNG.toString('base64') }]
     const a = await backend((response) => sendJson(response, 200, { created: 1, data, usage }))
     const under = await router(poolOver([a.url]))
-    const job = await under.ask({ ...IMAGES, reservedOutputTokens: tokens }, { prompt: 'two cats', n: 2 })
+    const job = await under.sendRequest({ ...IMAGES, reservedOutputTokens: tokens }, { prompt: 'two cats', n: 2 })
     expect(job.end?.usage).toMatchObject({ completionTokens: tokens, estimated: true })
     expect(JSON.parse(job.text())).toMatchObject({ usage: { output_tokens: tokens } })
   })
@@ -161,7 +161,7 @@ describe('images', () => {
     const data = Array.from({ length: pictures }, () => ({ b64_json: PNG.toString('base64') }))
     const a = await backend((response) => sendJson(response, 200, { created: 1, data }))
     const under = await router(poolOver([a.url]))
-    const job = await under.ask({ ...IMAGES, reservedOutputTokens: 3 * 6_240 }, { prompt: 'three cats', n: 3 })
+    const job = await under.sendRequest({ ...IMAGES, reservedOutputTokens: 3 * 6_240 }, { prompt: 'three cats', n: 3 })
     expect(job.end?.usage).toMatchObject({ completionTokens: tokens, estimated: true })
   })
 
@@ -169,7 +169,7 @@ describe('images', () => {
     const usage = { input_tokens: 4, output_tokens: 1_056, total_tokens: 1_060 }
     const data = [{ b64_json: PNG.toString('base64') }]
     const a = await backend((response) => sendJson(response, 200, { created: 1, data, usage }))
-    const job = await (await router(poolOver([a.url]))).ask(IMAGES, { prompt: 'a cat' })
+    const job = await (await router(poolOver([a.url]))).sendRequest(IMAGES, { prompt: 'a cat' })
     expect(job.end?.usage).toMatchObject({ promptTokens: 4, completionTokens: 1_056, estimated: false })
   })
 })

@@ -7,14 +7,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { beforeEach, expect, test } from 'vitest'
-import { goodChat, type Answer } from './http-backend.ts'
+import { goodChat, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
 const hints = (response: ServerResponse) => response.writeEarlyHints({ link: '</x>; rel=preload' })
 const processing = (response: ServerResponse) => response.writeProcessing()
 
-function after(interim: (response: ServerResponse) => unknown): Answer {
+function after(interim: (response: ServerResponse) => unknown): Reply {
   return (response, request, socket) => {
     sockets.add(socket)
     interim(response)
@@ -34,7 +34,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
   const one = await backend(after(interim))
   const running = await router(poolOver([one.url]))
   for (const stream of [false, true, false, true]) {
-    const job = await running.ask({ stream })
+    const job = await running.sendRequest({ stream })
     expect(job.end).toMatchObject({ attempts: [{ outcome: 'served' }], usage: { promptTokens: 9 } })
   }
   // The next request may come before the connection of the last is free.
@@ -47,7 +47,7 @@ test.each([false, true])(
     const one = await backend(after((response) => response.writeContinue()))
     const two = await backend(goodChat)
     const running = await router(poolOver([one.url, two.url]))
-    const job = await running.ask({ stream })
+    const job = await running.sendRequest({ stream })
     expect(job.end?.attempts.map(({ outcome }) => outcome)).toEqual(['reset', 'served'])
   },
 )

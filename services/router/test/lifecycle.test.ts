@@ -21,7 +21,7 @@ describe('a new config', () => {
       configOf([{ id: 'b', url: b.url }], [{ id: 'nova', targets: [{ backend: 'b', model: 'm' }] }]),
     )
     expect(under.servedPools()).toEqual(['job.nova'])
-    expect((await under.ask({ pool: 'nova' })).head?.backend).toBe('b')
+    expect((await under.sendRequest({ pool: 'nova' })).head?.backend).toBe('b')
     finish()
     await running.over
     expect(running.end).not.toBeNull()
@@ -31,7 +31,7 @@ describe('a new config', () => {
     const a = await backend(goodChat)
     const under = await router(poolOver([a.url]))
     await under.reconfigure(poolOver([a.url], { backend: { apiKey: '${NOT_THERE}' } }))
-    expect((await under.ask()).end).not.toBeNull()
+    expect((await under.sendRequest()).end).not.toBeNull()
   })
 
   test('at the start with a missing secret is refused by its name', async () => {
@@ -46,7 +46,7 @@ describe('a backend', () => {
     const a = await backend(goodChat)
     const config = poolOver([a.url], { backend: { apiKey: '${GPU_KEY}', headers: { 'x-team': 'gateway ${TEAM}' } } })
     const under = await router(config, { GPU_KEY: 's3cret', TEAM: 'a' })
-    await under.ask()
+    await under.sendRequest()
     expect(a.seen[0]?.headers).toMatchObject({
       authorization: 'Bearer s3cret',
       'x-team': 'gateway a',
@@ -69,7 +69,7 @@ describe('a backend', () => {
       }),
     )
     const under = await router(poolOver([a.url], { backend: { dialect: 'anthropic', apiKey: 'k' } }))
-    const job = await under.ask({ defaultMaxTokens: 50 }, { messages: [{ role: 'user', content: 'Hello' }] })
+    const job = await under.sendRequest({ defaultMaxTokens: 50 }, { messages: [{ role: 'user', content: 'Hello' }] })
     expect(a.seen[0]).toMatchObject({
       path: '/v1/messages',
       headers: { 'x-api-key': 'k', 'anthropic-version': '2023-06-01' },
@@ -92,7 +92,7 @@ describe('a backend', () => {
       ),
     )
     const served = new Set<string | undefined>()
-    for (let i = 0; i < 6; i++) served.add((await under.ask({ affinityKey: 'conversation-7' })).head?.backend)
+    for (let i = 0; i < 6; i++) served.add((await under.sendRequest({ affinityKey: 'conversation-7' })).head?.backend)
     expect(served.size).toBe(1)
   })
 

@@ -248,9 +248,9 @@ describe.each(ways)('$target to $client', ({ target, client, dialect }) => {
       const bytes = Buffer.from(JSON.stringify(make(count)))
       return () =>
         orRefused(() => {
-          const answer = dialect.readBackendResponse('chat', bytes, identity, echo)
-          dialect.textOf(answer.json)
-          dialect.withUsage(answer, NO_TOKENS, 'chat')
+          const reply = dialect.readBackendResponse('chat', bytes, identity, echo)
+          dialect.textOf(reply.json)
+          dialect.withUsage(reply, NO_TOKENS, 'chat')
         })
     })
     expect(growth).toBeLessThan(LINEAR_BELOW)

@@ -5,12 +5,12 @@
 
 import { expect, test } from 'vitest'
 import { good, routerOver, WRITTEN } from './dialect-backends.ts'
-import { goodChat, sendJson, type Answer } from './http-backend.ts'
+import { goodChat, sendJson, type Reply } from './http-backend.ts'
 
 test('a backend that speaks the dialect gets the client’s bytes, version and features, and its own bytes come back', async () => {
-  const { opened, ask } = await routerOver('messages', [['messages', good('messages')]])
-  const job = await ask(true, { context_management: {} })
-  expect(job.text()).toBe(WRITTEN.messages.whole)
+  const { opened, sendRequest } = await routerOver('messages', [['messages', good('messages')]])
+  const job = await sendRequest(true, { context_management: {} })
+  expect(job.text()).toBe(WRITTEN.messages.complete)
   const { text, headers, path } = opened[0]!.seen[0]!
   const own = '"max_tokens":50,"messages":[{"role":"user","content":"Say hello"}],"context_management":{}}'
   expect([path, text]).toEqual(['/v1/messages', `{"model":"model-a","stream":true,${own}`])
@@ -18,16 +18,16 @@ test('a backend that speaks the dialect gets the client’s bytes, version and f
 })
 
 test('a backend that speaks chat hears nothing of the API’s own headers', async () => {
-  const { opened, ask } = await routerOver('messages', [['chat', goodChat]])
-  const job = await ask(false, { container: 'c' })
+  const { opened, sendRequest } = await routerOver('messages', [['chat', goodChat]])
+  const job = await sendRequest(false, { container: 'c' })
   expect(job.head!.droppedParams).toEqual(['container'])
   expect(opened[0]!.seen[0]!.headers).not.toHaveProperty('anthropic-version')
 })
 
 test('a request that chat cannot express is refused with the name of its field, and no backend is called', async () => {
-  const { opened, ask } = await routerOver('messages', [['chat', goodChat]])
+  const { opened, sendRequest } = await routerOver('messages', [['chat', goodChat]])
   const upload = [{ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] }]
-  const { failure } = await ask(false, { messages: upload })
+  const { failure } = await sendRequest(false, { messages: upload })
   expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
   expect(failure!.backendBody).toContain('messages[0].content[0].type')
   expect(opened[0]!.seen).toHaveLength(0)
@@ -36,18 +36,18 @@ test('a request that chat cannot express is refused with the name of its field, 
 test('a request that fills the prompt cache alone is for backends of this dialect, and chat refuses it', async () => {
   const usage = { input_tokens: 3, cache_creation_input_tokens: 5_000, cache_read_input_tokens: 0, output_tokens: 0 }
   const filled = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: 'max_tokens' }
-  const own: Answer = (response) => sendJson(response, 200, { ...filled, stop_sequence: null, usage })
+  const own: Reply = (response) => sendJson(response, 200, { ...filled, stop_sequence: null, usage })
   const both = await routerOver('messages', [
     ['chat', goodChat],
     ['messages', own],
   ])
-  const job = await both.ask(false, { max_tokens: 0 })
+  const job = await both.sendRequest(false, { max_tokens: 0 })
   expect(JSON.parse(job.text())).toMatchObject({ content: [], usage })
   expect(job.end?.usage).toMatchObject({ promptTokens: 5_003, completionTokens: 0, cacheWriteTokens: 5_000 })
   expect(both.opened[0]!.seen).toHaveLength(0)
 
-  const { opened, ask } = await routerOver('messages', [['chat', goodChat]])
-  const { failure } = await ask(false, { max_tokens: 0 })
+  const { opened, sendRequest } = await routerOver('messages', [['chat', goodChat]])
+  const { failure } = await sendRequest(false, { max_tokens: 0 })
   expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
   expect(failure!.backendBody).toContain('max_tokens must be 1 or more')
   expect(opened[0]!.seen).toHaveLength(0)
@@ -56,7 +56,7 @@ test('a request that fills the prompt cache alone is for backends of this dialec
 test.each(['chat', 'messages'] as const)(
   'what a backend that speaks %s refuses is learnt and left out',
   async (dialect) => {
-    const { opened, ask } = await routerOver('messages', [
+    const { opened, sendRequest } = await routerOver('messages', [
       [
         dialect,
         (response, request, socket) => {
@@ -70,7 +70,7 @@ test.each(['chat', 'messages'] as const)(
       ],
     ])
     for (const attempts of [2, 1]) {
-      const job = await ask(false, { top_k: 5 })
+      const job = await sendRequest(false, { top_k: 5 })
       expect(job.end?.attempts).toHaveLength(attempts)
       expect(job.head!.droppedParams).toEqual(['top_k'])
     }
@@ -79,14 +79,14 @@ test.each(['chat', 'messages'] as const)(
 )
 
 test('a target that knows no effort gets none, and the client is informed', async () => {
-  const refuses: Answer = (response, request, socket) => {
+  const refuses: Reply = (response, request, socket) => {
     if (!('reasoning_effort' in request.body)) return goodChat(response, request, socket)
     const message = 'Unrecognized request argument supplied: reasoning_effort'
     return sendJson(response, 400, { error: { type: 'invalid_request_error', message } })
   }
-  const { opened, ask } = await routerOver('messages', [['chat', refuses]])
+  const { opened, sendRequest } = await routerOver('messages', [['chat', refuses]])
   for (const attempts of [2, 1]) {
-    const job = await ask(false, { thinking: { type: 'enabled', budget_tokens: 8_000 } })
+    const job = await sendRequest(false, { thinking: { type: 'enabled', budget_tokens: 8_000 } })
     expect(job.end?.attempts).toHaveLength(attempts)
     expect(job.head!.droppedParams).toEqual(['thinking'])
   }

@@ -10,7 +10,7 @@ import { faultPageSection } from '@gateway/testing/fault-page'
 import type { JobHeader } from '@gateway/contracts/job'
 import { endlessBody, endlessStream, nested, sendOver } from './endless.ts'
 import type { FakeJob } from './fake-job.ts'
-import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP, type Answer } from './http-backend.ts'
+import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 import { requestOf, goodResponse, PNG, type Requesting } from './well-behaved.ts'
@@ -24,13 +24,13 @@ const page = faultPageSection('answers', [
 ])
 
 interface Row {
-  answers: string
+  replies: string
   asking: Requesting
-  answer: Answer
+  reply: Reply
   /** The settings of the first and second backend. */
   backends?: [object, object]
   /** Instead of a good one. */
-  secondResponse?: Answer
+  secondResponse?: Reply
   header?: Partial<JobHeader>
   body?: object
   next: 'asked' | 'not asked'
@@ -42,13 +42,13 @@ const SOON_LEFT = { timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_
 const THE_SECOND = 'the answer of the second'
 const BROKEN_OFF = 'what came before, then an error event'
 
-const stream = (...events: string[]): Answer => {
+const stream = (...events: string[]): Reply => {
   return (response) => {
     openStream(response)
     response.end(events.join(''))
   }
 }
-const streamInPieces = (...events: string[]): Answer => {
+const streamInPieces = (...events: string[]): Reply => {
   return async (response) => {
     openStream(response)
     for (const one of events) {
@@ -58,7 +58,7 @@ const streamInPieces = (...events: string[]): Answer => {
     response.end()
   }
 }
-const json = (status: number, body: object): Answer => {
+const json = (status: number, body: object): Reply => {
   return (response) => sendJson(response, status, body)
 }
 
@@ -99,66 +99,66 @@ const SOFT = { next: 'asked', health: 'out after three in a row', sees: THE_SECO
 
 const rows: Row[] = [
   ...ERROR_EVENTS.map(([name, text]): Row => {
-    return { answers: `${name}, before content`, asking: 'stream', answer: stream(ROLE, text, DONE), ...SOFT }
+    return { replies: `${name}, before content`, asking: 'stream', reply: stream(ROLE, text, DONE), ...SOFT }
   }),
   ...ERROR_EVENTS.map(([name, text]): Row => {
-    const answer = streamInPieces(ROLE, chunk({ content: 'Hel' }), text + DONE)
-    return { answers: `${name}, after content`, asking: 'stream', answer, ...SOFT, next: 'not asked', sees: BROKEN_OFF }
+    const reply = streamInPieces(ROLE, chunk({ content: 'Hel' }), text + DONE)
+    return { replies: `${name}, after content`, asking: 'stream', reply, ...SOFT, next: 'not asked', sees: BROKEN_OFF }
   }),
   {
-    answers: 'an error after the last finish reason',
+    replies: 'an error after the last finish reason',
     asking: 'stream',
-    answer: streamInPieces(ROLE, chunk({ content: 'Hel' }), STOP, event({ error: ERROR }) + DONE),
+    reply: streamInPieces(ROLE, chunk({ content: 'Hel' }), STOP, event({ error: ERROR }) + DONE),
     ...SOFT,
     next: 'not asked',
     sees: BROKEN_OFF,
   },
   ...(['plain', 'embeddings', 'images'] as const).flatMap((asking): Row[] => [
-    { answers: '200 and an error', asking, answer: json(200, { error: ERROR }), ...SOFT },
+    { replies: '200 and an error', asking, reply: json(200, { error: ERROR }), ...SOFT },
     {
-      answers: '200, an error and an answer',
+      replies: '200, an error and an answer',
       asking,
-      answer: json(200, { ...goodResponse(asking), error: ERROR }),
+      reply: json(200, { ...goodResponse(asking), error: ERROR }),
       ...SOFT,
     },
     {
-      answers: '200 and an object of the kind `error`',
+      replies: '200 and an object of the kind `error`',
       asking,
-      answer: json(200, { object: 'error', message: 'CUDA', code: 500 }),
+      reply: json(200, { object: 'error', message: 'CUDA', code: 500 }),
       ...SOFT,
     },
   ]),
   {
-    answers: '200 and a choice that finished by `error`',
+    replies: '200 and a choice that finished by `error`',
     asking: 'plain',
-    answer: json(200, {
+    reply: json(200, {
       ...completion(),
       choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'error' }],
     }),
     ...SOFT,
   },
   {
-    answers: '200 and a choice that finished by `abort`',
+    replies: '200 and a choice that finished by `abort`',
     asking: 'plain',
-    answer: json(200, {
+    reply: json(200, {
       ...completion(),
       choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'abort' }],
     }),
     ...SOFT,
   },
   {
-    answers: '200 and an error within a choice',
+    replies: '200 and an error within a choice',
     asking: 'plain',
-    answer: json(200, {
+    reply: json(200, {
       ...completion(),
       choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'stop', error: ERROR }],
     }),
     ...SOFT,
   },
   {
-    answers: 'chunks with an empty `error`',
+    replies: 'chunks with an empty `error`',
     asking: 'stream',
-    answer: stream(
+    reply: stream(
       ROLE,
       withChoices({ error: null }, null, { content: 'Hi' }),
       withChoices({ error: '' }, 'stop'),
@@ -259,148 +259,148 @@ const OWN_FAULT = { asking: 'plain', health: 'untouched' } as const
 rows.push(
   ...[400, 406, 413, 414, 415, 422, 424, 431, 451].flatMap((status): Row[] => [
     {
-      answers: `status ${status}`,
+      replies: `status ${status}`,
       ...OWN_FAULT,
-      answer: refusal(status, 'no such role'),
+      reply: refusal(status, 'no such role'),
       next: 'not asked',
       sees: '400: no such role',
     },
     {
-      answers: `status ${status}, and the second is of another kind`,
+      replies: `status ${status}, and the second is of another kind`,
       ...OWN_FAULT,
-      answer: refusal(status, 'no such role'),
+      reply: refusal(status, 'no such role'),
       backends: OTHER_KIND,
       next: 'asked',
       sees: THE_SECOND,
     },
   ]),
   {
-    answers: 'status 400, and the second of another kind answers 400',
+    replies: 'status 400, and the second of another kind answers 400',
     ...OWN_FAULT,
-    answer: refusal(400, 'no such role'),
+    reply: refusal(400, 'no such role'),
     backends: OTHER_KIND,
     secondResponse: refusal(400, 'unknown role'),
     next: 'asked',
     sees: '400: no such role',
   },
   {
-    answers: 'status 400, and the second of another kind answers 500',
+    replies: 'status 400, and the second of another kind answers 500',
     ...OWN_FAULT,
-    answer: refusal(400, 'no such role'),
+    reply: refusal(400, 'no such role'),
     backends: OTHER_KIND,
     secondResponse: json(500, {}),
     next: 'asked',
     sees: '400: no such role',
   },
   {
-    answers: 'status 500, and the second of another kind answers 400',
+    replies: 'status 500, and the second of another kind answers 400',
     ...OWN_FAULT,
-    answer: json(500, { error: { message: 'Internal Server Error' } }),
+    reply: json(500, { error: { message: 'Internal Server Error' } }),
     backends: OTHER_KIND,
     secondResponse: refusal(400, 'no such image'),
     next: 'asked',
     sees: '400: no such image',
   },
   {
-    answers: 'nothing: its dialect cannot ask for two choices, and that of the second can',
+    replies: 'nothing: its dialect cannot ask for two choices, and that of the second can',
     ...OWN_FAULT,
     body: { messages: [{ role: 'user', content: 'Say hello' }], n: 2 },
-    answer: refusal(500, 'asked'),
+    reply: refusal(500, 'asked'),
     backends: ANTHROPIC_FIRST,
     next: 'asked',
     sees: THE_SECOND,
   },
   {
-    answers: 'nothing: neither dialect can ask for two choices',
+    replies: 'nothing: neither dialect can ask for two choices',
     ...OWN_FAULT,
     body: { messages: [{ role: 'user', content: 'Say hello' }], n: 2 },
-    answer: refusal(500, 'asked'),
+    reply: refusal(500, 'asked'),
     backends: [{ dialect: 'anthropic' }, { dialect: 'anthropic' }],
     next: 'not asked',
     sees: '400: n must be 1 for this model',
   },
   ...ACCOUNT_TROUBLES.map(([name, said, health]): Row => {
     return {
-      answers: `400 for ${name}`,
+      replies: `400 for ${name}`,
       asking: 'plain',
-      answer: json(400, said),
+      reply: json(400, said),
       next: 'asked',
       health,
       sees: THE_SECOND,
     }
   }),
   {
-    answers: '200 with an error 400 for a bad key',
+    replies: '200 with an error 400 for a bad key',
     asking: 'stream',
-    answer: stream(event({ error: { code: 400, message: 'API key not valid. Please pass a valid API key.' } })),
+    reply: stream(event({ error: { code: 400, message: 'API key not valid. Please pass a valid API key.' } })),
     next: 'asked',
     health: 'out at once',
     sees: THE_SECOND,
   },
   {
-    answers: '400 with words about a bad key that its client wrote',
+    replies: '400 with words about a bad key that its client wrote',
     ...OWN_FAULT,
     body: { messages: [{ role: 'user', content: 'API key not valid. Please pass a valid API key.' }] },
-    answer: refusal(400, 'API key not valid. Please pass a valid API key.'),
+    reply: refusal(400, 'API key not valid. Please pass a valid API key.'),
     next: 'asked',
     sees: THE_SECOND,
   },
   {
-    answers: '403 for flagged input (OpenRouter)',
+    replies: '403 for flagged input (OpenRouter)',
     ...OWN_FAULT,
-    answer: json(403, MODERATED),
+    reply: json(403, MODERATED),
     next: 'not asked',
     sees: '400: openai/gpt-4o requires moderation. Your input was flagged.',
   },
   {
-    answers: '403 for flagged input (xAI)',
+    replies: '403 for flagged input (xAI)',
     ...OWN_FAULT,
-    answer: json(403, { code: 'permission-denied', error: 'Content violates usage guidelines.' }),
+    reply: json(403, { code: 'permission-denied', error: 'Content violates usage guidelines.' }),
     next: 'not asked',
     sees: '400: Content violates usage guidelines.',
   },
   {
-    answers: '404 for an image that no model there takes (OpenRouter)',
+    replies: '404 for an image that no model there takes (OpenRouter)',
     ...OWN_FAULT,
-    answer: json(404, { error: { message: 'No endpoints found that support image input', code: 404 } }),
+    reply: json(404, { error: { message: 'No endpoints found that support image input', code: 404 } }),
     next: 'not asked',
     sees: '400: No endpoints found that support image input',
   },
   {
-    answers: '404 for a file that its client named',
+    replies: '404 for a file that its client named',
     ...OWN_FAULT,
     body: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-AbC123dEf456' } }] }] },
-    answer: json(404, { error: { message: 'there is no file-AbC123dEf456', type: 'not_found_error' } }),
+    reply: json(404, { error: { message: 'there is no file-AbC123dEf456', type: 'not_found_error' } }),
     next: 'asked',
     sees: THE_SECOND,
   },
   {
-    answers: '500 for a conversation that its template refuses (llama.cpp)',
+    replies: '500 for a conversation that its template refuses (llama.cpp)',
     ...OWN_FAULT,
-    answer: json(500, { error: { code: 500, message: `line 1 in source\nError: ${JINJA}`, type: 'server_error' } }),
+    reply: json(500, { error: { code: 500, message: `line 1 in source\nError: ${JINJA}`, type: 'server_error' } }),
     next: 'asked',
     sees: THE_SECOND,
   },
   {
-    answers: 'an event with an error for a conversation that its template refuses (LM Studio)',
+    replies: 'an event with an error for a conversation that its template refuses (LM Studio)',
     asking: 'stream',
-    answer: stream(`event: error\n${event({ error: { message: `predict request returned 500: ${JINJA}` } })}`),
+    reply: stream(`event: error\n${event({ error: { message: `predict request returned 500: ${JINJA}` } })}`),
     next: 'asked',
     health: 'untouched',
     sees: THE_SECOND,
   },
   {
-    answers: '200 with an error 400, no stream',
+    replies: '200 with an error 400, no stream',
     asking: 'stream',
-    answer: json(200, { error: { message: 'no such role', code: 400 } }),
+    reply: json(200, { error: { message: 'no such role', code: 400 } }),
     next: 'not asked',
     health: 'untouched',
     sees: '400: no such role',
   },
   {
-    answers: 'status 201 and an answer',
+    replies: 'status 201 and an answer',
     asking: 'plain',
-    answer: json(201, completion()),
+    reply: json(201, completion()),
     next: 'not asked',
     health: 'untouched',
     sees: 'the answer of the first',
@@ -409,7 +409,7 @@ rows.push(
 
 const vectorsIn = (extra: string) => `${JSON.stringify(goodResponse('embeddings')).slice(0, -1)},"x":${extra}}`
 const raw =
-  (text: string, status = 200): Answer =>
+  (text: string, status = 200): Reply =>
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(text)
 const addresses = (count: number) => ({
@@ -418,43 +418,43 @@ const addresses = (count: number) => ({
 })
 
 rows.push(
-  { answers: 'an event without end', asking: 'stream', answer: endlessStream('x', 'data: '), ...SOFT },
-  { answers: 'a comment without end', asking: 'stream', answer: endlessStream('x', ': '), ...SOFT },
+  { replies: 'an event without end', asking: 'stream', reply: endlessStream('x', 'data: '), ...SOFT },
+  { replies: 'a comment without end', asking: 'stream', reply: endlessStream('x', ': '), ...SOFT },
   {
-    answers: 'chunks without content, without end',
+    replies: 'chunks without content, without end',
     asking: 'stream',
     backends: [SOON_LEFT, {}],
-    answer: endlessStream(ROLE),
+    reply: endlessStream(ROLE),
     ...SOFT,
   },
   {
-    answers: 'a body without end',
+    replies: 'a body without end',
     asking: 'plain',
     header: { remainingMs: 60_000 },
-    answer: endlessBody(200, '{"choices":"', 'x'),
+    reply: endlessBody(200, '{"choices":"', 'x'),
     ...SOFT,
   },
-  { answers: 'status 500 and a body without end', asking: 'plain', answer: endlessBody(500, '"', 'x'), ...SOFT },
+  { replies: 'status 500 and a body without end', asking: 'plain', reply: endlessBody(500, '"', 'x'), ...SOFT },
   {
-    answers: 'headers of a megabyte',
+    replies: 'headers of a megabyte',
     asking: 'plain',
-    answer: (_, __, socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n{}`),
+    reply: (_, __, socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n{}`),
     ...SOFT,
   },
   {
-    answers: 'trailers of a megabyte',
+    replies: 'trailers of a megabyte',
     asking: 'plain',
-    answer: (_, __, socket) =>
+    reply: (_, __, socket) =>
       socket.end(
         `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n`,
       ),
     ...SOFT,
   },
   {
-    answers: 'interim responses without end',
+    replies: 'interim responses without end',
     asking: 'plain',
     backends: [SOON_LEFT, {}],
-    answer: async (response) => {
+    reply: async (response) => {
       while (!response.destroyed) {
         response.writeEarlyHints({ link: '</x>; rel=preload' })
         await new Promise((resolve) => setTimeout(resolve, 5))
@@ -463,24 +463,24 @@ rows.push(
     ...SOFT,
   },
   {
-    answers: 'vectors beside arrays that are nested a million times',
+    replies: 'vectors beside arrays that are nested a million times',
     asking: 'embeddings',
     header: { encodingFormat: 'base64' },
-    answer: raw(vectorsIn(nested(1_000_000))),
+    reply: raw(vectorsIn(nested(1_000_000))),
     ...SOFT,
   },
   {
-    answers: 'status 400 and arrays that are nested 30,000 times',
+    replies: 'status 400 and arrays that are nested 30,000 times',
     ...OWN_FAULT,
-    answer: raw(`{"x":${nested(30_000)},"error":{"message":"no such role"}}`, 400),
+    reply: raw(`{"x":${nested(30_000)},"error":{"message":"no such role"}}`, 400),
     next: 'not asked',
     sees: '400: no such role',
   },
-  { answers: 'a thousand images behind addresses', asking: 'images', answer: json(200, addresses(1_000)), ...SOFT },
+  { replies: 'a thousand images behind addresses', asking: 'images', reply: json(200, addresses(1_000)), ...SOFT },
   {
-    answers: 'an image without end behind an address',
+    replies: 'an image without end behind an address',
     asking: 'images',
-    answer: (response, request, socket) =>
+    reply: (response, request, socket) =>
       request.path.endsWith('.png')
         ? endlessBody(200, PNG.toString('latin1'), 'x')(response, request, socket)
         : sendJson(response, 200, addresses(1)),
@@ -489,20 +489,20 @@ rows.push(
 )
 
 describe('odd responses', () => {
-  test.for(rows)('$answers ($asking)', async (row) => {
-    const { answers, asking, answer, backends, secondResponse, next, health, sees } = row
-    const a = await backend(answer)
+  test.for(rows)('$replies ($asking)', async (row) => {
+    const { replies, asking, reply, backends, secondResponse, next, health, sees } = row
+    const a = await backend(reply)
     const b = await backend(secondResponse ?? ((response, request) => requestOf(asking).good(response, request)))
     const under = await router(poolOver([a.url, b.url], { backends: backends ?? [{}, {}] }))
     const header = { ...requestOf(asking).header, ...row.header }
     const body = row.body ?? requestOf(asking).body
-    const first = await under.ask(header, body)
+    const first = await under.sendRequest(header, body)
     const jobs = [first]
     const seen = { next: b.seen.length > 0 ? 'asked' : 'not asked', sees: seenBy(first) }
-    while (jobs.length < 4) jobs.push(await under.ask(header, body))
+    while (jobs.length < 4) jobs.push(await under.sendRequest(header, body))
     const wasRequested = jobs.filter((job) => attemptsOf(job).some(({ backend }) => backend === 'a')).length
     expect({ ...seen, health: HEALTH_BY_REQUESTS[wasRequested] }).toEqual({ next, sees, health })
-    page.row(answers, asking, next, health, sees)
+    page.row(replies, asking, next, health, sees)
   })
 })
 
@@ -531,7 +531,7 @@ test('chunks without content before the first content are not kept without bound
     await sendOver(response, withChoices({}, null), 64 * 1024 * 1024)
     response.end(chunk({ content: 'Hello' }) + STOP + DONE)
   })
-  const job = await (await router(poolOver([a.url]))).ask({ stream: true, remainingMs: 25_000 })
+  const job = await (await router(poolOver([a.url]))).sendRequest({ stream: true, remainingMs: 25_000 })
   expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
   expect(job.text().startsWith(ROLE)).toBe(true)
   expect(job.text().endsWith(chunk({ content: 'Hello' }) + STOP)).toBe(true)

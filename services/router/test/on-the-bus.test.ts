@@ -25,7 +25,7 @@ import {
   ROLE,
   USAGE_CHUNK,
   completeStream,
-  type Answer,
+  type Reply,
   type HttpBackend,
 } from './http-backend.ts'
 import { backend, closing, SOON } from './open.ts'
@@ -53,7 +53,7 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Responded {
     header: Buffer.from(JSON.stringify(full)),
     body: Buffer.from('{"messages":[]}'),
   }
-  const answered: Responded = {
+  const replied: Responded = {
     head: null,
     text: () => Buffer.concat(data).toString(),
     end: null,
@@ -62,28 +62,28 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Responded {
     begun: begun.promise,
     over: over.promise,
     handle: bus.dispatch(job, {
-      onHead: (bytes) => void (answered.head = parse(bytes) as ResponseHead),
+      onHead: (bytes) => void (replied.head = parse(bytes) as ResponseHead),
       onData(bytes) {
         data.push(Buffer.from(bytes))
-        answered.handle.consumed(bytes.length)
+        replied.handle.consumed(bytes.length)
         begun.resolve()
       },
       onEnd(bytes) {
-        answered.end = parse(bytes) as ResponseEnd
+        replied.end = parse(bytes) as ResponseEnd
         over.resolve()
       },
       onFailure(bytes) {
-        answered.failure = parse(bytes) as ResponseFailure
+        replied.failure = parse(bytes) as ResponseFailure
         over.resolve()
       },
       onUnavailable(reason) {
-        answered.unavailable = reason
+        replied.unavailable = reason
         over.resolve()
       },
       onLost: over.resolve,
     }),
   }
-  return answered
+  return replied
 }
 
 const logger = createLogger({ service: 'router', level: 'silent' })
@@ -151,8 +151,8 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     return bus
   }
 
-  async function stack(answer: Answer): Promise<{ caller: Bus; backend: HttpBackend; reports: UsageEvent[] }> {
-    const only = await backend(answer)
+  async function stack(reply: Reply): Promise<{ caller: Bus; backend: HttpBackend; reports: UsageEvent[] }> {
+    const only = await backend(reply)
     const caller = await connect()
     const worker = await startRouterOver(poolOver([only.url]))
     const reports: UsageEvent[] = []
@@ -171,18 +171,18 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
 
   test('a stream reaches its caller whole', async () => {
     const { caller } = await stack(goodChat)
-    const answered = dispatch(caller, { stream: true })
-    await answered.over
-    expect(answered.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
-    expect(answered.end?.usage.completionTokens).toBe(3)
+    const replied = dispatch(caller, { stream: true })
+    await replied.over
+    expect(replied.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
+    expect(replied.end?.usage.completionTokens).toBe(3)
   })
 
   test('a job in a dialect that this version does not know is refused, and no backend is called', async () => {
     const { caller, backend, reports } = await stack(goodChat)
-    const answered = dispatch(caller, { dialect: 'telepathy' as ClientDialect, stream: true })
-    await answered.over
-    expect([answered.head, answered.end, answered.text()]).toEqual([null, null, ''])
-    expect(answered.failure).toEqual({
+    const replied = dispatch(caller, { dialect: 'telepathy' as ClientDialect, stream: true })
+    await replied.over
+    expect([replied.head, replied.end, replied.text()]).toEqual([null, null, ''])
+    expect(replied.failure).toEqual({
       code: 'INTERNAL_ERROR',
       message: 'The job is not readable',
       attempted: [],
@@ -197,14 +197,14 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
       response.write(ROLE + chunk({ content: 'one two three' }))
     })
     const requestId = headerOf().requestId
-    const answered = dispatch(caller, { stream: true, requestId })
-    await answered.begun
+    const replied = dispatch(caller, { stream: true, requestId })
+    await replied.begun
     const startedAtMs = performance.now()
-    answered.handle.leave()
+    replied.handle.leave()
     await backend.seen[0]?.connectionClosed
     expect(performance.now() - startedAtMs).toBeLessThan(15_000)
-    await answered.over
-    expect(answered.failure).toMatchObject({ usage: { completionTokens: 3, estimated: true } })
+    await replied.over
+    expect(replied.failure).toMatchObject({ usage: { completionTokens: 3, estimated: true } })
     expect(reports.filter((report) => report.requestId === requestId)).toEqual([])
   })
 
@@ -214,8 +214,8 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
       response.write(ROLE + chunk({ content: 'one two three' }))
     })
     const requestId = headerOf().requestId
-    const answered = dispatch(caller, { stream: true, requestId })
-    await answered.begun
+    const replied = dispatch(caller, { stream: true, requestId })
+    await replied.begun
     lose(caller)
     await backend.seen[0]?.connectionClosed
     const mine = () => reports.filter((report) => report.requestId === requestId)
@@ -232,8 +232,8 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
   test('a finished job whose caller has acknowledged its end is not reported', async () => {
     const { caller, reports } = await stack(goodChat)
     const requestId = headerOf().requestId
-    const answered = dispatch(caller, { requestId })
-    await answered.over
+    const replied = dispatch(caller, { requestId })
+    await replied.over
     await new Promise((resolve) => setTimeout(resolve, 300))
     await caller[Symbol.asyncDispose]()
     await new Promise((resolve) => setTimeout(resolve, 4_000))
@@ -254,23 +254,23 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     // The last one may not have heard of the others yet.
     const mostNow = async () => {
       most = 0
-      await answers(caller, 3)
+      await replies(caller, 3)
       return most
     }
     await expect.poll(mostNow, SOON).toBe(1)
-    expect(await answers(caller, 12)).toEqual(Array.from({ length: 12 }, () => 'served'))
+    expect(await replies(caller, 12)).toEqual(Array.from({ length: 12 }, () => 'served'))
     expect(most).toBe(1)
   })
 
   /** Jobs at once, each dispatched again where nobody took it, as an edge does. */
-  async function answers(caller: Bus, count: number): Promise<string[]> {
-    const answer = async (): Promise<string> => {
-      const answered = dispatch(caller, { remainingMs: 20_000 })
-      await answered.over
-      if (answered.unavailable === null) return answered.end ? 'served' : `failed: ${answered.failure?.code}`
+  async function replies(caller: Bus, count: number): Promise<string[]> {
+    const reply = async (): Promise<string> => {
+      const replied = dispatch(caller, { remainingMs: 20_000 })
+      await replied.over
+      if (replied.unavailable === null) return replied.end ? 'served' : `failed: ${replied.failure?.code}`
       await new Promise((resolve) => setTimeout(resolve, 25))
-      return answer()
+      return reply()
     }
-    return Promise.all(Array.from({ length: count }, answer))
+    return Promise.all(Array.from({ length: count }, reply))
   }
 })

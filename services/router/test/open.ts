@@ -3,7 +3,7 @@
  */
 
 import { afterEach } from 'vitest'
-import { startHttpBackend, type Answer, type HttpBackend } from './http-backend.ts'
+import { startHttpBackend, type Reply, type HttpBackend } from './http-backend.ts'
 import { startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
 
 /** For events that come soon, on a machine that may be busy. */
@@ -20,7 +20,7 @@ export function closing<T extends AsyncDisposable>(one: T): T {
   return one
 }
 
-export const backend = async (answer: Answer): Promise<HttpBackend> => closing(await startHttpBackend(answer))
+export const backend = async (reply: Reply): Promise<HttpBackend> => closing(await startHttpBackend(reply))
 
 export const router = async (...args: Parameters<typeof startRouterUnderTest>): Promise<RouterUnderTest> =>
   closing(await startRouterUnderTest(...args))

@@ -139,10 +139,10 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
   test('a whole response is read, or is the fault of the backend', () => {
     const failures = [...withPrototypeNames(RESPONSES[target])].flatMap(({ place, name, changed }) =>
       failuresOf(() => {
-        const answer = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(changed)), identity, echo)
-        dialect.textOf(answer.json)
+        const reply = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(changed)), identity, echo)
+        dialect.textOf(reply.json)
         dialect.withUsage(
-          answer,
+          reply,
           { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: true },
           'chat',
         )
@@ -183,7 +183,7 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
   })
 
   test('an error of the backend is understood', () => {
-    const asked = Buffer.from(JSON.stringify(RICH_REQUESTS[client]))
+    const requested = Buffer.from(JSON.stringify(RICH_REQUESTS[client]))
     const { errors: meanings } = meaningsOf(plain)
     const failures = ERRORS.flatMap((error) =>
       [...withPrototypeNames(error)].flatMap(({ place, name, changed }) =>
@@ -191,11 +191,11 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
           const body = dialect.readErrorBody(JSON.stringify(changed)) ?? '{}'
           for (const status of [400, 403, 404, 429, 500])
             understood(new BackendFault('status', 'no', { status, body }), {
-              clientRequest: asked,
+              clientRequest: requested,
               secrets: [],
               meanings,
             })
-          readRejections(body, { kind: 'chat', body: asked, form: [], stream: false, capped: false }, meanings)
+          readRejections(body, { kind: 'chat', body: requested, form: [], stream: false, capped: false }, meanings)
         }).map((why) => `${place}: ${name}: ${why}`),
       ),
     )

@@ -9,15 +9,18 @@ import { poolOver } from './router-under-test.ts'
 
 const SAY = { messages: [{ role: 'user', content: 'Say hello' }] }
 
-async function chatOver(answer: Parameters<typeof backend>[0]) {
-  const opened = await backend(answer)
+async function chatOver(reply: Parameters<typeof backend>[0]) {
+  const opened = await backend(reply)
   const running = await router(poolOver([opened.url], { backend: { dialects: ['responses'] } }))
-  return { opened, ask: (stream: boolean, body: object = SAY) => running.ask({ stream, includeUsage: stream }, body) }
+  return {
+    opened,
+    sendRequest: (stream: boolean, body: object = SAY) => running.sendRequest({ stream, includeUsage: stream }, body),
+  }
 }
 
 test('a client of chat gets a chat completion, and the backend’s own count of tokens is metered', async () => {
-  const { opened, ask } = await chatOver(good('responses'))
-  const job = await ask(false)
+  const { opened, sendRequest } = await chatOver(good('responses'))
+  const job = await sendRequest(false)
   expect(JSON.parse(job.text())).toMatchObject({
     object: 'chat.completion',
     model: 'backend-model',
@@ -30,8 +33,8 @@ test('a client of chat gets a chat completion, and the backend’s own count of 
 })
 
 test('a client of chat gets a stream of chunks with one end and its usage', async () => {
-  const { ask } = await chatOver(good('responses'))
-  const job = await ask(true)
+  const { sendRequest } = await chatOver(good('responses'))
+  const job = await sendRequest(true)
   const chunks = job
     .text()
     .split('\n\n')
@@ -49,21 +52,21 @@ test('a client of chat gets a stream of chunks with one end and its usage', asyn
 })
 
 test('a client of chat sees nothing of a backend that breaks off before content', async () => {
-  const { opened, ask } = await chatOver(broken('responses', 'role'))
-  const { failure } = await ask(true)
+  const { opened, sendRequest } = await chatOver(broken('responses', 'role'))
+  const { failure } = await sendRequest(true)
   expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED' })
   expect(opened.seen.length).toBeGreaterThan(0)
 })
 
 test('a client of chat reads the name of a parameter that the backend has no word for', async () => {
-  const { ask } = await chatOver(good('responses'))
-  const job = await ask(false, { ...SAY, seed: 7 })
+  const { sendRequest } = await chatOver(good('responses'))
+  const job = await sendRequest(false, { ...SAY, seed: 7 })
   expect(job.head!.droppedParams).toEqual(['seed'])
 })
 
 test('a client of the Messages API gets a message', async () => {
-  const { opened, ask } = await routerOver('messages', [['responses', good('responses')]])
-  const job = await ask(false)
+  const { opened, sendRequest } = await routerOver('messages', [['responses', good('responses')]])
+  const job = await sendRequest(false)
   expect(JSON.parse(job.text())).toMatchObject({
     type: 'message',
     content: [{ type: 'text', text: 'Hello there' }],
@@ -73,6 +76,6 @@ test('a client of the Messages API gets a message', async () => {
 })
 
 test('a client of the Responses API gets the backend’s own bytes', async () => {
-  const { ask } = await routerOver('responses', [['responses', good('responses')]])
-  expect((await ask(true)).text()).toBe(WRITTEN.responses.whole)
+  const { sendRequest } = await routerOver('responses', [['responses', good('responses')]])
+  expect((await sendRequest(true)).text()).toBe(WRITTEN.responses.complete)
 })

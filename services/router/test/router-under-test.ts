@@ -18,7 +18,7 @@ type PoolInput = Parameters<typeof poolConfig.parse>[0]
 export interface RouterUnderTest extends AsyncDisposable {
   send(header?: Partial<JobHeader>, body?: object): FakeJob
   /** Sends a job and waits for its last frame. */
-  ask(header?: Partial<JobHeader>, body?: object): Promise<FakeJob>
+  sendRequest(header?: Partial<JobHeader>, body?: object): Promise<FakeJob>
   reports: UsageEvent[]
   /** Another router says that it lives, or leaves. */
   hear(other: RouterAlive): Promise<void>
@@ -66,7 +66,7 @@ export async function startRouterUnderTest(
   parts: { responseBytes?: number; logger?: Logger } = {},
 ): Promise<RouterUnderTest> {
   const reports: UsageEvent[] = []
-  let heard: (payload: Uint8Array) => void = () => {}
+  let received: (payload: Uint8Array) => void = () => {}
   const takers = new Map<string, (job: IncomingJob) => void>()
   const bus = {
     async serveJobs(subject: string, _group: string, handler: (job: IncomingJob) => void) {
@@ -85,7 +85,7 @@ export async function startRouterUnderTest(
     processId: 'router-under-test',
     broadcast() {},
     async listen(subject: string, handler: (payload: Uint8Array) => void) {
-      if (subject === subjects.routersAlive) heard = handler
+      if (subject === subjects.routersAlive) received = handler
       return { async [Symbol.asyncDispose]() {} }
     },
     serve: async () => ({ async [Symbol.asyncDispose]() {} }),
@@ -113,14 +113,14 @@ export async function startRouterUnderTest(
 
   return {
     send,
-    async ask(header, body) {
+    async sendRequest(header, body) {
       const job = send(header, body)
       await job.over
       return job
     },
     reports,
     async hear(other) {
-      heard(Buffer.from(JSON.stringify(other)))
+      received(Buffer.from(JSON.stringify(other)))
       await settled()
     },
     async reconfigure(next) {

@@ -11,7 +11,7 @@ import {
   openStream,
   sendJson,
   completeStream,
-  type Answer,
+  type Reply,
 } from './http-backend.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
@@ -19,30 +19,30 @@ import { poolOver } from './router-under-test.ts'
 describe('a plain response', () => {
   test('travels back as the very bytes of the backend', async () => {
     const a = await backend(goodChat)
-    const answer = await (await router(poolOver([a.url]))).ask()
-    expect(answer.text()).toBe(JSON.stringify(completion()))
-    expect(answer.head).toEqual({
+    const reply = await (await router(poolOver([a.url]))).sendRequest()
+    expect(reply.text()).toBe(JSON.stringify(completion()))
+    expect(reply.head).toEqual({
       contentType: 'application/json',
       backendMs: expect.any(Number),
       upstream: 'spark',
       backend: 'a',
       backendModel: 'model-a',
     })
-    expect(answer.end?.usage).toEqual({
+    expect(reply.end?.usage).toEqual({
       promptTokens: 9,
       completionTokens: 3,
       cachedTokens: 0,
       reasoningTokens: 0,
       estimated: false,
     })
-    expect(answer.end?.attempts).toMatchObject([{ backend: 'a', model: 'model-a', outcome: 'served' }])
+    expect(reply.end?.attempts).toMatchObject([{ backend: 'a', model: 'model-a', outcome: 'served' }])
   })
 
   test('is requested with the backend model and the default cap, and the client text untouched behind them', async () => {
     const a = await backend(goodChat)
     await (
       await router(poolOver([a.url], { targets: [{ contextWindow: 100 }] }))
-    ).ask({ defaultMaxTokens: 500 }, { messages: [], seed: 7 })
+    ).sendRequest({ defaultMaxTokens: 500 }, { messages: [], seed: 7 })
     expect(a.seen[0]?.text).toBe('{"model":"model-a","max_tokens":89,"messages":[],"seed":7}')
   })
 })
@@ -50,16 +50,16 @@ describe('a plain response', () => {
 describe('a stream', () => {
   test('is relayed event by event, without the usage chunk nobody requested and without [DONE]', async () => {
     const a = await backend(goodChat)
-    const answer = await (await router(poolOver([a.url]))).ask({ stream: true })
-    expect(answer.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
-    expect(answer.end?.usage).toMatchObject({ promptTokens: 9, completionTokens: 3, estimated: false })
+    const reply = await (await router(poolOver([a.url]))).sendRequest({ stream: true })
+    expect(reply.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
+    expect(reply.end?.usage).toMatchObject({ promptTokens: 9, completionTokens: 3, estimated: false })
     expect(a.seen[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } })
   })
 
   test('carries the usage chunk for a client that requested it', async () => {
     const a = await backend(goodChat)
-    const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
-    expect(answer.text()).toContain(USAGE_CHUNK)
+    const reply = await (await router(poolOver([a.url]))).sendRequest({ stream: true, includeUsage: true })
+    expect(reply.text()).toContain(USAGE_CHUNK)
   })
 
   test('that fails after content ends in an error with the shown text, never in a good end', async () => {
@@ -69,9 +69,9 @@ describe('a stream', () => {
       setTimeout(() => response.destroy(), 50)
     })
     const b = await backend(goodChat)
-    const answer = await (await router(poolOver([a.url, b.url]))).ask({ stream: true })
-    expect(answer.end).toBeNull()
-    expect(answer.failure).toMatchObject({ usage: { promptTokens: 11, completionTokens: 3, estimated: true } })
+    const reply = await (await router(poolOver([a.url, b.url]))).sendRequest({ stream: true })
+    expect(reply.end).toBeNull()
+    expect(reply.failure).toMatchObject({ usage: { promptTokens: 11, completionTokens: 3, estimated: true } })
     expect(b.seen).toHaveLength(0)
   })
 
@@ -80,8 +80,8 @@ describe('a stream', () => {
       openStream(response)
       response.end(ROLE + chunk({ content: 'half' }))
     })
-    const answer = await (await router(poolOver([a.url]))).ask({ stream: true })
-    expect(answer.failure?.attempts).toMatchObject([{ outcome: 'truncated' }])
+    const reply = await (await router(poolOver([a.url]))).sendRequest({ stream: true })
+    expect(reply.failure?.attempts).toMatchObject([{ outcome: 'truncated' }])
   })
 
   test('shows its finish reason together with its end, also to a reader that takes nothing', async () => {
@@ -109,9 +109,9 @@ describe('a stream', () => {
       const chatter = setInterval(() => response.write(': still here\n\n'), 200)
       response.once('close', () => clearInterval(chatter))
     })
-    const answer = await (await router(poolOver([a.url]))).ask({ stream: true, remainingMs: 20_000 })
-    expect(answer.text()).toBe(ROLE + chunk({ content: 'one two' }) + STOP)
-    expect(answer.end?.attempts).toMatchObject([{ outcome: 'served' }])
+    const reply = await (await router(poolOver([a.url]))).sendRequest({ stream: true, remainingMs: 20_000 })
+    expect(reply.text()).toBe(ROLE + chunk({ content: 'one two' }) + STOP)
+    expect(reply.end?.attempts).toMatchObject([{ outcome: 'served' }])
   })
 
   test('whose backend reports no usage is counted and marked', async () => {
@@ -119,9 +119,9 @@ describe('a stream', () => {
       openStream(response)
       response.end(ROLE + chunk({ content: 'one two three' }) + STOP)
     })
-    const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
-    expect(answer.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 3, estimated: true })
-    expect(answer.text()).toContain('"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}')
+    const reply = await (await router(poolOver([a.url]))).sendRequest({ stream: true, includeUsage: true })
+    expect(reply.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 3, estimated: true })
+    expect(reply.text()).toContain('"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}')
   })
 
   const UNCOUNTED = { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 }
@@ -136,9 +136,9 @@ describe('a stream', () => {
       openStream(response)
       response.end(events.join(''))
     })
-    const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
-    expect(answer.end?.usage).toMatchObject({ promptTokens: 7, completionTokens: 2, estimated: true })
-    expect(answer.text().match(/"usage":\{[^}]*\}/g)).toEqual([
+    const reply = await (await router(poolOver([a.url]))).sendRequest({ stream: true, includeUsage: true })
+    expect(reply.end?.usage).toMatchObject({ promptTokens: 7, completionTokens: 2, estimated: true })
+    expect(reply.text().match(/"usage":\{[^}]*\}/g)).toEqual([
       '"usage":{"prompt_tokens":7,"completion_tokens":2,"total_tokens":9}',
     ])
   })
@@ -149,8 +149,8 @@ describe('a stream', () => {
       response.write(unCounted([{ index: 0, delta: { role: 'assistant' }, finish_reason: null }]))
       response.end(chunk({ content: 'one two' }))
     })
-    const answer = await (await router(poolOver([a.url]))).ask({ stream: true })
-    expect(answer.failure?.usage).toMatchObject({ promptTokens: 7, completionTokens: 2, estimated: true })
+    const reply = await (await router(poolOver([a.url]))).sendRequest({ stream: true })
+    expect(reply.failure?.usage).toMatchObject({ promptTokens: 7, completionTokens: 2, estimated: true })
   })
 })
 
@@ -158,24 +158,24 @@ describe('failover', () => {
   test('a failing target is left for the next, and the client sees only the response', async () => {
     const a = await backend((response) => sendJson(response, 503, { error: 'overloaded' }))
     const b = await backend(goodChat)
-    const answer = await (await router(poolOver([a.url, b.url]))).ask({ stream: true })
-    expect(answer.head?.backend).toBe('b')
-    expect(answer.end?.attempts.map(({ outcome }) => outcome)).toEqual(['http_503', 'served'])
+    const reply = await (await router(poolOver([a.url, b.url]))).sendRequest({ stream: true })
+    expect(reply.head?.backend).toBe('b')
+    expect(reply.end?.attempts.map(({ outcome }) => outcome)).toEqual(['http_503', 'served'])
   })
 
   test('when nobody is left the failure names those that were tried', async () => {
     const a = await backend((response) => sendJson(response, 500, {}))
     const b = await backend((response) => sendJson(response, 502, {}))
-    const answer = await (await router(poolOver([a.url, b.url]))).ask()
-    expect(answer.failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempted: ['a', 'b'] })
-    expect(answer.failure?.attempts.length).toBeGreaterThan(2)
+    const reply = await (await router(poolOver([a.url, b.url]))).sendRequest()
+    expect(reply.failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempted: ['a', 'b'] })
+    expect(reply.failure?.attempts.length).toBeGreaterThan(2)
   })
 
   test('a request that is wrong in itself is refused at once, in the words of the backend', async () => {
     const a = await backend((response) => sendJson(response, 422, { error: { message: 'no such role' } }))
     const b = await backend(goodChat)
-    const answer = await (await router(poolOver([a.url, b.url]))).ask()
-    expect(answer.failure).toMatchObject({
+    const reply = await (await router(poolOver([a.url, b.url]))).sendRequest()
+    expect(reply.failure).toMatchObject({
       code: 'BACKEND_REFUSED',
       backendStatus: 422,
       backendBody: '{"error":{"message":"no such role"}}',
@@ -184,7 +184,7 @@ describe('failover', () => {
   })
 })
 
-const streaming: Answer = (response) => {
+const streaming: Reply = (response) => {
   openStream(response)
   response.write(ROLE + chunk({ content: 'one two three' }))
 }
@@ -306,7 +306,7 @@ describe('a caller that goes away', () => {
   test('without having acknowledged the end is reported with the whole usage', async () => {
     const a = await backend(goodChat)
     const under = await router(poolOver([a.url]))
-    const job = await under.ask({ stream: true })
+    const job = await under.sendRequest({ stream: true })
     job.abort('caller_lost')
     await expect
       .poll(() => under.reports, SOON)

@@ -109,8 +109,8 @@ const outageAmong = (moods: Mood[]): fc.Arbitrary<Event[]> =>
       dialect,
       leaves: fc.boolean(),
     })
-    .map(({ backend, router, moods: [first, second], ms, stream, dialect: asked, leaves }) => {
-      const sends: Event = { kind: 'send', router, stream, dialect: asked, lastsMs: 5, count: 4 }
+    .map(({ backend, router, moods: [first, second], ms, stream, dialect: requested, leaves }) => {
+      const sends: Event = { kind: 'send', router, stream, dialect: requested, lastsMs: 5, count: 4 }
       return [
         { kind: 'mood', backend, mood: first },
         sends,
@@ -191,8 +191,8 @@ async function play(world: World, happening: Event): Promise<void> {
     case 'poison': {
       const { router, stream, count, isRepeated, poison } = happening
       for (let i = 0; i < count; i++) {
-        const wish = { lastsMs: 5, poison, ...(isRepeated ? { number: -1 } : {}) }
-        world.send(router % world.routers.length, wish, { stream, account: 'mallory' })
+        const options = { lastsMs: 5, poison, ...(isRepeated ? { number: -1 } : {}) }
+        world.send(router % world.routers.length, options, { stream, account: 'mallory' })
         if (i % 3 === 2) await pass(world, 40)
       }
       return pass(world, 1)
@@ -252,8 +252,8 @@ async function expectFullShares(world: World, tenLastMs: number): Promise<void> 
   expect(world.broken).toEqual([])
 }
 
-const send = (count: number, wish: Sending & { lastsMs: number } = { stream: false, lastsMs: 5 }): Event => {
-  return { kind: 'send', router: 0, pool: 'all', account: 'a', count, ...wish }
+const send = (count: number, options: Sending & { lastsMs: number } = { stream: false, lastsMs: 5 }): Event => {
+  return { kind: 'send', router: 0, pool: 'all', account: 'a', count, ...options }
 }
 const two = (): Plan => ({
   backends: [
@@ -466,7 +466,7 @@ test('a dead backend is out after three requests of one client, and at the first
           await pass(world, 70_000)
           const dead = world.network.backends.get('b0')!
           dead.change(mood)
-          let asked = 0
+          let requested = 0
           let lone = 0
           for (const account of accounts) {
             for (let i = 0; i < 8; i++) {
@@ -474,10 +474,11 @@ test('a dead backend is out after three requests of one client, and at the first
               const sent = world.send(0, { lastsMs: 5 }, { stream: false, account: account ?? `client ${lone++}` })
               for (let waited = 0; world.open.has(sent) && waited < 1_000; waited += 25) await pass(world, 25)
               const { attempts } = (sent.job.end ?? sent.job.failure)!
-              if (attempts.some(({ backend }) => backend === 'b0')) asked++
+              if (attempts.some(({ backend }) => backend === 'b0')) requested++
             }
           }
-          if (asked > 3 + (accounts[0] === null ? 0 : 1)) world.broken.push(`a dead backend was asked ${asked} times`)
+          if (requested > 3 + (accounts[0] === null ? 0 : 1))
+            world.broken.push(`a dead backend was asked ${requested} times`)
           expect(world.broken).toEqual([])
         } finally {
           await world.close()

@@ -106,10 +106,10 @@ export class World {
     }
   }
 
-  send(router: number, wish: Options, sending: Sending): SentJob {
+  send(router: number, options: Options, sending: Sending): SentJob {
     const { stream, dialect = 'chat', pool = 'all', account = 'a', remainingMs = LONG_MS } = sending
     const header = headerOf({ stream, dialect, includeUsage: dialect === 'messages', pool, account, remainingMs })
-    const content = JSON.stringify({ number: this.#sent++, ...wish })
+    const content = JSON.stringify({ number: this.#sent++, ...options })
     const job = fakeJob(header, { messages: [{ role: 'user', content }] })
     const { requestId } = header
     const sent: SentJob = {
@@ -118,7 +118,7 @@ export class World {
       router,
       pool,
       account,
-      isPoison: wish.poison !== undefined,
+      isPoison: options.poison !== undefined,
       sentAtMs: performance.now(),
       remainingMs,
       left: false,

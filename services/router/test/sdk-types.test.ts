@@ -90,8 +90,8 @@ const reported = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
 function responsesTo(client: ClientDialect, request: Json): { events: Json[]; wholes: Json[] } {
   const { dialect } = dialectRoute(client, ['chat'])
   const body = Buffer.from(JSON.stringify(request))
-  const asked = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
-  const { echo } = dialect.request(asked)
+  const requested = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
+  const { echo } = dialect.request(requested)
   const events = RESPONSES.flatMap(([choices]) => {
     const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
     const chunks = choices.map((choice) => ({ ...NAME, choices: [{ index: 0, delta: {}, ...choice }] }))
@@ -116,10 +116,10 @@ function eventsIn(written: (Buffer | null)[]): Json[] {
 }
 
 test.each(['responses', 'messages'] as const)("answers in %s are those of the vendor's own SDK", async (client) => {
-  const [file, answer, event] = TYPES[client]
+  const [file, reply, event] = TYPES[client]
   const lines = REQUESTS[client].flatMap((request) => {
     const { events, wholes } = responsesTo(client, request)
-    return [...events.map((value) => [event, value] as const), ...wholes.map((value) => [answer, value] as const)]
+    return [...events.map((value) => [event, value] as const), ...wholes.map((value) => [reply, value] as const)]
   })
   const source = [
     `import type * as sdk from ${JSON.stringify(file)}`,
@@ -133,10 +133,10 @@ test.each(['responses', 'messages'] as const)("answers in %s are those of the ve
     'type Nullable<T> = { [K in keyof T]: null extends T[K] ? K : never }[keyof T]',
     'type Sparse<T> = { [K in Exclude<keyof T, Nullable<T>>]: Absent<T[K]> } & { [K in Nullable<T>]?: Absent<T[K]> }',
     `type Form<T> = ${client === 'messages' ? 'Absent<T>' : 'T'}`,
-    `type Answer = Form<Omit<sdk.${answer}, "output_text">>`,
+    `type Answer = Form<Omit<sdk.${reply}, "output_text">>`,
     `type Event = Form<Own<sdk.${event}>>`,
     ...lines.map(([type, value], at) => {
-      return `export const v${at}: ${type === answer ? 'Answer' : 'Event'} = own(${JSON.stringify(value)})`
+      return `export const v${at}: ${type === reply ? 'Answer' : 'Event'} = own(${JSON.stringify(value)})`
     }),
   ]
   const folder = await mkdtemp(join(tmpdir(), 'gateway-sdk-types-'))

@@ -9,8 +9,8 @@ import type { Logger } from '@gateway/telemetry/logger'
 import { poolOver, startRouterUnderTest } from './router-under-test.ts'
 
 const reported: string[] = []
-const tell = (_: object, message: string) => void reported.push(message)
-const logger = { debug() {}, info: tell, warn: tell, error: tell } as unknown as Logger
+const notify = (_: object, message: string) => void reported.push(message)
+const logger = { debug() {}, info: notify, warn: notify, error: notify } as unknown as Logger
 await using router = await startRouterUnderTest(poolOver(process.argv.slice(2)), {}, { logger })
 
 const held: number[] = []
@@ -19,9 +19,9 @@ try {
 } catch {
   // None is left.
 }
-const without = await router.ask()
+const without = await router.sendRequest()
 for (const file of held) closeSync(file)
-const after = await router.ask()
+const after = await router.sendRequest()
 
 console.log(
   JSON.stringify({

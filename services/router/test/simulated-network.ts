@@ -144,7 +144,7 @@ export class SimulatedNetwork {
       messages: { content: string | { text: string }[] }[]
     }
     const { content } = body.messages[0]!
-    const wish = JSON.parse(typeof content === 'string' ? content : content[0]!.text) as Options
+    const wanted = JSON.parse(typeof content === 'string' ? content : content[0]!.text) as Options
     const words = options.path.endsWith('/messages') ? MESSAGES : CHAT
     const requestId = (options.headers as Record<string, string>)['x-request-id']!
     const attempt = this.attempts.get(requestId) ?? { running: 0, ended: 0 }
@@ -160,7 +160,7 @@ export class SimulatedNetwork {
     backend.running++
     attempt.running++
     resets.add(reset)
-    call.play(responseOf(backend.mood, body.stream === true, wish, words))
+    call.play(responseOf(backend.mood, body.stream === true, wanted, words))
   }
 }
 
@@ -287,11 +287,11 @@ class Call {
     }
   }
 
-  #end(tell: () => void): void {
+  #end(notify: () => void): void {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#timer)
     this.#onOver()
-    tell()
+    notify()
   }
 }

@@ -35,8 +35,8 @@ interface Under {
   under: RouterUnderTest
 }
 
-async function open({ answer, model }: { answer: HttpBackend['answer']; model: string }): Promise<Under> {
-  const a = await backend(answer)
+async function open({ reply, model }: { reply: HttpBackend['reply']; model: string }): Promise<Under> {
+  const a = await backend(reply)
   return { a, under: await router(poolOver([a.url], { targets: [{ model }] })) }
 }
 
@@ -52,32 +52,32 @@ describe('a strict server', () => {
   test.for(cases)('$server as $model answers a chat that has no cap, and one that has', async (one) => {
     const { a, under } = await open(one)
     for (const stream of [false, true]) {
-      served(await under.ask({ defaultMaxTokens: 64, stream }))
+      served(await under.sendRequest({ defaultMaxTokens: 64, stream }))
       for (const name of ['max_tokens', 'max_completion_tokens']) {
-        served(await under.ask({ stream }, { messages: MESSAGES, [name]: 32 }))
-        served(await under.ask({ stream }, { messages: MESSAGES, [name]: 32 }))
+        served(await under.sendRequest({ stream }, { messages: MESSAGES, [name]: 32 }))
+        served(await under.sendRequest({ stream }, { messages: MESSAGES, [name]: 32 }))
         const { body } = a.seen.at(-1)!
         const caps = ['max_tokens', 'max_completion_tokens'].filter((cap) => cap in body)
         expect(caps).toHaveLength(1)
         expect(body[caps[0]!]).toBe(32)
       }
     }
-    const known = await under.ask({ defaultMaxTokens: 64 })
+    const known = await under.sendRequest({ defaultMaxTokens: 64 })
     expect(attemptsOf(known)).toBe(1)
     expect(a.seen.at(-1)!.body).toHaveProperty(/^(gpt|o\d|our-best)/.test(one.model) ? one.capName : 'max_tokens', 64)
   })
 
   test.for(cases)('$server as $model answers a stream with its usage', async (one) => {
     const { under } = await open(one)
-    const { end, text } = served(await under.ask({ stream: true, includeUsage: true }))
+    const { end, text } = served(await under.sendRequest({ stream: true, includeUsage: true }))
     expect(text()).toContain('"usage":{')
     expect(end!.usage.completionTokens).toBeGreaterThan(0)
   })
 
   test.for(cases)('$server as $model answers all options: the router leaves some out and names them', async (one) => {
     const { a, under } = await open(one)
-    const ask = () => under.ask({ defaultMaxTokens: 64 }, { messages: MESSAGES, ...OPTIONS })
-    for (const job of [await ask(), await ask()]) {
+    const sendRequest = () => under.sendRequest({ defaultMaxTokens: 64 }, { messages: MESSAGES, ...OPTIONS })
+    for (const job of [await sendRequest(), await sendRequest()]) {
       served(job)
       expect(job.head!.droppedParams?.toSorted() ?? []).toEqual(one.drops(one.model).toSorted())
     }
@@ -85,14 +85,14 @@ describe('a strict server', () => {
     for (const [name, value] of Object.entries(OPTIONS)) {
       if (!one.drops(one.model).includes(name)) expect(body).toHaveProperty(name, value)
     }
-    expect(attemptsOf(await ask())).toBe(1)
+    expect(attemptsOf(await sendRequest())).toBe(1)
   })
 
   test.for(cases)("$server as $model takes a developer's message", async (one) => {
     const { under } = await open(one)
     const messages = [{ role: 'developer', content: 'Be brief' }, ...MESSAGES]
     for (let i = 0; i < 2; i++) {
-      const job = served(await under.ask({}, { messages }))
+      const job = served(await under.sendRequest({}, { messages }))
       expect(job.head!.droppedParams).toBeUndefined()
       if (i > 0) expect(attemptsOf(job)).toBe(1)
     }
@@ -103,7 +103,7 @@ describe('a strict server', () => {
     async (one) => {
       const { under } = await open(one)
       for (const name of one.refuses) {
-        const { failure } = await under.ask({}, { messages: MESSAGES, [name]: 'x' })
+        const { failure } = await under.sendRequest({}, { messages: MESSAGES, [name]: 'x' })
         expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
         expect(failure!.backendBody).toContain(`'${name}'`)
       }
@@ -113,9 +113,9 @@ describe('a strict server', () => {
 
 describe('a server that takes all parameters', () => {
   test('gets the bytes of the client', async () => {
-    const { a, under } = await open({ answer: (response) => sendJson(response, 200, COMPLETION), model: 'qwen' })
+    const { a, under } = await open({ reply: (response) => sendJson(response, 200, COMPLETION), model: 'qwen' })
     const body = { messages: MESSAGES, ...OPTIONS, max_tokens: 5 }
-    served(await under.ask({}, body))
+    served(await under.sendRequest({}, body))
     expect(a.seen[0]!.text).toBe(`{"model":"qwen",${JSON.stringify(body).slice(1)}`)
   })
 })
@@ -185,13 +185,13 @@ describe("a client's refusals teach the router", () => {
         await using under = await startRouterUnderTest(poolOver([a.url]))
         const options = Object.fromEntries(carried.map((name) => [name, 1]))
         say = { status, form }
-        const refused = await under.ask(
+        const refused = await under.sendRequest(
           { stream, defaultMaxTokens: 9 },
           { messages: [{ role: 'user', content }], ...options },
         )
         expect(refused.failure).toMatchObject({ code: 'BACKEND_REFUSED' })
         say = null
-        const job = served(await under.ask({ stream: true }, innocent))
+        const job = served(await under.sendRequest({ stream: true }, innocent))
         expect(job.head!.droppedParams).toBeUndefined()
         expect(a.seen.at(-1)!.text).toBe(`${written}${JSON.stringify(innocent).slice(1)}`)
       }),
@@ -200,16 +200,16 @@ describe("a client's refusals teach the router", () => {
   })
 
   test('a refusal at one reasoning effort changes nothing for another', async () => {
-    const { a, under } = await open({ answer: STRICT_SERVERS.openai!.answer, model: 'gpt-5.4-mini' })
+    const { a, under } = await open({ reply: STRICT_SERVERS.openai!.reply, model: 'gpt-5.4-mini' })
     const header: Partial<JobHeader> = {}
-    const thinking = await under.ask(header, { messages: MESSAGES, temperature: 0, reasoning_effort: 'high' })
+    const thinking = await under.sendRequest(header, { messages: MESSAGES, temperature: 0, reasoning_effort: 'high' })
     expect(served(thinking).head!.droppedParams).toEqual(['temperature'])
-    const not = await under.ask(header, { messages: MESSAGES, temperature: 0, reasoning_effort: 'none' })
+    const not = await under.sendRequest(header, { messages: MESSAGES, temperature: 0, reasoning_effort: 'none' })
     expect(served(not).head!.droppedParams).toBeUndefined()
     expect(a.seen.at(-1)!.body).toMatchObject({ temperature: 0, reasoning_effort: 'none' })
   })
 
-  const asked = fc.record(
+  const requested = fc.record(
     {
       ...Object.fromEntries(Object.entries(OPTIONS).map(([name, value]) => [name, fc.constant<unknown>(value)])),
       max_tokens: fc.constantFrom<unknown>(32, null),
@@ -220,8 +220,8 @@ describe("a client's refusals teach the router", () => {
     },
     { requiredKeys: ['role'] },
   )
-  type Asked = Record<string, unknown> & { role: string }
-  const bodyOf = ({ role, ...options }: Asked) => ({
+  type Requested = Record<string, unknown> & { role: string }
+  const bodyOf = ({ role, ...options }: Requested) => ({
     messages: [{ role, content: 'Be brief' }, ...MESSAGES],
     ...options,
   })
@@ -230,21 +230,21 @@ describe("a client's refusals teach the router", () => {
     'of $server as $model: whatever others asked before, a request is written as if it were the first',
     async (one) => {
       const { a, under: long } = await open(one)
-      async function ask(under: RouterUnderTest, asked: Asked, header: Partial<JobHeader>) {
-        const { head, failure } = await under.ask(header, bodyOf(asked))
+      async function sendRequest(under: RouterUnderTest, requested: Requested, header: Partial<JobHeader>) {
+        const { head, failure } = await under.sendRequest(header, bodyOf(requested))
         const { code, backendBody } = failure ?? {}
         return { dropped: head?.droppedParams, code, backendBody, ...(failure ? {} : { body: a.seen.at(-1)!.body }) }
       }
       const header = fc.record({ stream: fc.boolean(), defaultMaxTokens: fc.constantFrom(undefined, 64) })
       await fc.assert(
         fc.asyncProperty(
-          fc.array(asked as fc.Arbitrary<Asked>, { maxLength: 3 }),
-          asked as fc.Arbitrary<Asked>,
+          fc.array(requested as fc.Arbitrary<Requested>, { maxLength: 3 }),
+          requested as fc.Arbitrary<Requested>,
           header,
           async (others, mine, job) => {
-            for (const other of others) await ask(long, other, {})
+            for (const other of others) await sendRequest(long, other, {})
             await using fresh = await startRouterUnderTest(poolOver([a.url], { targets: [{ model: one.model }] }))
-            expect(await ask(long, mine, job)).toEqual(await ask(fresh, mine, job))
+            expect(await sendRequest(long, mine, job)).toEqual(await sendRequest(fresh, mine, job))
           },
         ),
         { numRuns: 25 },
@@ -253,11 +253,13 @@ describe("a client's refusals teach the router", () => {
   )
 
   test('a retry goes to the same target, and costs it neither its health nor the pool a repeat', async () => {
-    const strict = STRICT_SERVERS['openai under a name of the operator']!.answer
+    const strict = STRICT_SERVERS['openai under a name of the operator']!.reply
     const [a, b] = [await backend(strict), await backend(strict)]
     const under = await router(poolOver([a.url, b.url], { targets: [{ priority: 1 }, { priority: 1 }] }))
     for (let i = 0; i < 10; i++) {
-      const { attempts } = served(await under.ask({ defaultMaxTokens: 9 }, { messages: MESSAGES, ...OPTIONS })).end!
+      const { attempts } = served(
+        await under.sendRequest({ defaultMaxTokens: 9 }, { messages: MESSAGES, ...OPTIONS }),
+      ).end!
       const outcomes = attempts.map(({ outcome }) => outcome)
       expect(outcomes).toEqual([...outcomes.slice(1).map(() => 'http_400'), 'served'])
       expect(new Set(attempts.map(({ backend: id }) => id)).size).toBe(1)
@@ -278,7 +280,7 @@ describe("a client's refusals teach the router", () => {
         await using _a = a
         await using under = await startRouterUnderTest(poolOver([a.url]))
         const options = Object.fromEntries(carried.map((name) => [name, 1]))
-        const { failure } = await under.ask({ stream, defaultMaxTokens: 9 }, { messages: MESSAGES, ...options })
+        const { failure } = await under.sendRequest({ stream, defaultMaxTokens: 9 }, { messages: MESSAGES, ...options })
         expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
         expect(a.seen.length).toBeLessThanOrEqual(PARAMETERS.length + 2)
       }),
@@ -289,16 +291,16 @@ describe("a client's refusals teach the router", () => {
   test('a server that refuses both names of a cap gets none of ours, and a client hears that it takes none', async () => {
     const { a, under } = await open({
       model: 'm',
-      answer: (response, { body }) => {
+      reply: (response, { body }) => {
         const name = ['max_tokens', 'max_completion_tokens'].find((cap) => cap in body)
         if (!name) return sendJson(response, 200, COMPLETION)
         const message = `Unsupported parameter: '${name}' is not supported with this model.`
         return sendJson(response, 400, { error: { message, param: name, code: 'unsupported_parameter' } })
       },
     })
-    served(await under.ask({ defaultMaxTokens: 9 }))
+    served(await under.sendRequest({ defaultMaxTokens: 9 }))
     expect(a.seen).toHaveLength(3)
-    const { failure } = await under.ask({}, { messages: MESSAGES, max_tokens: 4 })
+    const { failure } = await under.sendRequest({}, { messages: MESSAGES, max_tokens: 4 })
     expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
     expect(a.seen).toHaveLength(4)
   })

@@ -14,7 +14,7 @@ import {
   ROLE,
   STOP,
   DONE,
-  type Answer,
+  type Reply,
 } from './http-backend.ts'
 
 type Body = Record<string, unknown>
@@ -50,7 +50,7 @@ const unsupported = (response: ServerResponse, param: string) =>
  * - `stop`: the types of `openai` 7.55 for o3 and o4-mini; the body is of langgenius/dify#18971 (2025-04-28). GPT-5: assumed.
  * - The role `developer` at o1-mini and o1-preview: lobehub#5704 (2025-02-03).
  */
-const openAi: Answer = (response, { body }) => {
+const openAi: Reply = (response, { body }) => {
   const model = String(body.model)
   const isOSeries = /^o\d/.test(model)
   const messages = body.messages as { role: string }[]
@@ -129,7 +129,7 @@ const forbidden = (name: string, input: unknown) => ({
 })
 
 /** editor-code-assistant/eca#231 (2025-12-12). */
-const mistral: Answer = (response, { body }) => {
+const mistral: Reply = (response, { body }) => {
   const detail = extraOf(body, MISTRAL).map((name) => forbidden(name, body[name]))
   if (detail.length === 0) return good(response, body)
   const error = { object: 'error', message: { detail }, type: 'invalid_request_error', param: null, code: null }
@@ -137,7 +137,7 @@ const mistral: Answer = (response, { body }) => {
 }
 
 /** mistralai/platform-docs-public#7 (2024-01-24): the same, as text. */
-const mistralOld: Answer = (response, { body }) => {
+const mistralOld: Reply = (response, { body }) => {
   const detail = extraOf(body, MISTRAL).map((name) => forbidden(name, body[name]))
   if (detail.length === 0) return good(response, body)
   const message = JSON.stringify({ detail })
@@ -145,7 +145,7 @@ const mistralOld: Answer = (response, { body }) => {
 }
 
 /** voideditor/void#128 (2024-10-28), 1Panel-dev/MaxKB#2912 (2025-04-17): Python's own way to write a list. */
-const vllmOld: Answer = (response, { body }) => {
+const vllmOld: Reply = (response, { body }) => {
   const extra = extraOf(body, VLLM)
   if (extra.length === 0) return good(response, body)
   const errors = extra.map(
@@ -157,7 +157,7 @@ const vllmOld: Answer = (response, { body }) => {
 }
 
 /** openai/openai-python#1724 (2024-09-19), Azure/azure-sdk-for-net#45719 (2024-08-28). `stream_options`: assumed. */
-const azureOld: Answer = (response, { body }) => {
+const azureOld: Reply = (response, { body }) => {
   const names = ['max_completion_tokens', 'parallel_tool_calls', 'stream_options'].filter((name) => name in body)
   if (names.length === 0) return good(response, body)
   const message = `Unrecognized request argument${names.length > 1 ? 's' : ''} supplied: ${names.join(', ')}`
@@ -165,7 +165,7 @@ const azureOld: Answer = (response, { body }) => {
 }
 
 /** n4ze3m/page-assist#418 (2025-02-18), Vali-98/ChatterUI#227 (2025-02-14). */
-const gemini: Answer = (response, { body }) => {
+const gemini: Reply = (response, { body }) => {
   const names = ['frequency_penalty', 'presence_penalty', 'seed'].filter((name) => name in body)
   if (names.length === 0) return good(response, body)
   const reported = names.map((name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`)
@@ -174,7 +174,7 @@ const gemini: Answer = (response, { body }) => {
 }
 
 /** yym68686/uni-api#105 (2025-04-24); since 2026 in other words: open-webui#21266 (2026-02-08). */
-const xAi: Answer = (response, { body }) => {
+const xAi: Reply = (response, { body }) => {
   const code = 'Client specified an invalid argument'
   if ('presence_penalty' in body)
     return sendJson(response, 400, { code, error: 'Argument not supported on this model: presencePenalty' })
@@ -184,7 +184,7 @@ const xAi: Answer = (response, { body }) => {
 }
 
 /** Alibaba: haru/redmine_ai_helper#242 (2026-03-17). */
-const qwen: Answer = (response, { body }) => {
+const qwen: Reply = (response, { body }) => {
   const at = (body.messages as { role: string }[]).findIndex(({ role }) => role === 'developer')
   if (at < 0) return good(response, body)
   const message = `developer is not one of ['system', 'assistant', 'user', 'tool', 'function'] - 'messages.['${at}].role'`
@@ -192,7 +192,7 @@ const qwen: Answer = (response, { body }) => {
 }
 
 /** num-scope/pix#34 (2026-08-17). */
-const deepseek: Answer = (response, { body }) => {
+const deepseek: Reply = (response, { body }) => {
   const at = (body.messages as { role: string }[]).findIndex(({ role }) => role === 'developer')
   if (at < 0) return good(response, body)
   const message = `Failed to deserialize the JSON body into the target type: messages[${at}].role: unknown variant \`developer\`, expected one of \`system\`, \`user\`, \`assistant\`, \`tool\` at line 1 column 60`
@@ -202,7 +202,7 @@ const deepseek: Answer = (response, { body }) => {
 }
 
 export interface StrictServer {
-  answer: Answer
+  reply: Reply
   /** Names under which it serves models. */
   models: string[]
   /** The contract's parameters that it cannot do, and that change no meaning. */
@@ -217,14 +217,14 @@ const MISTRAL_DROPS = ['logprobs', 'top_logprobs', 'logit_bias', 'seed']
 
 export const STRICT_SERVERS: Record<string, StrictServer> = {
   openai: {
-    answer: openAi,
+    reply: openAi,
     models: ['gpt-5', 'gpt-5.4-mini', 'o3-mini', 'o4-mini', 'o1-mini'],
     drops: ofOpenAi,
     refuses: ['stop'],
     capName: 'max_completion_tokens',
   },
   'openai under a name of the operator': {
-    answer: (response, request, socket) =>
+    reply: (response, request, socket) =>
       openAi(response, { ...request, body: { ...request.body, model: 'gpt-5' } }, socket),
     models: ['our-best'],
     drops: () => ofOpenAi('gpt-5'),
@@ -232,41 +232,41 @@ export const STRICT_SERVERS: Record<string, StrictServer> = {
     capName: 'max_completion_tokens',
   },
   mistral: {
-    answer: mistral,
+    reply: mistral,
     models: ['mistral-large'],
     drops: () => MISTRAL_DROPS,
     refuses: [],
     capName: 'max_tokens',
   },
   'mistral of 2024': {
-    answer: mistralOld,
+    reply: mistralOld,
     models: ['mistral-large'],
     drops: () => MISTRAL_DROPS,
     refuses: [],
     capName: 'max_tokens',
   },
-  'vllm of 2024': { answer: vllmOld, models: ['qwen'], drops: () => [], refuses: [], capName: 'max_tokens' },
+  'vllm of 2024': { reply: vllmOld, models: ['qwen'], drops: () => [], refuses: [], capName: 'max_tokens' },
   'azure of 2024': {
-    answer: azureOld,
+    reply: azureOld,
     models: ['our-gpt-4o'],
     drops: () => ['parallel_tool_calls'],
     refuses: [],
     capName: 'max_tokens',
   },
   gemini: {
-    answer: gemini,
+    reply: gemini,
     models: ['gemini-2.5-flash'],
     drops: () => ['presence_penalty', 'frequency_penalty', 'seed'],
     refuses: [],
     capName: 'max_tokens',
   },
   xai: {
-    answer: xAi,
+    reply: xAi,
     models: ['grok-4'],
     drops: () => ['presence_penalty', 'frequency_penalty'],
     refuses: [],
     capName: 'max_tokens',
   },
-  qwen: { answer: qwen, models: ['qwen3-max'], drops: () => [], refuses: [], capName: 'max_tokens' },
-  deepseek: { answer: deepseek, models: ['deepseek-chat'], drops: () => [], refuses: [], capName: 'max_tokens' },
+  qwen: { reply: qwen, models: ['qwen3-max'], drops: () => [], refuses: [], capName: 'max_tokens' },
+  deepseek: { reply: deepseek, models: ['deepseek-chat'], drops: () => [], refuses: [], capName: 'max_tokens' },
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { chunk, DONE, goodChat, openStream, ROLE, STOP, type Answer } from './http-backend.ts'
+import { chunk, DONE, goodChat, openStream, ROLE, STOP, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
@@ -7,7 +7,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const WORDS = ['one ', 'two ', 'three ', 'four ', 'five ', 'six ']
 
 /** A stream of about seven seconds. */
-const slowStream: Answer = async (response) => {
+const slowStream: Reply = async (response) => {
   openStream(response)
   response.write(ROLE)
   for (const word of WORDS) {
@@ -20,7 +20,7 @@ const slowStream: Answer = async (response) => {
 describe('a client that waits only so long for the headers', () => {
   test('gets a stream whole that has begun by then', async () => {
     const a = await backend(slowStream)
-    const job = await (await router(poolOver([a.url]))).ask({ stream: true, headWithinMs: 5_000 })
+    const job = await (await router(poolOver([a.url]))).sendRequest({ stream: true, headWithinMs: 5_000 })
     expect(job.failure).toBeNull()
     expect(job.text()).toContain('six')
     expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
@@ -31,7 +31,7 @@ describe('a client that waits only so long for the headers', () => {
     const b = await backend(goodChat)
     const startedAtMs = performance.now()
     const under = await router(poolOver([a.url, b.url], { backend: { timeouts: { firstByteMs: 60_000 } } }))
-    const job = await under.ask({ stream: true, headWithinMs: 6_000, remainingMs: 120_000 })
+    const job = await under.sendRequest({ stream: true, headWithinMs: 6_000, remainingMs: 120_000 })
     expect(job.head?.backend).toBe('b')
     expect(performance.now() - startedAtMs).toBeLessThan(50_000)
   })
@@ -41,7 +41,7 @@ describe('a client that waits only so long for the headers', () => {
     async (stream) => {
       const a = await backend(() => {})
       const under = await router(poolOver([a.url], { backend: { timeouts: { firstByteMs: 30_000 } } }))
-      const job = await under.ask({ stream, headWithinMs: 500, remainingMs: 60_000 })
+      const job = await under.sendRequest({ stream, headWithinMs: 500, remainingMs: 60_000 })
       expect(job.failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempts: [{ outcome: 'out_of_time' }] })
       await a.seen[0]!.connectionClosed
     },
@@ -54,7 +54,7 @@ describe('a client that waits only so long for the headers', () => {
       const under = await router(poolOver([a.url, b.url], { backend: { timeouts: { firstByteMs: 30_000 } } }))
       for (let i = 0; i < 4; i++) {
         const body = { messages: [{ role: 'user', content: `question ${i}` }] }
-        const job = await under.ask({ stream, headWithinMs: 200, remainingMs: 60_000 }, body)
+        const job = await under.sendRequest({ stream, headWithinMs: 200, remainingMs: 60_000 }, body)
         expect(job.failure).toMatchObject({ clientTimedOut: true, usage: { promptTokens: 11, estimated: true } })
         expect(job.failure!.attempts[0]!.backend).toBe('a')
       }
@@ -64,9 +64,9 @@ describe('a client that waits only so long for the headers', () => {
   test.each([
     ['its time is the whole request’s', { remainingMs: 300 }, () => {}],
     ['its backends fail before', { headWithinMs: 20_000 }, (response) => response.writeHead(500).end()],
-  ] as [string, object, Answer][])('is not told so where %s', async (_, header, answer) => {
-    const a = await backend(answer)
-    const { failure } = await (await router(poolOver([a.url]))).ask(header)
+  ] as [string, object, Reply][])('is not told so where %s', async (_, header, reply) => {
+    const a = await backend(reply)
+    const { failure } = await (await router(poolOver([a.url]))).sendRequest(header)
     expect(failure?.code).toBe('UPSTREAMS_EXHAUSTED')
     expect(failure?.clientTimedOut).toBeUndefined()
     expect(failure?.usage).toBeUndefined()

@@ -33,7 +33,7 @@ describe("a refusal in the backend's words", () => {
       fc.asyncProperty(body, fc.boolean(), async (value, escaped) => {
         const json = JSON.stringify(value)
         said = escaped ? escapeAll(json) : json
-        const { failure } = await under.ask()
+        const { failure } = await under.sendRequest()
         expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
         const reported = failure!.backendBody ?? ''
         for (const text of [reported, ...stringsIn(JSON.parse(reported || '{}'))])
@@ -62,7 +62,7 @@ describe("a refusal in the backend's words", () => {
     ['Request req_011CcZCmicNryVqGrUyoPkXM: top_p 1.5 > 1.0', 'Request req_011CcZCmicNryVqGrUyoPkXM: top_p 1.5 > 1.0'],
   ])('%s', async (message, reported) => {
     const a = await backend((response) => sendJson(response, 400, { error: { message } }))
-    const { failure } = await (await router(poolOver([a.url]))).ask()
+    const { failure } = await (await router(poolOver([a.url]))).sendRequest()
     expect(JSON.parse(failure!.backendBody!)).toEqual({ error: { message: reported } })
   })
 
@@ -72,7 +72,7 @@ describe("a refusal in the backend's words", () => {
     const body = {
       messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.com/cat.png' } }] }],
     }
-    const { failure } = await (await router(poolOver([a.url]))).ask({}, body)
+    const { failure } = await (await router(poolOver([a.url]))).sendRequest({}, body)
     expect(failure!.backendBody).toContain(message)
   })
 
@@ -80,7 +80,7 @@ describe("a refusal in the backend's words", () => {
     const a = await backend((response) =>
       sendJson(response, 400, { detail: 'x'.repeat(40_000), error: { message: 'y'.repeat(20_000) } }),
     )
-    const { failure } = await (await router(poolOver([a.url]))).ask()
+    const { failure } = await (await router(poolOver([a.url]))).sendRequest()
     expect(failure!.backendBody!.length).toBeLessThan(5_000)
     expect(failure!.backendBody).toContain('yyyy')
   })

@@ -24,9 +24,9 @@ async function requestStream(events: string[], ending: 'whole' | 'broken') {
     openStream(response)
     response.end(events.join('') + (ending === 'whole' ? STOP + DONE : ''))
   })
-  const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
-  const usages = [...answer.text().matchAll(/"usage":(\{[^}]*\})/g)].map(([, usage]) => JSON.parse(usage!) as object)
-  return { usage: answer.end?.usage ?? answer.failure?.usage, usages }
+  const reply = await (await router(poolOver([a.url]))).sendRequest({ stream: true, includeUsage: true })
+  const usages = [...reply.text().matchAll(/"usage":(\{[^}]*\})/g)].map(([, usage]) => JSON.parse(usage!) as object)
+  return { usage: reply.end?.usage ?? reply.failure?.usage, usages }
 }
 
 describe('a stream', () => {
@@ -97,9 +97,9 @@ describe('a prompt of which its backend counts nothing is billed as estimated', 
 
   test('in a plain response', async () => {
     const a = await backend((response) => sendJson(response, 200, completion('one two', reported(2, 0))))
-    const answer = await (await router(poolOver([a.url]))).ask()
-    expect(answer.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 2, estimated: true })
-    expect(JSON.parse(answer.text())).toMatchObject({ usage: reported(2, 11) })
+    const reply = await (await router(poolOver([a.url]))).sendRequest()
+    expect(reply.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 2, estimated: true })
+    expect(JSON.parse(reply.text())).toMatchObject({ usage: reported(2, 11) })
   })
 })
 
@@ -110,9 +110,9 @@ describe('several choices of which the backend counts each by itself are billed 
   const choice = (index: number, content: string) => {
     return { index, message: { role: 'assistant', content }, finish_reason: 'stop' }
   }
-  const requestPlain = async (answer: object) => {
-    const a = await backend((response) => sendJson(response, 200, answer))
-    const job = await (await router(poolOver([a.url]))).ask({}, { messages: [], n: 2 })
+  const requestPlain = async (reply: object) => {
+    const a = await backend((response) => sendJson(response, 200, reply))
+    const job = await (await router(poolOver([a.url]))).sendRequest({}, { messages: [], n: 2 })
     return { usage: job.end?.usage, reported: (JSON.parse(job.text()) as { usage: unknown }).usage }
   }
   const both = { ...completion('', reported(3)), choices: [choice(0, FIRST), choice(1, SECOND)] }
@@ -145,11 +145,11 @@ describe('several choices of which the backend counts each by itself are billed 
       openStream(response)
       response.end(ROLE + said(0, FIRST) + said(1, SECOND) + DONE)
     })
-    const answer = await (
+    const reply = await (
       await router(poolOver([a.url]))
-    ).ask({ stream: true, includeUsage: true }, { messages: [], [name]: 2 })
-    expect(answer.end?.usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 7, estimated: false })
-    const usages = [...answer.text().matchAll(/"usage":(\{[^}]*\})/g)].map(([, usage]) => JSON.parse(usage!) as object)
+    ).sendRequest({ stream: true, includeUsage: true }, { messages: [], [name]: 2 })
+    expect(reply.end?.usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 7, estimated: false })
+    const usages = [...reply.text().matchAll(/"usage":(\{[^}]*\})/g)].map(([, usage]) => JSON.parse(usage!) as object)
     expect(usages).toEqual([reported(7)])
   })
 })

@@ -29,9 +29,9 @@ const STORED_AFTER_MS = 5
 const LEFT_BYTES_PER_JOB = 2_000
 
 test.each([
-  { answer: 'a plain answer', stream: false },
-  { answer: 'a stream', stream: true },
-])('a job over $answer leaves nothing', async ({ stream }) => {
+  { reply: 'a plain answer', stream: false },
+  { reply: 'a stream', stream: true },
+])('a job over $reply leaves nothing', async ({ stream }) => {
   const caller = await startStack(stream)
   await run(caller, stream, WARM_UP_JOBS)
   const left: number[] = []
@@ -51,11 +51,11 @@ const collect = (type: 'major' | 'minor') => gc({ type })
 /** A router on a bus, before a backend that gives the same response to all; the caller's side of the bus. */
 async function startStack(stream: boolean): Promise<Bus> {
   const hub = createMemoryHub({ streams: [] })
-  const answer = stream ? completeStream() : JSON.stringify(completion())
+  const reply = stream ? completeStream() : JSON.stringify(completion())
   const contentType = stream ? 'text/event-stream' : 'application/json'
   const server = createServer((request, response) => {
     request.resume()
-    request.on('end', () => response.writeHead(200, { 'content-type': contentType }).end(answer))
+    request.on('end', () => response.writeHead(200, { 'content-type': contentType }).end(reply))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   closing({

@@ -24,7 +24,7 @@ const DECISIVE = ['chat', 'tools', 'vision', 'embeddings', '768 dimensions']
 export async function useBackend(
   url: string,
   { environment, dataDir }: { environment: NodeJS.ProcessEnv; dataDir: string },
-  tell: (line: string) => void,
+  notify: (line: string) => void,
 ): Promise<UsedBackend> {
   // Before minutes of questions.
   await openDataFolder(dataDir)
@@ -34,7 +34,7 @@ export async function useBackend(
   const description = await describeServer(server)
   const models = choosePossible(description.models)
   if (models.length === 0) throw new UsageError(`${url} cannot be used: ${description.error || 'no model of it chats'}`)
-  tell(`Asking ${models.map(({ id }) => id).join(', ')} at ${url}: a few short questions each`)
+  notify(`Asking ${models.map(({ id }) => id).join(', ')} at ${url}: a few short questions each`)
   const probed: Probed[] = []
   for (const model of models) {
     probed.push(
@@ -43,7 +43,8 @@ export async function useBackend(
         kind: description.kind,
         model,
         only: DECISIVE,
-        tell: ({ check, result, note }) => tell(`  ${model.id}: ${check} ${result === 'no answer' ? note : result}`),
+        notify: ({ check, result, note }) =>
+          notify(`  ${model.id}: ${check} ${result === 'no answer' ? note : result}`),
       }),
     )
   }

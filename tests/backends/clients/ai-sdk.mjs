@@ -2,7 +2,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { embedMany, generateObject, generateText, streamText, tool } from 'ai'
 import { z } from 'zod'
-import { answer, models } from './asked.mjs'
+import { reply, models } from './asked.mjs'
 
 const { OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey } = process.env
 const gateway = createOpenAICompatible({ name: 'gateway', baseURL, apiKey, supportsStructuredOutputs: true })
@@ -10,7 +10,7 @@ const { chat, embeddings, flaky } = models()
 const common = { model: gateway(chat), maxOutputTokens: 120, temperature: 0 }
 const prompt = 'What is the capital of France?'
 
-await answer({
+await reply({
   chat: async () => (await generateText({ ...common, prompt })).text,
   async stream() {
     let text = ''
@@ -28,8 +28,13 @@ await answer({
     const tools = {
       get_weather: tool({ description: 'The weather of a city', inputSchema: z.object({ city: z.string() }) }),
     }
-    const asked = { ...common, prompt: 'What is the weather in Paris? Call the tool.', tools, toolChoice: 'required' }
-    return (await generateText(asked)).toolCalls[0].input.city
+    const requested = {
+      ...common,
+      prompt: 'What is the weather in Paris? Call the tool.',
+      tools,
+      toolChoice: 'required',
+    }
+    return (await generateText(requested)).toolCalls[0].input.city
   },
   'structured output': async () =>
     (await generateObject({ ...common, prompt, schema: z.object({ city: z.string() }) })).object.city,

@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
 import { z } from 'zod'
-import { answer, models, QUESTION, TOOL_QUESTION, WEATHER } from './asked.mjs'
+import { reply, models, QUESTION, TOOL_QUESTION, WEATHER } from './asked.mjs'
 
 const client = new Anthropic()
 const { chat, flaky } = models()
@@ -11,7 +11,7 @@ const { parameters, ...named } = WEATHER
 const tools = [{ ...named, input_schema: parameters }]
 const textOf = ({ content }) => content.find(({ type }) => type === 'text').text
 
-await answer({
+await reply({
   async chat() {
     return textOf(await client.messages.create({ ...common, messages: QUESTION }))
   },
@@ -19,20 +19,20 @@ await answer({
     let text = ''
     const stream = client.messages.stream({ ...common, messages: QUESTION })
     stream.on('text', (delta) => (text += delta))
-    const whole = textOf(await stream.finalMessage())
-    if (whole !== text) throw new Error(`${whole} is not ${text}`)
+    const complete = textOf(await stream.finalMessage())
+    if (complete !== text) throw new Error(`${complete} is not ${text}`)
     return text
   },
   async tools() {
-    const asked = { ...common, tools, messages: TOOL_QUESTION }
-    const { content } = await client.messages.create({ ...asked, tool_choice: { type: 'any' } })
+    const requested = { ...common, tools, messages: TOOL_QUESTION }
+    const { content } = await client.messages.create({ ...requested, tool_choice: { type: 'any' } })
     const call = content.find(({ type }) => type === 'tool_use')
     const result = { type: 'tool_result', tool_use_id: call.id, content: 'sunny' }
     const turns = [
       { role: 'assistant', content },
       { role: 'user', content: [result] },
     ]
-    await client.messages.stream({ ...asked, messages: [...TOOL_QUESTION, ...turns] }).finalMessage()
+    await client.messages.stream({ ...requested, messages: [...TOOL_QUESTION, ...turns] }).finalMessage()
     return call.input.city
   },
   async 'structured output'() {
@@ -45,7 +45,7 @@ await answer({
     return parsed.city
   },
   async retries() {
-    const patient = new Anthropic({ maxRetries: 5 })
-    return textOf(await patient.messages.create({ ...common, model: flaky, messages: QUESTION }))
+    const retrying = new Anthropic({ maxRetries: 5 })
+    return textOf(await retrying.messages.create({ ...common, model: flaky, messages: QUESTION }))
   },
 })

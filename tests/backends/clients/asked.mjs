@@ -8,11 +8,11 @@ export function models() {
   return { chat: process.env.CHAT_MODEL, embeddings: process.env.EMBEDDINGS_MODEL, flaky: process.env.FLAKY_MODEL }
 }
 
-export async function answer(asks) {
-  const wanted = process.env.ASKS.split(',')
-  for (const [name, ask] of Object.entries(asks)) {
+export async function reply(requests) {
+  const wanted = process.env.REQUESTS.split(',')
+  for (const [name, sendRequest] of Object.entries(requests)) {
     if (!wanted.includes(name)) continue
-    const outcome = await ask().then(
+    const outcome = await sendRequest().then(
       (value) => ({ name, value: String(value ?? '') }),
       (error) => ({ name, error: `${error?.name}: ${error?.message}`.slice(0, 400) }),
     )

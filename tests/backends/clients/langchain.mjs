@@ -1,14 +1,14 @@
 // LangChain for JavaScript.
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai'
 import { z } from 'zod'
-import { answer, models, WEATHER } from './asked.mjs'
+import { reply, models, WEATHER } from './asked.mjs'
 
 const { chat, embeddings, flaky } = models()
 const common = { maxTokens: 120, temperature: 0 }
 const client = new ChatOpenAI({ ...common, model: chat })
 const prompt = 'What is the capital of France?'
 
-await answer({
+await reply({
   chat: async () => (await client.invoke(prompt)).content,
   async stream() {
     let text = ''

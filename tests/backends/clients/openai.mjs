@@ -2,7 +2,7 @@
 import OpenAI from 'openai'
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
-import { answer, models, QUESTION, TOOL_QUESTION, WEATHER } from './asked.mjs'
+import { reply, models, QUESTION, TOOL_QUESTION, WEATHER } from './asked.mjs'
 
 const client = new OpenAI()
 const { chat, embeddings, flaky } = models()
@@ -10,7 +10,7 @@ const common = { model: chat, max_tokens: 120, temperature: 0 }
 const ofResponses = { model: chat, max_output_tokens: 120, temperature: 0 }
 const CITY = z.object({ city: z.string() })
 
-await answer({
+await reply({
   async chat() {
     const { choices } = await client.chat.completions.create({ ...common, messages: QUESTION })
     return choices[0].message.content
@@ -44,18 +44,18 @@ await answer({
     const stream = client.responses.stream({ ...ofResponses, input: QUESTION })
     let text = ''
     stream.on('response.output_text.delta', ({ delta }) => (text += delta))
-    const { output_text: whole } = await stream.finalResponse()
-    if (whole !== text) throw new Error(`${whole} is not ${text}`)
+    const { output_text: complete } = await stream.finalResponse()
+    if (complete !== text) throw new Error(`${complete} is not ${text}`)
     return text
   },
   async 'responses tools'() {
     const tools = [{ type: 'function', ...WEATHER, strict: false }]
-    const asked = { ...ofResponses, tools, tool_choice: 'required' }
-    const { output } = await client.responses.create({ ...asked, input: TOOL_QUESTION })
+    const requested = { ...ofResponses, tools, tool_choice: 'required' }
+    const { output } = await client.responses.create({ ...requested, input: TOOL_QUESTION })
     const call = output.find(({ type }) => type === 'function_call')
     const result = { type: 'function_call_output', call_id: call.call_id, output: 'sunny' }
     const input = [...TOOL_QUESTION, ...output, result]
-    await client.responses.create({ ...asked, tool_choice: 'auto', input })
+    await client.responses.create({ ...requested, tool_choice: 'auto', input })
     return JSON.parse(call.arguments).city
   },
   async 'responses structured output'() {
@@ -68,8 +68,8 @@ await answer({
     return data.length === 2 && data[0].embedding.length
   },
   async retries() {
-    const patient = new OpenAI({ maxRetries: 5 })
-    const { choices } = await patient.chat.completions.create({ ...common, model: flaky, messages: QUESTION })
+    const retrying = new OpenAI({ maxRetries: 5 })
+    const { choices } = await retrying.chat.completions.create({ ...common, model: flaky, messages: QUESTION })
     return choices[0].message.content
   },
 })

@@ -77,7 +77,7 @@ export async function startPrometheus(
 
 /** While clients have streams open: whether the series of `deploy/companions/prometheus-adapter.yaml` are there. */
 export async function seeAdapterSeries(): Promise<string> {
-  const result = await ask(adapterSeries())
+  const result = await sendRequest(adapterSeries())
   const pods = new Set(result.map(({ metric }) => `${metric['namespace']}/${metric['pod']}`))
   if (pods.size === 0) throw new Error('Prometheus has no series for the adapter')
   return `the adapter’s series of ${pods.size} pods`
@@ -85,7 +85,7 @@ export async function seeAdapterSeries(): Promise<string> {
 
 /** How many streams are open on these edges. */
 export async function streamsOn(edges: readonly string[]): Promise<number> {
-  const [sum] = await ask(`sum(gateway_streams_in_flight{service="edge", pod=~"${edges.join('|')}"})`)
+  const [sum] = await sendRequest(`sum(gateway_streams_in_flight{service="edge", pod=~"${edges.join('|')}"})`)
   return Number(sum?.value[1] ?? 0)
 }
 
@@ -150,9 +150,9 @@ interface Sample {
   value: [number, string]
 }
 
-async function ask(query: string): Promise<Sample[]> {
-  const answer = await fetch(`${URL_ON_HOST}/api/v1/query?${new URLSearchParams({ query }).toString()}`)
-  if (!answer.ok) throw new Error(`${query}: ${await answer.text()}`)
-  const { data } = (await answer.json()) as { data: { result: Sample[] } }
+async function sendRequest(query: string): Promise<Sample[]> {
+  const reply = await fetch(`${URL_ON_HOST}/api/v1/query?${new URLSearchParams({ query }).toString()}`)
+  if (!reply.ok) throw new Error(`${query}: ${await reply.text()}`)
+  const { data } = (await reply.json()) as { data: { result: Sample[] } }
   return data.result
 }

@@ -65,10 +65,10 @@ export function callLog(keep: number): CallLog {
     get running() {
       return running
     },
-    begin(asked) {
+    begin(requested) {
       const call: BackendCall = {
         number: ++began,
-        ...asked,
+        ...requested,
         status: null,
         firstByteAtMs: null,
         endedAtMs: null,

@@ -151,7 +151,7 @@ function readToolChoice(choice: unknown): ChatRequest['toolChoice'] {
 }
 
 function readJsonSchema(format: JsonObject | undefined): unknown {
-  if (format?.['type'] === 'json_object') return { type: 'object', properties: { answer: { type: 'string' } } }
+  if (format?.['type'] === 'json_object') return { type: 'object', properties: { reply: { type: 'string' } } }
   if (format?.['type'] !== 'json_schema') return undefined
   const named = format['json_schema']
   return isObject(named) ? (named['schema'] ?? {}) : {}

@@ -23,7 +23,7 @@ export interface StreamShape {
 const ARGUMENT_PIECE = 12
 
 export function writeChatBody(
-  answer: ChatResponse,
+  reply: ChatResponse,
   stamp: ChatStamp,
   shape: { usage: boolean; finishReason: boolean },
 ): string {
@@ -32,13 +32,13 @@ export function writeChatBody(
     object: 'chat.completion',
     created: stamp.created,
     model: stamp.model,
-    choices: answer.choices.map((choice, index) => ({
+    choices: reply.choices.map((choice, index) => ({
       index,
       message: writeMessage(choice, stamp, index),
       logprobs: null,
       finish_reason: shape.finishReason ? choice.finishReason : null,
     })),
-    ...(shape.usage ? { usage: answer.usage } : {}),
+    ...(shape.usage ? { usage: reply.usage } : {}),
     system_fingerprint: 'fp_simulated',
   })
 }
@@ -61,22 +61,22 @@ function writeMessage(choice: Choice, stamp: ChatStamp, index: number): object {
 }
 
 /** The events in order, each with its blank line. Choices alternate, as they do on a real server. */
-export function writeChatEvents(answer: ChatResponse, stamp: ChatStamp, shape: StreamShape): string[] {
+export function writeChatEvents(reply: ChatResponse, stamp: ChatStamp, shape: StreamShape): string[] {
   const writer = chunkWriter(stamp, shape.usage === 'own')
-  const queues = answer.choices.map((choice, index) => writeDeltas(choice, index, stamp, writer))
+  const queues = reply.choices.map((choice, index) => writeDeltas(choice, index, stamp, writer))
   const events: string[] = []
   const longest = Math.max(...queues.map((queue) => queue.length))
   for (let at = 0; at < longest; at++) {
     for (const queue of queues) if (at < queue.length) events.push(queue[at]!)
   }
   if (shape.finishReason) {
-    answer.choices.forEach((choice, index) => {
-      const isLast = index === answer.choices.length - 1
-      const usage = shape.usage === 'with_finish' && isLast ? answer.usage : undefined
+    reply.choices.forEach((choice, index) => {
+      const isLast = index === reply.choices.length - 1
+      const usage = shape.usage === 'with_finish' && isLast ? reply.usage : undefined
       events.push(writer.chunk(index, '{}', `"${choice.finishReason}"`, usage))
     })
   }
-  if (shape.usage === 'own') events.push(writer.usage(answer.usage))
+  if (shape.usage === 'own') events.push(writer.usage(reply.usage))
   if (shape.done) events.push('data: [DONE]\n\n')
   return events
 }

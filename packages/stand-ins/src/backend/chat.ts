@@ -90,8 +90,8 @@ function buildChoice(request: ChatRequest, index: number, options: ChatOptions):
     })
     return { reasoning, content: [], toolCalls, finishReason: 'tool_calls' }
   }
-  const whole = options.text ?? responseText(request)
-  const text = cutAtStop(index === 0 ? whole : `${whole} (choice ${index + 1})`, request.stop)
+  const complete = options.text ?? responseText(request)
+  const text = cutAtStop(index === 0 ? complete : `${complete} (choice ${index + 1})`, request.stop)
   const content = splitResponse(text)
   const left = budget - reasoning.length
   return content.length > left
@@ -138,10 +138,10 @@ function chooseTools(request: ChatRequest): ChatTool[] {
   if (tools.length === 0 || toolChoice === 'none') return []
   if (typeof toolChoice === 'object') return tools.filter((tool) => tool.name === toolChoice.name).slice(0, 1)
   if (last.role !== 'user' && toolChoice === 'auto') return []
-  const asked = new Set(wordsIn(last.text))
+  const requested = new Set(wordsIn(last.text))
   const scored = tools.map((tool) => ({
     tool,
-    score: wordsIn(`${tool.name} ${tool.description}`).filter((word) => asked.has(word)).length,
+    score: wordsIn(`${tool.name} ${tool.description}`).filter((word) => requested.has(word)).length,
   }))
   const best = Math.max(...scored.map(({ score }) => score))
   if (best === 0) return toolChoice === 'required' ? tools.slice(0, 1) : []

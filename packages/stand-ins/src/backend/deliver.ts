@@ -16,7 +16,7 @@ export interface Speed {
   firstByteDelayMs: number
 }
 
-export interface Answer {
+export interface Reply {
   /** The events of a stream, or the one JSON text. */
   parts: string[]
   stream: boolean
@@ -32,16 +32,16 @@ const STREAM_TYPE = { 'content-type': 'text/event-stream; charset=utf-8', 'cache
 export async function deliver(
   res: ServerResponse,
   call: BackendCall,
-  answer: Answer,
+  reply: Reply,
   fault: Fault | null,
   speed: Speed,
 ): Promise<void> {
   if (fault === null && speed.tokensPerSecond === 0 && speed.firstByteDelayMs === 0)
-    return deliverAtOnce(res, call, answer)
-  await deliverInParts(res, call, answer, fault ?? {}, speed)
+    return deliverAtOnce(res, call, reply)
+  await deliverInParts(res, call, reply, fault ?? {}, speed)
 }
 
-function deliverAtOnce(res: ServerResponse, call: BackendCall, { parts, stream }: Answer): void {
+function deliverAtOnce(res: ServerResponse, call: BackendCall, { parts, stream }: Reply): void {
   const body = parts.length === 1 ? parts[0]! : parts.join('')
   writeHead(res, call, 200, stream ? STREAM_TYPE : { ...JSON_TYPE, 'content-length': Buffer.byteLength(body) })
   call.chunksSent = parts.length
@@ -51,20 +51,20 @@ function deliverAtOnce(res: ServerResponse, call: BackendCall, { parts, stream }
 async function deliverInParts(
   res: ServerResponse,
   call: BackendCall,
-  answer: Answer,
+  reply: Reply,
   fault: Fault,
   speed: Speed,
 ): Promise<void> {
   const sleep = sleeper(res)
   const { tokensPerSecond } = speed
-  const parts = spoil(answer, fault)
+  const parts = spoil(reply, fault)
   await sleep(speed.firstByteDelayMs + (fault.firstByteDelayMs ?? 0))
-  if (!answer.stream && tokensPerSecond > 0) await sleep((answer.tokens * 1000) / tokensPerSecond)
+  if (!reply.stream && tokensPerSecond > 0) await sleep((reply.tokens * 1000) / tokensPerSecond)
   if (res.destroyed) return
-  const length = answer.stream
+  const length = reply.stream
     ? {}
     : { 'content-length': parts.reduce((total, part) => total + Buffer.byteLength(part), 0) }
-  writeHead(res, call, 200, { ...(answer.stream ? STREAM_TYPE : JSON_TYPE), ...length, ...fault.headers })
+  writeHead(res, call, 200, { ...(reply.stream ? STREAM_TYPE : JSON_TYPE), ...length, ...fault.headers })
   res.flushHeaders()
 
   const startedAtMs = performance.now()
@@ -72,8 +72,7 @@ async function deliverInParts(
     if (await breakOff(res, fault, sent)) return
     if (sent === parts.length) break
     if (fault.paceMs) await sleep(fault.paceMs)
-    else if (answer.stream && tokensPerSecond > 0)
-      await sleepUntil(startedAtMs + (sent * 1000) / tokensPerSecond, sleep)
+    else if (reply.stream && tokensPerSecond > 0) await sleepUntil(startedAtMs + (sent * 1000) / tokensPerSecond, sleep)
     if (res.destroyed) return
     await writePart(res, parts[sent]!, fault.splitEvery)
     call.chunksSent++
@@ -115,7 +114,7 @@ function writeHead(res: ServerResponse, call: BackendCall, status: number, heade
 }
 
 /** The parts as the fault changes them. */
-function spoil({ parts, stream }: Answer, fault: Fault): string[] {
+function spoil({ parts, stream }: Reply, fault: Fault): string[] {
   if (!stream) return spoilJson(parts.join(''), fault)
   let events = parts
   if (fault.truncatedJson) {
@@ -152,11 +151,11 @@ const CHUNK = { id: 'chatcmpl-simulated', object: 'chat.completion.chunk', creat
 function spoilJson(json: string, fault: Fault): string[] {
   if (fault.truncatedJson) return [json.slice(0, json.length / 2)]
   const padded = fault.sizeBytes === undefined ? json : json.padEnd(fault.sizeBytes)
-  const whole = fault.garbageAfterChunks === undefined ? padded : `oops${padded}`
+  const complete = fault.garbageAfterChunks === undefined ? padded : `oops${padded}`
   const cutAt = fault.dieAfterChunks ?? fault.stallAfterChunks ?? fault.halfOpenAfterChunks
-  if (cutAt === undefined) return [whole]
-  const pieceLength = Math.ceil(whole.length / (cutAt + 1))
-  return Array.from({ length: cutAt + 1 }, (_, index) => whole.slice(index * pieceLength, (index + 1) * pieceLength))
+  if (cutAt === undefined) return [complete]
+  const pieceLength = Math.ceil(complete.length / (cutAt + 1))
+  return Array.from({ length: cutAt + 1 }, (_, index) => complete.slice(index * pieceLength, (index + 1) * pieceLength))
 }
 
 async function breakOff(res: ServerResponse, fault: Fault, sent: number): Promise<boolean> {

@@ -33,9 +33,9 @@ interface Received {
 /** What arrives, piece by piece, until the end or until the client leaves; rejects when no answer began. */
 function post(body: object, path = '/chat/completions', leaveAfterMs = 5_000): Promise<Received> {
   return new Promise((resolve, reject) => {
-    let answered = false
+    let replied = false
     const req = httpRequest(backend.url + path, { method: 'POST', agent: false }, (res) => {
-      answered = true
+      replied = true
       const pieces: Buffer[] = []
       const done = () => {
         clearTimeout(timer)
@@ -54,7 +54,7 @@ function post(body: object, path = '/chat/completions', leaveAfterMs = 5_000): P
     const timer = setTimeout(() => req.destroy(new Error('left')), leaveAfterMs)
     req.on('error', (error) => {
       clearTimeout(timer)
-      if (!answered) reject(error)
+      if (!replied) reject(error)
     })
     req.end(JSON.stringify(body))
   })
@@ -297,8 +297,8 @@ describe('valid, but hard to read', () => {
   test('a usage and a text of the tester', async () => {
     const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 }
     backend.fail({ usage, text: 'exactly this' })
-    const answer = JSON.parse((await post(CHAT)).text)
-    expect(answer).toMatchObject({ usage, choices: [{ message: { content: 'exactly this' } }] })
+    const reply = JSON.parse((await post(CHAT)).text)
+    expect(reply).toMatchObject({ usage, choices: [{ message: { content: 'exactly this' } }] })
     expect(backend.calls[0]!.usage).toMatchObject(usage)
   })
 
@@ -328,11 +328,11 @@ describe('embeddings and images', () => {
   })
 
   test('an image in another format, where it is asked for', async () => {
-    const ask = async (output_format: string) =>
+    const sendRequest = async (output_format: string) =>
       JSON.parse((await post({ prompt: 'x', size: '64x64', output_format }, '/images/generations')).text).data[0]
         .b64_json
-    expect(await ask('png')).toMatch(/^iVBOR/)
-    expect(await ask('jpeg')).not.toMatch(/^iVBOR/)
+    expect(await sendRequest('png')).toMatch(/^iVBOR/)
+    expect(await sendRequest('jpeg')).not.toMatch(/^iVBOR/)
   })
 })
 

@@ -37,7 +37,7 @@ const FIELDS = {
   /** Only streamed requests, or only those that are not. */
   stream: isBoolean,
   /** Only requests whose body holds these words. */
-  asks: isString,
+  bodyHolds: isString,
 
   /** Closes the connection before any byte of the answer. */
   disconnect: isBoolean,
@@ -146,7 +146,7 @@ function applies(fault: Fault, request: FaultedRequest): boolean {
     return false
   if (fault.model !== undefined && fault.model !== request.model) return false
   if (fault.backend !== undefined && fault.backend !== request.backend) return false
-  if (fault.asks !== undefined && !JSON.stringify(request.body).includes(fault.asks)) return false
+  if (fault.bodyHolds !== undefined && !JSON.stringify(request.body).includes(fault.bodyHolds)) return false
   return fault.stream === undefined || fault.stream === request.stream
 }
 

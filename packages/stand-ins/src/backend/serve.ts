@@ -8,7 +8,7 @@ import type { CallLog, ReportedUsage } from './calls.ts'
 import { respondChat } from './chat.ts'
 import { readChatRequest } from './chat-request.ts'
 import { writeChatBody, writeChatEvents } from './chat-wire.ts'
-import { type Answer, deliver, deliverFailure, isFailure, type Speed } from './deliver.ts'
+import { type Reply, deliver, deliverFailure, isFailure, type Speed } from './deliver.ts'
 import { respondEmbeddings } from './embeddings.ts'
 import type { Endpoint, Fault, FaultScript } from './faults.ts'
 import { respondImages, imageAt } from './images.ts'
@@ -88,17 +88,17 @@ async function serveEndpoint(
     if (fault && isFailure(fault)) return await deliverFailure(res, call, fault)
     authenticate(req, serving)
     checkModel(model, serving)
-    const answer = await responseFor(endpoint, body, fault ?? {}, serving)
-    call.usage = fault?.noUsage ? null : (fault?.usage ?? answer.usage)
-    call.responseId = answer.id ?? null
-    await deliver(res, call, answer, fault, serving.speed)
+    const reply = await responseFor(endpoint, body, fault ?? {}, serving)
+    call.usage = fault?.noUsage ? null : (fault?.usage ?? reply.usage)
+    call.responseId = reply.id ?? null
+    await deliver(res, call, reply, fault, serving.speed)
   } catch (error) {
     call.status = error instanceof Refusal ? error.status : 500
     refuse(res, error)
   }
 }
 
-interface BuiltResponse extends Answer {
+interface BuiltResponse extends Reply {
   usage: ReportedUsage
   id?: string
 }

@@ -36,7 +36,7 @@ export interface Question {
 
 const RESPONSE_WITHIN_MS = 20_000
 
-export async function ask<Schema extends z.ZodType>(
+export async function sendRequest<Schema extends z.ZodType>(
   caller: Caller,
   path: string,
   schema: Schema,

@@ -12,7 +12,7 @@ import {
   rotatedKeyResponse,
 } from '@gateway/contracts/developer-keys-api'
 import { useMutation, useQueryClient, type UseMutationResult } from '@tanstack/react-query'
-import { ask, GatewayProblem, type Caller } from './ask.ts'
+import { sendRequest, GatewayProblem, type Caller } from './ask.ts'
 import { activeKeyOf } from './queries.ts'
 import { useCaller } from './use-caller.ts'
 
@@ -41,24 +41,24 @@ function useKeyChange<DeliveredResponse, Result>(
 
 /** Also answers the key that is there already. */
 async function mintKey(caller: Caller): Promise<string> {
-  const { key } = await ask(caller, KEYS, developerKeyResponse, { method: 'POST', body: {} })
+  const { key } = await sendRequest(caller, KEYS, developerKeyResponse, { method: 'POST', body: {} })
   return key
 }
 
 async function rotateKey(caller: Caller, shown: string): Promise<string> {
   const body = { key: await showKey(caller, shown) }
-  const { key } = await ask(caller, `${KEYS}/rotate`, rotatedKeyResponse, { method: 'POST', body })
+  const { key } = await sendRequest(caller, `${KEYS}/rotate`, rotatedKeyResponse, { method: 'POST', body })
   return key
 }
 
 async function revokeKey(caller: Caller, shown: string): Promise<void> {
   const body = { key: await showKey(caller, shown) }
-  await ask(caller, `${KEYS}/revoke`, revokedKeyResponse, { method: 'POST', body })
+  await sendRequest(caller, `${KEYS}/revoke`, revokedKeyResponse, { method: 'POST', body })
 }
 
 /** `shown`: the masked key that the person saw. */
 async function showKey(caller: Caller, shown: string): Promise<string> {
-  const listed = await ask(caller, KEYS, developerKeyListResponse)
+  const listed = await sendRequest(caller, KEYS, developerKeyListResponse)
   if (activeKeyOf(listed)?.key === shown) {
     const key = await mintKey(caller)
     const parsed = parseKey(key)

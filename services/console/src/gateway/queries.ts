@@ -18,7 +18,7 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import type * as z from 'zod'
-import { ask, GatewayProblem, type Question } from './ask.ts'
+import { sendRequest, GatewayProblem, type Question } from './ask.ts'
 import { useCaller } from './use-caller.ts'
 
 const RETRY_MS = 5_000
@@ -88,7 +88,11 @@ function useFact<Schema extends z.ZodType>(
   question: Question = {},
 ): UseQueryResult<z.infer<Schema>> {
   const caller = useCaller()
-  return useQuery({ queryKey, queryFn: ({ signal }) => ask(caller, path, schema, { ...question, signal }), ...options })
+  return useQuery({
+    queryKey,
+    queryFn: ({ signal }) => sendRequest(caller, path, schema, { ...question, signal }),
+    ...options,
+  })
 }
 
 /** After a request of one's own: what was used has changed. */

@@ -44,11 +44,11 @@ test('texts come whole however the stream was cut, characters included', async (
         const events = [...texts.map(chunk), '[DONE]'].map(
           (data) => `: keep-alive${end}${end}data: ${data}${end}${end}`,
         )
-        const whole = new TextEncoder().encode(events.join(''))
+        const complete = new TextEncoder().encode(events.join(''))
         const pieces: Uint8Array[] = []
-        for (let at = 0, cut = 0; at < whole.length; cut++) {
+        for (let at = 0, cut = 0; at < complete.length; cut++) {
           const size = (cuts[cut % cuts.length] ?? 0) + 1
-          pieces.push(whole.subarray(at, at + size))
+          pieces.push(complete.subarray(at, at + size))
           at += size
         }
         expect(await shownOf(pieces)).toEqual(texts)

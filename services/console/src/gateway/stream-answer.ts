@@ -47,9 +47,9 @@ export async function streamResponse(
   })
   const totals: ResponseTotals = { model: null, finishReason: null, tokens: null }
   for await (const data of eventsOf(response, signal)) {
-    const heard = read(dialect, data)
-    take(totals, heard, listener)
-    if (heard.isLast) return totals
+    const received = read(dialect, data)
+    take(totals, received, listener)
+    if (received.isLast) return totals
   }
   throw new GatewayProblem(brokenOff)
 }

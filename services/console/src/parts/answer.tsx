@@ -13,7 +13,7 @@ export interface ResponseProps<Data> {
 }
 
 /** What was asked of the gateway: on its way, here, or not to be had. What is shown already stays when a later try fails. */
-export function Answer<Data>({ query, heights, children }: ResponseProps<Data>) {
+export function Reply<Data>({ query, heights, children }: ResponseProps<Data>) {
   const { data, error } = query
   if (data === undefined && !error) {
     return (

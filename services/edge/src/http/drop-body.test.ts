@@ -53,14 +53,14 @@ afterEach(() => opened.disposeAsync())
 
 const headOf = (path: string, headers: string) => `POST ${path} HTTP/1.1\r\nhost: a\r\n${headers}\r\n\r\n`
 
-function open(): { socket: Socket; heard(): string } {
+function open(): { socket: Socket; received(): string } {
   const socket = connect({ port, host: '127.0.0.1' })
   // A connection may be cut while it sends.
   socket.on('error', () => {})
   opened.defer(async () => void socket.destroy())
-  let heard = ''
-  socket.setEncoding('utf8').on('data', (piece: string) => (heard += piece))
-  return { socket, heard: () => heard }
+  let received = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => (received += piece))
+  return { socket, received: () => received }
 }
 
 /** Resolves when all of it is in the system's hands. */
@@ -70,7 +70,7 @@ const piece = fc.nat(200_000)
 test('a client that sends its whole body before it reads hears the refusal, and its next request is served', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 8 }), fc.boolean(), async (sizes, isChunked) => {
-      const { socket, heard } = open()
+      const { socket, received } = open()
       socket.pause()
       const bytes = sizes.reduce((sum, size) => sum + size, 0)
       await write(socket, headOf('/refused', isChunked ? 'transfer-encoding: chunked' : `content-length: ${bytes}`))
@@ -82,7 +82,7 @@ test('a client that sends its whole body before it reads hears the refusal, and 
       if (isChunked) await write(socket, '0\r\n\r\n')
       await write(socket, headOf('/served', 'content-length: 0'))
       socket.resume()
-      await expect.poll(heard, { timeout: 20_000 }).toMatch(/^HTTP\/1\.1 429[^]*HTTP\/1\.1 200[^]*served/)
+      await expect.poll(received, { timeout: 20_000 }).toMatch(/^HTTP\/1\.1 429[^]*HTTP\/1\.1 200[^]*served/)
       socket.destroy()
     }),
     { numRuns: 25 },
@@ -95,13 +95,13 @@ test('of refused bodies a sender gets rid of no more than its share takes', asyn
   for (const { socket } of clients) socket.write(headOf('/refused', `content-length: ${body.length}`))
   for (const { socket } of clients) socket.write(body)
   await sleep(1_000)
-  for (const { heard } of clients) expect(heard()).toContain('HTTP/1.1 429')
+  for (const { received } of clients) expect(received()).toContain('HTTP/1.1 429')
   const read = Array.from(sockets, ({ bytesRead }) => bytesRead).reduce((sum, bytes) => sum + bytes, 0)
   expect(read / MEGABYTE).toBeLessThan(40)
 })
 
 test('a client that never stops sending hears the refusal, and its connection is cut', async () => {
-  const { socket, heard } = open()
+  const { socket, received } = open()
   const body = Buffer.alloc(MEGABYTE)
   await write(socket, headOf('/refused', `content-length: ${1_000 * body.length}`))
   const closed = new Promise((resolve) => socket.once('close', resolve))
@@ -111,21 +111,21 @@ test('a client that never stops sending hears the refusal, and its connection is
   }
   goOn()
   await closed
-  expect(heard()).toContain('HTTP/1.1 429')
+  expect(received()).toContain('HTTP/1.1 429')
   expect(sent).toBeLessThan(100)
 }, 40_000)
 
 test('a client that leaves meanwhile is forgotten', async () => {
-  const { socket, heard } = open()
+  const { socket, received } = open()
   socket.write(headOf('/refused', 'content-length: 1000000'))
-  await expect.poll(heard).toContain('HTTP/1.1 429')
+  await expect.poll(received).toContain('HTTP/1.1 429')
   socket.destroy()
   await expect.poll(() => [...sockets].every(({ destroyed }) => destroyed)).toBe(true)
 })
 
 test('a refused body takes no room from the next one of its sender while the rest of it comes', async () => {
-  const { socket, heard } = open()
+  const { socket, received } = open()
   socket.write(headOf('/taken', `content-length: ${20 * MEGABYTE}`))
-  await expect.poll(heard).toContain('HTTP/1.1 429')
+  await expect.poll(received).toContain('HTTP/1.1 429')
   expect(Object.values(bytes.budget.memoryBudgets).map(({ used }) => used)).toEqual([0, 0, 0, 0, 0])
 })

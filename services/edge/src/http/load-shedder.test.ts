@@ -86,15 +86,15 @@ test('while too many requests are on their way, one more is refused with the tim
 })
 
 /** Sends requests on one connection without regard to the responses. */
-async function insist(): Promise<{ send(): void; heard(): string }> {
+async function insist(): Promise<{ send(): void; received(): string }> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   opened.defer(async () => void socket.destroy())
   await once(socket, 'connect')
-  let heard = ''
-  socket.setEncoding('utf8').on('data', (piece: string) => (heard += piece))
+  let received = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => (received += piece))
   return {
     send: () => void socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}'),
-    heard: () => heard,
+    received: () => received,
   }
 }
 
@@ -102,11 +102,11 @@ test('a client that does not wait as it was told is not read before that time is
   many(shedder.limit, shedder.enter)
   const client = await insist()
   client.send()
-  await expect.poll(client.heard).toContain('overloaded')
+  await expect.poll(client.received).toContain('overloaded')
   const refusedAtMs = performance.now()
   client.send()
-  await expect.poll(client.heard).toMatch(/overloaded[^]*overloaded/)
-  const [, waitMs] = /retry-after-ms: (\d+)/.exec(client.heard())!
+  await expect.poll(client.received).toMatch(/overloaded[^]*overloaded/)
+  const [, waitMs] = /retry-after-ms: (\d+)/.exec(client.received())!
   expect(performance.now() - refusedAtMs).toBeGreaterThan(Number(waitMs) - 50)
 })
 
@@ -114,12 +114,12 @@ test('a connection whose request was refused is read as soon as there is room', 
   many(shedder.limit, shedder.enter)
   const client = await insist()
   client.send()
-  await expect.poll(client.heard).toContain('overloaded')
+  await expect.poll(client.received).toContain('overloaded')
   client.send()
   await new Promise((resolve) => setTimeout(resolve, 100))
-  expect(client.heard()).not.toContain('served')
+  expect(client.received()).not.toContain('served')
   shedder.leave()
-  await expect.poll(client.heard, { timeout: 200, interval: 5 }).toContain('served')
+  await expect.poll(client.received, { timeout: 200, interval: 5 }).toContain('served')
 })
 
 test('hundreds that are refused at once all get a response, and do not come back at the same moment', async () => {
@@ -155,7 +155,7 @@ test('however many are refused in one turn of the event loop, others have their 
 async function letWait(count: number, waitMs: number, end: (sinceMs: number) => void): Promise<void> {
   const sinceMs = performance.now()
   many(count, shedder.enter)
-  shedder.hasRoom(() => true)
+  shedder.hasCapacity(() => true)
   await new Promise((resolve) => setTimeout(resolve, waitMs))
   many(count, () => {
     shedder.leave()
@@ -194,7 +194,7 @@ test('when routers come late for everybody, less is taken on; when they are in t
         async () => {
           const sinceMs = performance.now()
           many(100, shedder.enter)
-          shedder.hasRoom(() => true)
+          shedder.hasCapacity(() => true)
           await new Promise((resolve) => setTimeout(resolve, waitMs))
           many(100, () => {
             shedder.leave()

@@ -31,7 +31,7 @@ const TUNING = { targetMs: 250, least: 64, most: 1_024 }
 
 export interface LoadShedder extends Disposable {
   /** `isKnown`: this edge has served its sender before. */
-  hasRoom(isKnown: () => boolean): boolean
+  hasCapacity(isKnown: () => boolean): boolean
   enter(): void
   leave(): void
   /** The request on this connection was refused. Leaves the next one unread until then, or until there is room. */
@@ -55,7 +55,7 @@ export function openLoadShedder(): LoadShedder {
     held.resumeDue(performance.now())
   }, WINDOW_MS).unref()
   return {
-    hasRoom: (isKnown) =>
+    hasCapacity: (isKnown) =>
       hasCapacityForStranger(limit, count, performance.now()) ||
       (hasCapacity(limit, count, performance.now()) && isKnown()),
     enter: () => void count++,
@@ -97,7 +97,7 @@ export function refuseWhileLate(edge: Refuser, isKnown: (request: IncomingMessag
   const { shedder, metrics } = edge
   const send = prepareRefusal(OVERLOADED, edge)
   return (request, response, next) => {
-    if (shedder.hasRoom(() => isKnown(request))) return next()
+    if (shedder.hasCapacity(() => isKnown(request))) return next()
     metrics.shed('late')
     measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
     refuseInTurn(() => {

@@ -64,13 +64,13 @@ export function shareResponse(
   let end: End | null = null
   let passedOn = 0
   let heldBytes = 0
-  let hasRoom = true
-  const isKeepable = (): boolean => hasRoom && bytes <= MAX_KEPT_BYTES
+  let hasCapacity = true
+  const isKeepable = (): boolean => hasCapacity && bytes <= MAX_KEPT_BYTES
 
   function holdPiece(piece: Uint8Array): void {
     pieces.push(piece)
     heldBytes += piece.byteLength
-    hasRoom = hold.owe(piece.byteLength)
+    hasCapacity = hold.owe(piece.byteLength)
   }
 
   function dropPieces(): void {

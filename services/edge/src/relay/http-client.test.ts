@@ -13,7 +13,7 @@ import { NO_SOURCE } from './client-writer.ts'
 /** A response whose socket is full or takes bytes, as the test says. */
 class FakeResponse extends EventEmitter {
   headersSent = false
-  hasRoom = true
+  hasCapacity = true
   isDestroyed = false
   isEnded = false
   get writableEnded(): boolean {
@@ -34,7 +34,7 @@ class FakeResponse extends EventEmitter {
     if (this.isEnded) throw new Error('a write after the end')
     this.headersSent = true
     this.text += Buffer.from(bytes as Uint8Array).toString()
-    return this.hasRoom
+    return this.hasCapacity
   }
   end(bytes: string | Uint8Array = ''): void {
     this.write(bytes)
@@ -145,7 +145,7 @@ describe('a stream', () => {
     writer.begin('text/event-stream', () => ({}))
     writer.write(Buffer.alloc(10))
     expect(consumed()).toBe(10)
-    response.hasRoom = false
+    response.hasCapacity = false
     writer.write(Buffer.alloc(100))
     writer.write(Buffer.alloc(1_000))
     expect(consumed()).toBe(10)
@@ -194,7 +194,7 @@ describe('a JSON response', () => {
     expect(counted).toBe(0)
     for (let piece = 0; piece < 4; piece++) writer.write(Buffer.alloc(200_000))
     expect(counted).toBe(0)
-    response.hasRoom = false
+    response.hasCapacity = false
     for (let piece = 0; piece < 2; piece++) writer.write(Buffer.alloc(200_000))
     expect(counted).toBe(400_000)
     response.emit('drain')

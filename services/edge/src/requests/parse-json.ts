@@ -61,13 +61,13 @@ export class BodyBytes {
 }
 
 function inOne(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(length)
+  const complete = new Uint8Array(length)
   let at = 0
   for (const piece of pieces) {
-    whole.set(piece, at)
+    complete.set(piece, at)
     at += piece.length
   }
-  return whole
+  return complete
 }
 
 export function parseJson(bytes: Buffer): object {

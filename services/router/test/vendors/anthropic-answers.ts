@@ -1,14 +1,14 @@
 /** Anthropic's stand-in answers for itself: its events are those of another dialect. */
 
 import { sampleFromSchema } from '@gateway/stand-ins/json-sample'
-import { openStream, sendJson, type Answer } from '../http-backend.ts'
+import { openStream, sendJson, type Reply } from '../http-backend.ts'
 import { COUNTED, TEXTS } from './answer-texts.ts'
 
 type Block = { type: 'text'; text: string } | { type: 'tool_use'; id: string; name: string; input: unknown }
 
 /** A sample of the asked schema, a call of the first tool that has no result yet, or a text. */
-export const answerMessages =
-  (sign: string): Answer =>
+export const replyWithMessages =
+  (sign: string): Reply =>
   (response, { body }) => {
     const block = blockFor(body as unknown as Messages)
     const stopReason = block.type === 'tool_use' ? 'tool_use' : 'end_turn'

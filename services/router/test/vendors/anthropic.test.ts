@@ -11,14 +11,15 @@ import { STAND_INS } from './stand-ins.ts'
 test('a model that takes no sampling answers: the router learns it, and tells the client', async () => {
   const a = await backend((response, request, socket) => {
     const name = ['temperature', 'top_p'].find((parameter) => parameter in request.body)
-    if (name === undefined) return STAND_INS.anthropic.answer(response, request, socket)
+    if (name === undefined) return STAND_INS.anthropic.reply(response, request, socket)
     const error = { type: 'invalid_request_error', message: `\`${name}\` is deprecated for this model.` }
     return sendJson(response, 400, { type: 'error', error })
   })
   const under = await router(poolOver([a.url], { backend: { vendor: 'anthropic', timeouts: {} } }))
-  const ask = () => under.ask({}, { messages: [{ role: 'user', content: 'Hi' }], temperature: 0, top_p: 0.5 })
+  const sendRequest = () =>
+    under.sendRequest({}, { messages: [{ role: 'user', content: 'Hi' }], temperature: 0, top_p: 0.5 })
   const attempts: number[] = []
-  for (const job of [await ask(), await ask()]) {
+  for (const job of [await sendRequest(), await sendRequest()]) {
     expect(job.failure).toBeNull()
     expect(job.head!.droppedParams).toEqual(['temperature', 'top_p'])
     attempts.push(job.end!.attempts.length)
@@ -27,9 +28,9 @@ test('a model that takes no sampling answers: the router learns it, and tells th
 })
 
 test('a parameter that a client has invented is told in letters that a header can hold', async () => {
-  const a = await backend(STAND_INS.anthropic.answer)
+  const a = await backend(STAND_INS.anthropic.reply)
   const under = await router(poolOver([a.url], { backend: { vendor: 'anthropic', timeouts: {} } }))
-  const { failure, head } = await under.ask({}, { messages: [{ role: 'user', content: 'Hi' }], 'ключ\r\n': 1 })
+  const { failure, head } = await under.sendRequest({}, { messages: [{ role: 'user', content: 'Hi' }], 'ключ\r\n': 1 })
   expect(failure).toBeNull()
   expect(head!.droppedParams).toEqual(['%D0%BA%D0%BB%D1%8E%D1%87%0D%0A'])
 })
@@ -46,7 +47,7 @@ test('an answer that breaks off costs for its prompt what the cache does', async
     response.write(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''), () => socket.destroy())
   })
   const under = await router(poolOver([a.url], { backend: { vendor: 'anthropic', timeouts: {} } }))
-  const { failure } = await under.ask({ stream: true }, { messages: [{ role: 'user', content: 'Hi' }] })
+  const { failure } = await under.sendRequest({ stream: true }, { messages: [{ role: 'user', content: 'Hi' }] })
   const cache = { cachedTokens: 90, cacheWriteTokens: 40, cacheWriteHourTokens: 30 }
   expect(failure!.usage).toMatchObject({ promptTokens: 135, ...cache, estimated: true })
 })

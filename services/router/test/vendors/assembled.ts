@@ -38,8 +38,8 @@ interface Received {
 }
 
 export function assembledPlain(text: string): Assembled {
-  const answer = chatCompletion.parse(JSON.parse(text)) as unknown as Received
-  return assembled([answer])
+  const reply = chatCompletion.parse(JSON.parse(text)) as unknown as Received
+  return assembled([reply])
 }
 
 export function assembledStream(text: string): Assembled {
@@ -57,25 +57,29 @@ export function assembledStream(text: string): Assembled {
 /** The first choice. */
 function assembled(records: Received[]): Assembled {
   const calls: { id: string; name: string; text: string }[] = []
-  const whole: Assembled = { text: '', reasoning: '', calls: [], finishReason: null, usage: undefined }
+  const complete: Assembled = { text: '', reasoning: '', calls: [], finishReason: null, usage: undefined }
   for (const { created, choices, usage } of records) {
     expect(created).toEqual(expect.any(Number))
-    if (usage) whole.usage = usage
+    if (usage) complete.usage = usage
     for (const { index, finish_reason: reason, message, delta } of choices) {
       expect(index).toBe(0)
       const part = message ?? delta!
-      whole.text += part.content ?? ''
-      whole.reasoning += part.reasoning ?? part.reasoning_content ?? ''
-      whole.finishReason ??= reason ?? null
+      complete.text += part.content ?? ''
+      complete.reasoning += part.reasoning ?? part.reasoning_content ?? ''
+      complete.finishReason ??= reason ?? null
       for (const [position, piece] of (part.tool_calls ?? []).entries()) {
         const call = (calls[message ? position : piece.index!] ??= begun(piece))
         call.text += piece.function.arguments ?? ''
       }
     }
   }
-  whole.calls = Object.values(calls).map(({ id, name, text }) => ({ id, name, arguments: JSON.parse(text) as object }))
-  expect(new Set(whole.calls.map(({ id }) => id)).size).toBe(whole.calls.length)
-  return whole
+  complete.calls = Object.values(calls).map(({ id, name, text }) => ({
+    id,
+    name,
+    arguments: JSON.parse(text) as object,
+  }))
+  expect(new Set(complete.calls.map(({ id }) => id)).size).toBe(complete.calls.length)
+  return complete
 }
 
 function begun({ id, type, function: called }: Piece) {

@@ -16,7 +16,7 @@ import { openConnections } from '../../src/clients/connections.ts'
 import { NO_TIMEOUTS } from '../../src/core/attempts.ts'
 import { bearerTokens, type Credential, type Token } from '../../src/credentials/credential.ts'
 import { openCredential } from '../../src/credentials/credentials.ts'
-import { goodChat, sendJson, type Answer } from '../http-backend.ts'
+import { goodChat, sendJson, type Reply } from '../http-backend.ts'
 import { createLogger } from '@gateway/telemetry/logger'
 import { backend, closing, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
@@ -39,29 +39,29 @@ function credentialOf(fields: object, environment: NodeJS.ProcessEnv = process.e
 describe('a token', () => {
   function issuer(lifetimeMs: number) {
     let count = 0
-    const ask = vi.fn<() => Promise<Token>>(async () => {
+    const sendRequest = vi.fn<() => Promise<Token>>(async () => {
       return { value: `token-${++count}-of-the-issuer`, expiresAtMs: Date.now() + lifetimeMs }
     })
-    const credential = bearerTokens(ask)
+    const credential = bearerTokens(sendRequest)
     const call = async () => (await credential.authorize({ ...CALL, url: new URL('http://a/') }))['authorization']
-    return { ask, call, credential }
+    return { sendRequest, call, credential }
   }
 
   test('is asked for once by all calls that need it, and used until five minutes before its end', async () => {
     vi.useFakeTimers()
-    const { ask, call } = issuer(3_600_000)
+    const { sendRequest, call } = issuer(3_600_000)
     expect(await Promise.all([call(), call(), call()])).toEqual(Array(3).fill('Bearer token-1-of-the-issuer'))
     vi.advanceTimersByTime(3_200_000)
     expect(await call()).toBe('Bearer token-1-of-the-issuer')
-    expect(ask).toHaveBeenCalledTimes(1)
+    expect(sendRequest).toHaveBeenCalledTimes(1)
   })
 
   test('is renewed beside the calls, and a failure of that is told to nobody while the old one holds', async () => {
     vi.useFakeTimers()
-    const { ask, call, credential } = issuer(3_600_000)
+    const { sendRequest, call, credential } = issuer(3_600_000)
     await call()
     vi.advanceTimersByTime(3_400_000)
-    ask.mockRejectedValueOnce(new Error('away'))
+    sendRequest.mockRejectedValueOnce(new Error('away'))
     expect(await call()).toBe('Bearer token-1-of-the-issuer')
     await vi.advanceTimersByTimeAsync(0)
     expect(await call()).toBe('Bearer token-1-of-the-issuer')
@@ -72,8 +72,8 @@ describe('a token', () => {
 
   test('that never comes is asked for anew half a minute later', async () => {
     vi.useFakeTimers()
-    const { ask, call } = issuer(3_600_000)
-    ask.mockReturnValueOnce(new Promise(() => {}))
+    const { sendRequest, call } = issuer(3_600_000)
+    sendRequest.mockReturnValueOnce(new Promise(() => {}))
     const waiting = call().catch((error: Error) => error.message)
     await vi.advanceTimersByTimeAsync(30_000)
     expect(await waiting).toBe('no token within 30 s')
@@ -82,10 +82,10 @@ describe('a token', () => {
 
   test('that has expired is never used', async () => {
     vi.useFakeTimers()
-    const { ask, call } = issuer(3_600_000)
+    const { sendRequest, call } = issuer(3_600_000)
     await call()
     vi.advanceTimersByTime(3_600_001)
-    ask.mockRejectedValueOnce(new Error('away'))
+    sendRequest.mockRejectedValueOnce(new Error('away'))
     await expect(call()).rejects.toThrow('away')
     expect(await call()).toBe('Bearer token-2-of-the-issuer')
   })
@@ -97,7 +97,7 @@ describe('a token that the vendor refuses before its end', () => {
   /** A vendor that takes only the newest token of its issuer, and a credential of that issuer. */
   async function vendorOf(tokensTaken: string[]) {
     let count = 0
-    const ask = vi.fn<() => Promise<Token>>(async () => {
+    const sendRequest = vi.fn<() => Promise<Token>>(async () => {
       return { value: `token-${++count}`, expiresAtMs: Date.now() + 3_600_000 }
     })
     const a = await backend((response, request, socket) => {
@@ -106,9 +106,9 @@ describe('a token that the vendor refuses before its end', () => {
       return sendJson(response, 401, { error: { message: `no: ${request.headers.authorization}` } })
     })
     const settings = backendConfig.parse({ id: 'a', url: a.url })
-    const client = openBackend(settings, {}, openConnections(settings), bearerTokens(ask))
+    const client = openBackend(settings, {}, openConnections(settings), bearerTokens(sendRequest))
     closing({ [Symbol.asyncDispose]: () => client.close() })
-    return { ask, client, seen: a.seen }
+    return { sendRequest, client, seen: a.seen }
   }
   const CHAT = {
     path: '/chat/completions',
@@ -119,20 +119,20 @@ describe('a token that the vendor refuses before its end', () => {
   }
 
   test('is asked for anew at once, and the same call is made with the new one', async () => {
-    const { ask, client, seen } = await vendorOf(['token-2'])
+    const { sendRequest, client, seen } = await vendorOf(['token-2'])
     const calls = [1, 2, 3].map(() => client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS }))
     for (const call of calls) {
       expect(await call.response).toMatchObject({ status: 200 })
       expect(JSON.parse((await call.readAll(1_000_000)).toString())).toHaveProperty('choices')
       await call.closed
     }
-    expect(ask).toHaveBeenCalledTimes(2)
+    expect(sendRequest).toHaveBeenCalledTimes(2)
     expect(seen.map(({ text }) => text)).toEqual(Array(seen.length).fill('{"a":1}'))
   })
 
   test('is asked for anew once a minute only, and the refusal is the answer', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    const { ask, client } = await vendorOf([])
+    const { sendRequest, client } = await vendorOf([])
     const call = async () => {
       const exchange = client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS })
       const { status } = await exchange.response
@@ -141,27 +141,27 @@ describe('a token that the vendor refuses before its end', () => {
     }
     expect(await call()).toContain('401 {"error":{"message":"no: Bearer token-2"')
     expect(await call()).toContain('Bearer token-2')
-    expect(ask).toHaveBeenCalledTimes(2)
+    expect(sendRequest).toHaveBeenCalledTimes(2)
     wait(60_000)
     expect(await call()).toContain('Bearer token-3')
   })
 
   test('and whose issuer is away fails the call, which ends', async () => {
-    const { ask, client } = await vendorOf([])
-    ask.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
-    ask.mockRejectedValueOnce(new Error('away'))
+    const { sendRequest, client } = await vendorOf([])
+    sendRequest.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
+    sendRequest.mockRejectedValueOnce(new Error('away'))
     const exchange = client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS })
     await expect(exchange.response).rejects.toMatchObject({ kind: 'connect', account: 'credential' })
     await exchange.closed
   })
 
   test('is given up with its call when the client leaves meanwhile', async () => {
-    const { ask, client } = await vendorOf([])
+    const { sendRequest, client } = await vendorOf([])
     const coming = Promise.withResolvers<Token>()
-    ask.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
-    ask.mockReturnValueOnce(coming.promise)
+    sendRequest.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
+    sendRequest.mockReturnValueOnce(coming.promise)
     const exchange = client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS })
-    await expect.poll(() => ask).toHaveBeenCalledTimes(2)
+    await expect.poll(() => sendRequest).toHaveBeenCalledTimes(2)
     exchange.abort(new Error('gone'))
     await expect(exchange.response).rejects.toThrow('gone')
     await exchange.closed
@@ -226,8 +226,8 @@ test('Azure without a key signs in to Entra ID', async () => {
     return goodChat(response, request, socket)
   })
   const under = await router(poolOver([a.url], { backend: { vendor: 'azure', timeouts: {} } }))
-  for (let i = 0; i < 2; i++) expect((await under.ask()).failure).toBeNull()
-  expect(identity.asked).toHaveLength(1)
+  for (let i = 0; i < 2; i++) expect((await under.sendRequest()).failure).toBeNull()
+  expect(identity.requested).toHaveLength(1)
 })
 
 describe('AWS', () => {
@@ -279,14 +279,14 @@ describe('AWS', () => {
         : goodChat(response, request, socket),
     )
     const under = await router(poolOver([a.url], { backend: { vendor: 'bedrock', timeouts: {} } }), process.env)
-    expect((await under.ask()).failure).toBeNull()
+    expect((await under.sendRequest()).failure).toBeNull()
     expect(issued).toBe(2)
   })
 
   test('a Bedrock key is a bearer, and nothing is signed', async () => {
     const a = await backend(goodChat)
     const under = await router(poolOver([a.url], { backend: { vendor: 'bedrock', apiKey: 'ABSK-of-bedrock' } }))
-    expect((await under.ask()).failure).toBeNull()
+    expect((await under.sendRequest()).failure).toBeNull()
     expect(a.seen[0]!.headers.authorization).toBe('Bearer ABSK-of-bedrock')
     expect(a.seen[0]!.headers['x-amz-date']).toBeUndefined()
   })
@@ -315,7 +315,7 @@ test("Google's token is asked for anew when the vendor refuses it", async () => 
       : goodChat(response, request, socket),
   )
   const under = await router(poolOver([a.url], { backend: { vendor: 'vertex', timeouts: {} } }))
-  expect((await under.ask()).failure).toBeNull()
+  expect((await under.sendRequest()).failure).toBeNull()
   expect(issued).toBe(2)
 })
 
@@ -326,11 +326,11 @@ describe('an operator reads of a credential that does not work', () => {
     backend: string
   }
 
-  async function withLog(answer: Answer, settings: object) {
+  async function withLog(reply: Reply, settings: object) {
     const lines: Line[] = []
     const output = { write: (text: string) => void lines.push(JSON.parse(text) as Line) }
     const logger = createLogger({ service: 'router', level: 'info', output })
-    const a = await backend(answer)
+    const a = await backend(reply)
     const under = await router(poolOver([a.url], { backend: settings }), {}, { logger })
     return {
       under,
@@ -352,10 +352,10 @@ describe('an operator reads of a credential that does not work', () => {
       const { authorization = 'nothing' } = request.headers
       return sendJson(response, status, { error: { message: `Incorrect API key provided: ${authorization}` } })
     }, settings)
-    for (let i = 0; i < 3; i++) await under.ask()
+    for (let i = 0; i < 3; i++) await under.sendRequest()
     expect(reported()).toEqual([warning])
     isGood = true
-    for (let i = 0; i < 2; i++) await under.ask()
+    for (let i = 0; i < 2; i++) await under.sendRequest()
     expect(reported()).toEqual([warning, 'info: a target serves again'])
     expect(text()).not.toContain(KEY)
   })
@@ -363,7 +363,7 @@ describe('an operator reads of a credential that does not work', () => {
   test('one that is not to be had', async () => {
     vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json')
     const { under, reported, text } = await withLog(goodChat, { vendor: 'vertex', timeouts: {} })
-    for (let i = 0; i < 2; i++) await under.ask()
+    for (let i = 0; i < 2; i++) await under.sendRequest()
     expect(reported()).toEqual([
       expect.stringContaining('warn: the router finds no credential for a backend: set GOOGLE_APPLICATION_CREDENTIALS'),
     ])
@@ -372,7 +372,7 @@ describe('an operator reads of a credential that does not work', () => {
 
   test('nothing of faults that are not of the credential', async () => {
     const { under, reported } = await withLog((response) => sendJson(response, 500, { error: 'no' }), {})
-    await under.ask()
+    await under.sendRequest()
     expect(reported()).toEqual([])
   })
 })
@@ -381,7 +381,7 @@ test('a credential that is not to be had is the backend out, and another one ser
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json')
   const [a, b] = [await backend(goodChat), await backend(goodChat)]
   const under = await router(poolOver([a.url, b.url], { backends: [{ vendor: 'vertex', timeouts: {} }, {}] }))
-  const { end } = await under.ask()
+  const { end } = await under.sendRequest()
   expect(end!.attempts.map(({ outcome }) => outcome)).toEqual(['connect', 'served'])
   expect(a.seen).toEqual([])
 })

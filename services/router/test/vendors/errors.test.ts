@@ -50,7 +50,7 @@ const isRefused = (name: ErrorCase) => HANDLING[name].endsWith('refused and said
 describe('alone', () => {
   test.for(cases)('$vendor, $name: the client is told, without a secret', async ({ vendor, name, error }) => {
     const { under } = await open(vendor, error, 0)
-    const { failure } = await under.ask({}, CHAT)
+    const { failure } = await under.sendRequest({}, CHAT)
     const reported = JSON.stringify(failure)
     for (const secret of SECRETS) expect(reported).not.toContain(secret)
     if (isRefused(name)) {
@@ -77,8 +77,8 @@ describe.each(clientDialects)('a client of %s', (dialect) => {
     '$vendor, $name: reads the vendor’s words, and a code and a phrase that it knows',
     async ({ vendor, name, error }) => {
       const { under } = await open(vendor, error, 0)
-      const asked = dialect === 'responses' ? { input: 'Say hello' } : { ...CHAT, max_tokens: 100 }
-      const { failure } = await under.ask({ dialect }, asked)
+      const requested = dialect === 'responses' ? { input: 'Say hello' } : { ...CHAT, max_tokens: 100 }
+      const { failure } = await under.sendRequest({ dialect }, requested)
       const { code, phrase } = KNOWN[name]!
       const type = expect.stringMatching(/./) as string
       expect(failure!.refusal).toMatchObject({ code: expect.stringMatching(code) as string, type })
@@ -91,7 +91,7 @@ describe.each(clientDialects)('a client of %s', (dialect) => {
     '$vendor: Claude Code reads by how much the prompt is too long',
     async ({ vendor, error }) => {
       const { under } = await open(vendor, error, 0)
-      const { failure } = await under.ask({ dialect }, { ...CHAT, max_tokens: 100 })
+      const { failure } = await under.sendRequest({ dialect }, { ...CHAT, max_tokens: 100 })
       const numbers = FIXTURES[vendor].tooLong
       const reported = numbers
         ? `prompt is too long: ${numbers[0]} tokens > ${numbers[1]} maximum`
@@ -104,7 +104,7 @@ describe.each(clientDialects)('a client of %s', (dialect) => {
 describe('beside another target', () => {
   test.for(cases)('$vendor, $name: the other one serves', async ({ vendor, name, error }) => {
     const { under } = await open(vendor, error, 1)
-    const { failure, end } = await under.ask({}, CHAT)
+    const { failure, end } = await under.sendRequest({}, CHAT)
     expect(failure).toBeNull()
     expect(end!.attempts.map(({ outcome }) => outcome)).toEqual([`http_${reportedStatus(error, name)}`, 'served'])
   })
@@ -116,7 +116,7 @@ describe('the next request', () => {
 
   test.for(lasting)('$vendor, $name: does not go there', async ({ vendor, error }) => {
     const { under, failing } = await open(vendor, error, 1)
-    for (let i = 0; i < 2; i++) expect((await under.ask({}, CHAT)).failure).toBeNull()
+    for (let i = 0; i < 2; i++) expect((await under.sendRequest({}, CHAT)).failure).toBeNull()
     expect(failing.seen).toHaveLength(1)
   })
 
@@ -125,7 +125,7 @@ describe('the next request', () => {
     '$vendor, unpaid: goes there three times and no more, and never waits',
     async ({ vendor, error }) => {
       const { under, failing } = await open(vendor, error, 1)
-      for (let i = 0; i < 5; i++) expect((await under.ask({}, CHAT)).failure).toBeNull()
+      for (let i = 0; i < 5; i++) expect((await under.sendRequest({}, CHAT)).failure).toBeNull()
       expect(failing.seen.length).toBeLessThanOrEqual(3)
     },
   )
@@ -134,7 +134,7 @@ describe('the next request', () => {
     '$vendor, $name: goes there, since the target is well',
     async ({ vendor, error }) => {
       const { under, failing } = await open(vendor, error, 0)
-      for (let i = 0; i < 4; i++) await under.ask({}, CHAT)
+      for (let i = 0; i < 4; i++) await under.sendRequest({}, CHAT)
       expect(failing.seen).toHaveLength(4)
     },
   )
@@ -149,7 +149,7 @@ describe('an operator', () => {
 
   test.for(cases)('$vendor, $name: reads once what to do, if there is anything', async ({ vendor, name, error }) => {
     const { under, warnings } = await open(vendor, error, 0)
-    for (let i = 0; i < 3; i++) await under.ask({}, CHAT)
+    for (let i = 0; i < 3; i++) await under.sendRequest({}, CHAT)
     expect(warnings).toEqual(ADVICE[name] ? [ADVICE[name]] : [])
   })
 })
@@ -167,7 +167,7 @@ test.for(cases.filter(({ name }) => name === 'prompt too long'))(
         targets: [{ contextWindow: 4_096 }, { contextWindow: 128_000 }],
       }),
     )
-    const { failure, end } = await under.ask({}, CHAT)
+    const { failure, end } = await under.sendRequest({}, CHAT)
     expect(failure).toBeNull()
     expect(end!.attempts).toHaveLength(2)
   },
@@ -178,10 +178,10 @@ describe("a vendor's words that the client wrote itself", () => {
 
   test.each(WORDS)('take no target from the others: %s', (words) => {
     const body = JSON.stringify({ error: { message: words, type: words, code: words } })
-    const attributeAfter = (asked: string, status: number) =>
+    const attributeAfter = (requested: string, status: number) =>
       attributeFailure(
         understood(new BackendFault('status', '', { status, body }), {
-          clientRequest: Buffer.from(asked),
+          clientRequest: Buffer.from(requested),
           secrets: [],
           meanings: meaningsOf(plain).errors,
         }),

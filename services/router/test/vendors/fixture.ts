@@ -4,7 +4,7 @@
  * them from there.
  */
 
-import type { Answer, SeenRequest } from '../http-backend.ts'
+import type { Reply, SeenRequest } from '../http-backend.ts'
 
 export interface VendorFixture {
   standIn: StandInSettings
@@ -12,7 +12,7 @@ export interface VendorFixture {
   /** Status, headers and body as published, with source and day. */
   errors(said: Said): VendorErrors
   /** Tokens of the prompt, and the most that there may be, in the error of a prompt that is too long. */
-  tooLong?: [asked: number, most: number]
+  tooLong?: [requested: number, most: number]
   stream: StreamManners
   /** Its description of chats, and of embeddings where it has them. */
   described: readonly [Described, Described?]
@@ -22,7 +22,7 @@ export interface VendorFixture {
   asOpenAi?: readonly string[]
   /** A fault in the order of a translated conversation; null where the vendor takes it. */
   orderFault?(messages: readonly OrderedMessage[]): string | null
-  recorded: RecordedAnswer[]
+  recorded: RecordedReply[]
 }
 
 /** The name of a JSON schema in `schemas/`, which `npm run write schemas` writes, or a list of members. */
@@ -70,9 +70,9 @@ export interface StandInSettings {
   /** Null where the credential is good; a bearer where left out. */
   complaint?(request: SeenRequest): string | null
   /** Refuses what the vendor refuses, and answers the rest; then the answer has the vendor's manners. */
-  judge?: Answer
+  judge?: Reply
   /** In place of the judge, for events of another dialect. */
-  answer?: Answer
+  reply?: Reply
   /** Parameters that it takes without a word and without effect. They must not arrive. */
   ignores?: string[]
 }
@@ -159,7 +159,7 @@ export interface StreamManners {
   source: string
 }
 
-export interface RecordedAnswer {
+export interface RecordedReply {
   /** In `recorded/`: `.json` is a plain answer, `.sse` a stream. */
   file: string
   /** Who printed or recorded this form, and when. */

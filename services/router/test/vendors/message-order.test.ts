@@ -69,7 +69,7 @@ describe.each(inOrder)('%s', (vendor) => {
       )
       await fc.assert(
         fc.asyncProperty(conversation as fc.Arbitrary<object>, async (body) => {
-          const { failure } = await under.ask({ dialect }, body)
+          const { failure } = await under.sendRequest({ dialect }, body)
           expect(failure).toBeNull()
           const { messages } = server.seen.at(-1)!.body as unknown as { messages: OrderedMessage[] }
           expect({ fault: orderFault!(messages), messages }).toMatchObject({ fault: null })

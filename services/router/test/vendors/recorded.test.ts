@@ -5,7 +5,7 @@
 
 import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
-import { openStream, type Answer } from '../http-backend.ts'
+import { openStream, type Reply } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
 import { assembledPlain, assembledStream } from './assembled.ts'
@@ -14,7 +14,7 @@ import { bytesOf, RECORDED, type Recorded } from './recorded.ts'
 const isStream = ({ file }: Recorded) => file.endsWith('.sse')
 
 /** The bytes in pieces of one length, so that no event arrives whole. */
-const responding = (recorded: Recorded, pieceBytes: number): Answer => {
+const responding = (recorded: Recorded, pieceBytes: number): Reply => {
   return async (response) => {
     const bytes = Buffer.from(bytesOf(recorded))
     if (!isStream(recorded)) {
@@ -43,19 +43,19 @@ describe('a recorded answer comes out whole', () => {
       const under = await router(
         poolOver([a.url], { backend: { vendor: recorded.vendor, apiKey: 'key', timeouts: {} } }),
       )
-      const job = await under.ask({ stream, includeUsage: stream })
+      const job = await under.sendRequest({ stream, includeUsage: stream })
       expect(job.failure).toBeNull()
-      const heard = (stream ? assembledStream : assembledPlain)(job.text())
-      expect(heard).toMatchObject({ text: recorded.text ?? '', reasoning: recorded.reasoning ?? heard.reasoning })
-      expect(heard.calls).toMatchObject(recorded.calls ?? [])
-      expect(heard.calls).toHaveLength(recorded.calls?.length ?? 0)
-      expect(heard.finishReason).toBe(recorded.finishReason)
+      const received = (stream ? assembledStream : assembledPlain)(job.text())
+      expect(received).toMatchObject({ text: recorded.text ?? '', reasoning: recorded.reasoning ?? received.reasoning })
+      expect(received.calls).toMatchObject(recorded.calls ?? [])
+      expect(received.calls).toHaveLength(recorded.calls?.length ?? 0)
+      expect(received.finishReason).toBe(recorded.finishReason)
       const { usage } = job.end!
       expect(usage).toMatchObject(recorded.usage ?? { estimated: true })
       expect(usage.estimated).toBe(recorded.usage === null)
       // The client is told what the ledger holds.
       const { promptTokens, completionTokens, reasoningTokens, cachedTokens } = usage
-      expect(heard.usage).toMatchObject({
+      expect(received.usage).toMatchObject({
         prompt_tokens: promptTokens,
         completion_tokens: completionTokens,
         total_tokens: promptTokens + completionTokens,

@@ -5,10 +5,10 @@
 
 import { readFileSync } from 'node:fs'
 import type { Vendor } from '@gateway/contracts/vendors'
-import type { RecordedAnswer } from './fixture.ts'
+import type { RecordedReply } from './fixture.ts'
 import { FIXTURES, vendors } from './fixtures.ts'
 
-export interface Recorded extends RecordedAnswer {
+export interface Recorded extends RecordedReply {
   vendor: Vendor
 }
 

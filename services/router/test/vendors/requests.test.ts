@@ -84,7 +84,7 @@ const tools = fc.option(
 )
 const chat = fc
   .tuple(messages, options, tools)
-  .map(([said, asked, given]): Record<string, unknown> => ({ messages: said, ...asked, ...given }))
+  .map(([said, requested, given]): Record<string, unknown> => ({ messages: said, ...requested, ...given }))
 
 describe('every request of the contract', () => {
   test.for(vendors)('is one of %s, or is refused by name', async (vendor) => {
@@ -92,7 +92,7 @@ describe('every request of the contract', () => {
     const violations: string[] = []
     const server = await backend((response, request, socket) => {
       const violation = violationOf(vendor, request.path, request.body)
-      if (violation === null) return standIn.answer(response, request, socket)
+      if (violation === null) return standIn.reply(response, request, socket)
       violations.push(`${violation} in ${request.text}`)
       return sendJson(response, 400, { error: { message: violation } })
     })
@@ -106,7 +106,7 @@ describe('every request of the contract', () => {
       fc.asyncProperty(chat, fc.boolean(), async (body, stream) => {
         expect(chatRequest.safeParse({ model: 'm', ...body }).success).toBe(true)
         violations.length = 0
-        const { failure, head } = await under.ask({ stream, needs: ['chat'], defaultMaxTokens: 64 }, body)
+        const { failure, head } = await under.sendRequest({ stream, needs: ['chat'], defaultMaxTokens: 64 }, body)
         expect(violations).toEqual([])
         if (failure === null) return
         expect(failure).toMatchObject({ code: 'BACKEND_REFUSED' })
@@ -133,7 +133,7 @@ describe('a member that is not the client’s to send, or would be ignored', () 
     const server = await backend((response, request, socket) => {
       const violation = violationOf(vendor, request.path, request.body)
       if (violation !== null) violations.push(violation)
-      return STAND_INS[vendor].answer(response, request, socket)
+      return STAND_INS[vendor].reply(response, request, socket)
     })
     const under = await router(
       poolOver([server.url], { backend: { vendor, apiKey: 'key' }, targets: [{ model: STAND_INS[vendor].model }] }),
@@ -143,7 +143,7 @@ describe('a member that is not the client’s to send, or would be ignored', () 
     await fc.assert(
       fc.asyncProperty(fc.subarray(FOREIGN), fc.boolean(), async (names, stream) => {
         const foreign = Object.fromEntries(names.map((name) => [name, VALUES[name] ?? 3]))
-        const { failure, head } = await under.ask({ stream }, { messages: [SAY], ...foreign, absent: null })
+        const { failure, head } = await under.sendRequest({ stream }, { messages: [SAY], ...foreign, absent: null })
         expect(failure).toBeNull()
         const others = names.filter((name) => !leaves(name))
         expect(head!.droppedParams ?? []).toEqual(others.map(encodeURIComponent))

@@ -6,7 +6,7 @@
 
 import type { Vendor } from '@gateway/contracts/vendors'
 import type { OutgoingHttpHeaders } from 'node:http'
-import { goodChat, type Answer } from '../http-backend.ts'
+import { goodChat, type Reply } from '../http-backend.ts'
 import { VENDOR_ERRORS } from './error-bodies.ts'
 import type { StandInSettings, VendorError } from './fixture.ts'
 import { ofEach } from './fixtures.ts'
@@ -17,7 +17,7 @@ export type StandIn = Required<Omit<StandInSettings, 'judge'>>
 
 export const STAND_INS = ofEach(({ standIn }, vendor): StandIn => {
   const { judge, ...settings } = standIn
-  return { base: '/v1', complaint: bearer, answer: mannered(vendor, judge), ignores: [], ...settings }
+  return { base: '/v1', complaint: bearer, reply: mannered(vendor, judge), ignores: [], ...settings }
 })
 
 /** What the vendor answers to another credential than the router's, which some of them repeat. */
@@ -28,7 +28,7 @@ export function refusalOf(vendor: Vendor): VendorError {
 }
 
 /** What the judge takes is answered by the vendor's manners. */
-function mannered(vendor: Vendor, judge: Answer = goodChat): Answer {
+function mannered(vendor: Vendor, judge: Reply = goodChat): Reply {
   return (response, request, socket) => {
     if (request.body['stream'] !== true) return judge(response, request, socket)
     const { writeHead, end } = response

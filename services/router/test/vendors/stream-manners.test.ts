@@ -5,7 +5,7 @@
 
 import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
-import { openStream, type Answer } from '../http-backend.ts'
+import { openStream, type Reply } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
 import { assembledStream } from './assembled.ts'
@@ -18,7 +18,7 @@ const IDLE_MS = 400
 
 /** Its signs one after the other, for longer than the router would wait in silence. */
 const slowly =
-  (events: string[], sign: string | null): Answer =>
+  (events: string[], sign: string | null): Reply =>
   async (response) => {
     openStream(response)
     for (const one of events) {
@@ -32,24 +32,24 @@ const slowly =
     response.end()
   }
 
-async function seenFrom(vendor: Vendor, answer: Answer, includeUsage: boolean) {
-  const a = await backend(answer)
+async function seenFrom(vendor: Vendor, reply: Reply, includeUsage: boolean) {
+  const a = await backend(reply)
   const timeouts = { connectMs: 2_000, firstByteMs: 10_000, idleMs: IDLE_MS }
   const under = await router(
     poolOver([a.url], { backend: { vendor, apiKey: 'key', timeouts }, targets: [{ model: STAND_INS[vendor].model }] }),
   )
-  const job = await under.ask({ stream: true, includeUsage, remainingMs: 20_000 })
+  const job = await under.sendRequest({ stream: true, includeUsage, remainingMs: 20_000 })
   expect(job.failure).toBeNull()
   expect(job.end!.attempts).toHaveLength(1)
-  return { job, heard: assembledStream(job.text()) }
+  return { job, received: assembledStream(job.text()) }
 }
 
 describe.each(vendors)('%s', (vendor) => {
   test.each([true, false])('a stream is whole; the client asks for usage: %s', async (includeUsage) => {
-    const { job, heard } = await seenFrom(vendor, STAND_INS[vendor].answer, includeUsage)
-    expect(heard).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop' })
+    const { job, received } = await seenFrom(vendor, STAND_INS[vendor].reply, includeUsage)
+    expect(received).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop' })
     expect(job.end!.usage).toMatchObject({ promptTokens: 9, completionTokens: 3, estimated: false })
-    expect(heard.usage).toEqual(includeUsage ? expect.objectContaining(COUNTED) : undefined)
+    expect(received.usage).toEqual(includeUsage ? expect.objectContaining(COUNTED) : undefined)
   })
 
   test('the times of its config bear its silence', () => {
@@ -66,13 +66,13 @@ const ofChat = vendors
   .map((vendor) => [vendor, STREAM_MANNERS[vendor]] as const)
 
 test.for(ofChat)('%s: a stream without [DONE] is whole after its finish', async ([vendor, manners]) => {
-  const { heard } = await seenFrom(vendor, slowly(streamOf(manners, true).slice(0, -1), null), true)
-  expect(heard).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop', usage: COUNTED })
+  const { received } = await seenFrom(vendor, slowly(streamOf(manners, true).slice(0, -1), null), true)
+  expect(received).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop', usage: COUNTED })
 })
 
 const withSigns = ofChat.filter(([, { sign }]) => sign !== null)
 test.for(withSigns)('%s: its signs of life keep a stream, and no client sees them', async ([vendor, manners]) => {
-  const { job, heard } = await seenFrom(vendor, slowly(streamOf(manners, true), manners.sign), true)
-  expect(heard.text).toBe(TEXTS.join(''))
+  const { job, received } = await seenFrom(vendor, slowly(streamOf(manners, true), manners.sign), true)
+  expect(received.text).toBe(TEXTS.join(''))
   expect(job.text()).not.toMatch(/^:/m)
 })

@@ -21,8 +21,8 @@ const FILTERS = {
   prompt_filter_results: [{ prompt_index: 0, content_filter_results: {} }],
 }
 
-/** The events of one answer; `asked`: the request had `stream_options`. The sign stands between its texts. */
-export function streamOf({ first, role, finish, usage, sign }: StreamManners, asked: boolean): string[] {
+/** The events of one answer; `requested`: the request had `stream_options`. The sign stands between its texts. */
+export function streamOf({ first, role, finish, usage, sign }: StreamManners, requested: boolean): string[] {
   const counted = (countedSoFar: object) => (usage === 'in every chunk' ? { usage: countedSoFar } : {})
   const chunk = (delta: object, finishReason: string | null, more: object = {}) =>
     event({ ...NAME, choices: [{ index: 0, delta, finish_reason: finishReason }], ...more })
@@ -43,7 +43,7 @@ export function streamOf({ first, role, finish, usage, sign }: StreamManners, as
     ...texts.slice(1),
     ...(hasOwnFinish ? [chunk({ ...repeated }, 'stop', atFinish)] : []),
     ...(usage === 'always, beside an empty choice' ? [chunk({ ...begun, content: '' }, null, { usage: COUNTED })] : []),
-    ...(usage === 'if asked, without choices' && asked ? [event({ ...NAME, choices: [], usage: COUNTED })] : []),
+    ...(usage === 'if asked, without choices' && requested ? [event({ ...NAME, choices: [], usage: COUNTED })] : []),
     'data: [DONE]\n\n',
   ]
 }

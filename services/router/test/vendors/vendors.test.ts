@@ -9,7 +9,7 @@ import type { JobHeader } from '@gateway/contracts/job'
 import { loadConfig } from '@gateway/config/load-config'
 import { existsSync, readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { sendJson, type Answer, type HttpBackend } from '../http-backend.ts'
+import { sendJson, type Reply, type HttpBackend } from '../http-backend.ts'
 import type { FakeJob } from '../fake-job.ts'
 import { backend, closing, router } from '../open.ts'
 import { configOf } from '../router-under-test.ts'
@@ -83,13 +83,13 @@ function configAt(vendor: Vendor, url: string): GatewayConfig {
 interface Under {
   seen: HttpBackend['seen']
   /** Asks the pool `spark` as a client of the cells' model would. */
-  ask(header?: Partial<JobHeader>, body?: object): Promise<FakeJob>
+  sendRequest(header?: Partial<JobHeader>, body?: object): Promise<FakeJob>
 }
 
 async function open(vendor: Vendor, isGood = true): Promise<Under> {
   const standIn = STAND_INS[vendor]
   await IDENTITIES[vendor]?.()
-  const strict: Answer = (response, request, socket) => {
+  const strict: Reply = (response, request, socket) => {
     const complaint = isGood ? standIn.complaint(request) : 'refused'
     if (complaint !== null) {
       complaints.push(complaint)
@@ -104,7 +104,7 @@ async function open(vendor: Vendor, isGood = true): Promise<Under> {
       return sendJson(response, 400, { error: { message: violation } })
     }
     if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings())
-    return standIn.answer(response, request, socket)
+    return standIn.reply(response, request, socket)
   }
   const complaints: string[] = []
   const ignored: string[] = []
@@ -116,8 +116,8 @@ async function open(vendor: Vendor, isGood = true): Promise<Under> {
   const under = await router(config, { ...process.env, ...environment })
   return {
     seen: server.seen,
-    async ask(header, body) {
-      const job = await under.ask({ pool: firstPool(config), remainingMs: 20_000, ...header }, body)
+    async sendRequest(header, body) {
+      const job = await under.sendRequest({ pool: firstPool(config), remainingMs: 20_000, ...header }, body)
       if (isGood) expect(complaints).toEqual([])
       expect([...ignored, ...violations]).toEqual([])
       return job
@@ -135,9 +135,9 @@ const embeddings = () => ({
 
 describe.each(vendors)('%s', (vendor) => {
   test('answers plain and streamed, with its own address, header and credential', async () => {
-    const { ask } = await open(vendor)
+    const { sendRequest } = await open(vendor)
     for (const stream of [false, true]) {
-      const { failure, end, text } = await ask({ stream, includeUsage: stream })
+      const { failure, end, text } = await sendRequest({ stream, includeUsage: stream })
       expect(failure).toBeNull()
       expect(text()).toContain('"usage":{')
       expect(end!.attempts).toHaveLength(1)
@@ -145,8 +145,8 @@ describe.each(vendors)('%s', (vendor) => {
   })
 
   test('a refused credential is the fault of the backend, and no client reads of it', async () => {
-    const { ask } = await open(vendor, false)
-    const { failure } = await ask()
+    const { sendRequest } = await open(vendor, false)
+    const { failure } = await sendRequest()
     expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED' })
     const reported = JSON.stringify(failure)
     for (const secret of [KEY, TOKEN, ...Object.values(AWS_IDENTITY)]) expect(reported).not.toContain(secret)
@@ -200,9 +200,9 @@ const PROBES: Record<Capability, { header?: Partial<JobHeader>; body: object; me
 }
 
 /** What became of it, seen from both sides. */
-async function cellOf({ ask, seen }: Under, capability: Capability): Promise<Cell> {
+async function cellOf({ sendRequest, seen }: Under, capability: Capability): Promise<Cell> {
   const { header, body, member } = PROBES[capability]
-  const job = await ask(header, { ...(capability === 'embeddings' ? {} : { messages: [SAY] }), ...body })
+  const job = await sendRequest(header, { ...(capability === 'embeddings' ? {} : { messages: [SAY] }), ...body })
   if (job.failure?.code === 'BACKEND_REFUSED' && job.failure.backendStatus === undefined) return 'no'
   if (job.failure) {
     expect(job.failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
@@ -213,11 +213,11 @@ async function cellOf({ ask, seen }: Under, capability: Capability): Promise<Cel
   expect(job.head!.droppedParams ?? []).toEqual([])
   if (capability === 'usage in a stream') expect(job.text()).toContain('"usage":{')
   const { path, body: sent } = seen.at(-1)!
-  const asked = { messages: [SAY], stream: true, stream_options: { include_usage: true }, ...body } as Record<
+  const requested = { messages: [SAY], stream: true, stream_options: { include_usage: true }, ...body } as Record<
     string,
     unknown
   >
-  const isSame = JSON.stringify(sent[member]) === JSON.stringify(asked[member])
+  const isSame = JSON.stringify(sent[member]) === JSON.stringify(requested[member])
   // In another dialect only a member of its own is the same thing.
   const isTranslated = path.endsWith('/messages') && member !== 'temperature'
   return isSame && !isTranslated ? 'as it is' : 'translated'

@@ -2,7 +2,7 @@ import type { TierEntry } from '@gateway/contracts/catalog'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
 import { formatPrice } from '../../core/format.ts'
 import { useCatalog, useKeys, usePlan, activeKeyOf } from '../../gateway/queries.ts'
-import { Answer } from '../../parts/answer.tsx'
+import { Reply } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Page } from '../../parts/page.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
@@ -18,21 +18,21 @@ export default function ModelsPage() {
   // One after the other: what comes later must not push down what is there.
   return (
     <Page title="Models" lead="The purpose and the price of each model.">
-      <Answer query={keys} heights={heights}>
+      <Reply query={keys} heights={heights}>
         {() => (
-          <Answer query={catalog} heights={heights}>
+          <Reply query={catalog} heights={heights}>
             {({ data: tiers }) =>
               hasKey ? (
-                <Answer query={plan} heights={heights}>
+                <Reply query={plan} heights={heights}>
                   {(record) => <ModelsOnPlan tiers={tiers} plan={record} />}
-                </Answer>
+                </Reply>
               ) : (
                 <TierGrid tiers={tiers} plan={undefined} />
               )
             }
-          </Answer>
+          </Reply>
         )}
-      </Answer>
+      </Reply>
     </Page>
   )
 }

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
 import { useKeys, usePlan, useQuota, activeKeyOf } from '../../gateway/queries.ts'
 import { Allowance } from '../../parts/allowance.tsx'
-import { Answer } from '../../parts/answer.tsx'
+import { Reply } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Fact, Facts } from '../../parts/facts.tsx'
 import { ArrowIcon } from '../../parts/icons.tsx'
@@ -21,7 +21,7 @@ export default function OverviewPage() {
   const [created, setCreated] = useState<string | null>(null)
   return (
     <Page title="Overview" lead="Your plan, your allowance and your first request.">
-      <Answer query={keys} heights={[218, 96, 120]}>
+      <Reply query={keys} heights={[218, 96, 120]}>
         {({ data }) => (
           <>
             {!active && <CreateKey isFirst={data.length === 0} onCreated={setCreated} />}
@@ -29,7 +29,7 @@ export default function OverviewPage() {
             {active && <Account hidesSnippets={created !== null} />}
           </>
         )}
-      </Answer>
+      </Reply>
     </Page>
   )
 }
@@ -40,15 +40,15 @@ function Account({ hidesSnippets }: { hidesSnippets: boolean }) {
   return (
     <>
       <Card title="This month’s allowance">
-        <Answer query={quota} heights={[142]}>
+        <Reply query={quota} heights={[142]}>
           {(record) => <Allowance quota={record} />}
-        </Answer>
+        </Reply>
       </Card>
       <TryIt />
       <Card title="Your plan">
-        <Answer query={plan} heights={[46]}>
+        <Reply query={plan} heights={[46]}>
           {(record) => <PlanFacts plan={record} />}
-        </Answer>
+        </Reply>
       </Card>
       {!hidesSnippets && (
         <Card title="Call it from your code">

@@ -30,7 +30,7 @@ export function Composer({ models, model, onModel, dialect, onDialect, isBusy, o
     keepDraft(text)
   }
 
-  function ask(event?: FormEvent): void {
+  function sendRequest(event?: FormEvent): void {
     event?.preventDefault()
     const question = draft.trim()
     if (question === '' || isBusy) return
@@ -44,11 +44,11 @@ export function Composer({ models, model, onModel, dialect, onDialect, isBusy, o
     const isComposing = event.nativeEvent.isComposing || event.keyCode === COMPOSING
     if (event.key !== 'Enter' || event.shiftKey || isComposing) return
     event.preventDefault()
-    ask()
+    sendRequest()
   }
 
   return (
-    <form className={classes.form} onSubmit={ask}>
+    <form className={classes.form} onSubmit={sendRequest}>
       <textarea
         ref={field}
         dir="auto"

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState, type RefObject } from 'react'
 import { firstModel } from '../../core/first-model.ts'
 import { useKeys, usePlan, useRefreshAccount, activeKeyOf } from '../../gateway/queries.ts'
 import { useCaller } from '../../gateway/use-caller.ts'
-import { Answer } from '../../parts/answer.tsx'
+import { Reply } from '../../parts/answer.tsx'
 import { Page } from '../../parts/page.tsx'
 import { CreateKey } from '../keys/create-key.tsx'
 import { Composer } from './composer.tsx'
@@ -27,7 +27,7 @@ export default function PlaygroundPage() {
         )
       }
     >
-      <Answer query={keys} heights={[420]}>
+      <Reply query={keys} heights={[420]}>
         {({ data }) =>
           activeKeyOf({ data }) ? (
             <Conversation />
@@ -35,7 +35,7 @@ export default function PlaygroundPage() {
             <CreateKey isFirst={data.length === 0} onCreated={() => undefined} />
           )
         }
-      </Answer>
+      </Reply>
     </Page>
   )
 }
@@ -51,18 +51,18 @@ function Conversation() {
   const isBusy = turns.some(isRunning)
 
   return (
-    <Answer query={plan} heights={[420]}>
+    <Reply query={plan} heights={[420]}>
       {({ models }) => {
         const chat = models.filter(({ type }) => type === 'chat' || type === 'auto')
         const chosen = chat.find(({ id }) => id === model)?.id ?? firstModel(chat)
-        const ask = (question: string) => void requestTurn(caller, dialect, chosen, question).then(refresh)
+        const sendRequest = (question: string) => void requestTurn(caller, dialect, chosen, question).then(refresh)
         const again = ({ id, question }: Turn) => {
           takeBack(id)
-          ask(question)
+          sendRequest(question)
         }
         return (
-          <div className={classes.room}>
-            {turns.length === 0 && <Suggestions onPick={ask} />}
+          <div className={classes.space}>
+            {turns.length === 0 && <Suggestions onPick={sendRequest} />}
             <div className={classes.turns}>
               {turns.map((turn) => (
                 <TurnView
@@ -81,13 +81,13 @@ function Conversation() {
               dialect={dialect}
               onDialect={setDialect}
               isBusy={isBusy}
-              onRequest={ask}
+              onRequest={sendRequest}
               onStop={stopTurn}
             />
           </div>
         )
       }}
-    </Answer>
+    </Reply>
   )
 }
 

@@ -26,7 +26,7 @@ export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnVi
         <VisuallyHidden>You: </VisuallyHidden>
         <p dir="auto">{question}</p>
       </div>
-      <div className={classes.answer}>
+      <div className={classes.reply}>
         <VisuallyHidden>Answer: </VisuallyHidden>
         {thought !== '' && <Thought text={thought} isRunning={runs && text === ''} />}
         {text === '' && thought === '' && runs && <Waiting />}

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
 import { PERIODS, questionFor, type Period } from '../../core/usage-days.ts'
 import { usePlan, useUsage } from '../../gateway/queries.ts'
-import { Answer } from '../../parts/answer.tsx'
+import { Reply } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -35,7 +35,7 @@ function UsageOver({ period }: { period: Period }) {
   const days = useUsage({ ...question, group_by: 'day' }, question !== null)
   const models = useUsage({ ...question, group_by: 'model' }, question !== null)
   return (
-    <Answer query={days} heights={[88, 370, 220]}>
+    <Reply query={days} heights={[88, 370, 220]}>
       {(record) => {
         if (record.totals.requests === 0) return <NothingUsed />
         const measures = measuresFor(record.totals, unit)
@@ -43,13 +43,13 @@ function UsageOver({ period }: { period: Period }) {
           <>
             <TotalTiles totals={record.totals} measures={measures} />
             <DaysCard record={record} measures={measures} />
-            <Answer query={models} heights={[220]}>
+            <Reply query={models} heights={[220]}>
               {({ data }) => <ModelsCard rows={data} measures={measures} />}
-            </Answer>
+            </Reply>
           </>
         )
       }}
-    </Answer>
+    </Reply>
   )
 }
 
