@@ -25,7 +25,7 @@ export const SMALL_BODY_BYTES = 64 * 1024
 export class BodyBytes {
   readonly #announced: number | null
   #pieces: Uint8Array[] = []
-  #whole: Uint8Array<ArrayBuffer> | null = null
+  #inOne: Uint8Array<ArrayBuffer> | null = null
   length = 0
 
   /** `announced`: no more will come. Null where that is not known. */
@@ -41,16 +41,16 @@ export class BodyBytes {
   }
 
   #inPlace(length: number): Uint8Array<ArrayBuffer> {
-    if (this.#whole === null) {
-      this.#whole = inOne(this.#pieces, length)
+    if (this.#inOne === null) {
+      this.#inOne = inOne(this.#pieces, length)
       this.#pieces = []
     }
-    return this.#whole
+    return this.#inOne
   }
 
   /** In a buffer that nobody else has. */
   own(): Uint8Array<ArrayBuffer> {
-    return this.#whole?.subarray(0, this.length) ?? inOne(this.#pieces, this.length)
+    return this.#inOne?.subarray(0, this.length) ?? inOne(this.#pieces, this.length)
   }
 
   /** To be read at once. */
