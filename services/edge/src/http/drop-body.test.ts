@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { Agent, createServer, request } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createMetrics } from '@gateway/telemetry/metrics'
@@ -67,7 +67,7 @@ function open(): { socket: Socket; received(): string } {
 const write = (socket: Socket, piece: string | Buffer) => new Promise((resolve) => void socket.write(piece, resolve))
 
 const piece = fc.nat(200_000)
-test('a client that sends its whole body before it reads hears the refusal, and its next request is served', async () => {
+test('a client that sends its whole body before it reads hears the refusal, and the end of the connection if its body was large', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 8 }), fc.boolean(), async (sizes, isChunked) => {
       const { socket, received } = open()
@@ -81,8 +81,12 @@ test('a client that sends its whole body before it reads hears the refusal, and 
       }
       if (isChunked) await write(socket, '0\r\n\r\n')
       await write(socket, headOf('/served', 'content-length: 0'))
+      const ended = once(socket, 'end')
       socket.resume()
-      await expect.poll(received, { timeout: 20_000 }).toMatch(/^HTTP\/1\.1 429[^]*HTTP\/1\.1 200[^]*served/)
+      await expect.poll(received, { timeout: 20_000 }).toMatch(/^HTTP\/1\.1 429[^]*\}/)
+      if (bytes > 200_000) expect(received()).toMatch(/connection: close\r\n/i)
+      if (/connection: close\r\n/i.test(received())) await ended
+      else await expect.poll(received, { timeout: 20_000 }).toMatch(/HTTP\/1\.1 200[^]*served/)
       socket.destroy()
     }),
     { numRuns: 25 },
@@ -99,6 +103,27 @@ test('of refused bodies a sender gets rid of no more than its share takes', asyn
   const read = Array.from(sockets, ({ bytesRead }) => bytesRead).reduce((sum, bytes) => sum + bytes, 0)
   expect(read / MEGABYTE).toBeLessThan(40)
 })
+
+test('a sender that repeats a large refused body hears every refusal', async () => {
+  const agent = new Agent({ keepAlive: true })
+  const body = Buffer.alloc(3 * MEGABYTE)
+  const send = () =>
+    new Promise<number | string>((resolve) => {
+      const sent = request({ port, method: 'POST', path: '/refused', agent, signal: AbortSignal.timeout(2_000) })
+      sent.on('error', ({ message }) => resolve(message))
+      sent.once('response', (response) => response.resume().once('end', () => resolve(response.statusCode!)))
+      sent.end(body)
+    })
+  const untilMs = performance.now() + 3_000
+  const outcomes = new Set<number | string>()
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      while (performance.now() < untilMs) outcomes.add(await send())
+    }),
+  )
+  agent.destroy()
+  expect(outcomes).toEqual(new Set([429]))
+}, 30_000)
 
 test('a client that never stops sending hears the refusal, and its connection is cut', async () => {
   const { socket, received } = open()

@@ -26,7 +26,7 @@ export interface DropsBodies {
   bytes: Pick<BytesInFlight, 'hold'>
 }
 
-/** The caller has set the response's head, with the length of `body`. */
+/** The caller has set the response's headers, with the length of `body`, and has not sent them. */
 export function endAfterBody(
   { bytes }: DropsBodies,
   request: IncomingMessage,
@@ -34,6 +34,8 @@ export function endAfterBody(
   body: string,
 ): void {
   if (!hasMoreToCome(request)) return void response.end(body)
+  // On a connection that stays open, the next request would wait until the edge has read this body.
+  response.shouldKeepAlive = false
   response.write(body)
   dropRest(request, response, reservationOf(response) ?? bytes.hold(request, response))
 }

@@ -21,11 +21,10 @@ export function sendError(edge: ErrorSettings, error: PublicError, request: Step
   const { requestId } = measuredOf(response)
   const isNested = readsNested(request.headers, config.current.errors)
   const { status, headers, body } = renderError(error, settings, { dialect, isNested, requestId })
-  response.writeHead(status, {
-    ...headers,
-    ...(dialect === 'messages' && { 'request-id': requestId }),
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-  })
+  response.statusCode = status
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  if (dialect === 'messages') response.setHeader('request-id', requestId)
+  response.setHeader('content-type', 'application/json; charset=utf-8')
+  response.setHeader('content-length', Buffer.byteLength(body))
   endAfterBody(edge, request, response, body)
 }
