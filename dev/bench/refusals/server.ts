@@ -38,7 +38,7 @@ async function startEdge(): Promise<number> {
   const refused = {
     settings: loadEdgeSettings({ PORT: '0', HOST: AT_ANY_PORT.host }),
     config: { current: loadDefaultConfig().config },
-    shedder: { hasCapacity: (isKnown: () => boolean) => isKnown(), holdBack() {} },
+    shedder: { hasCapacity: (isKnown: () => boolean) => isKnown(), wait: () => false },
     metrics: edgeMetrics(createMetrics({ service: 'edge' })),
     plans: openAccountCache(),
     tracer: NO_TRACING,

@@ -7,7 +7,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pauseReading, resumeReading } from './held-connections.ts'
+import type { Socket } from 'node:net'
 import type { BytesInFlight, MemoryReservation } from './memory-budget.ts'
 import { reservationOf } from './memory-budget.ts'
 import type { StepResponse } from './take-steps.ts'
@@ -89,4 +89,19 @@ function dropRest(request: IncomingMessage, response: ServerResponse, reservatio
     release()
     response.end()
   })
+}
+
+/** The HTTP parser resumes a socket as soon as its request has been read from. */
+function pauseReading(socket: Socket): void {
+  socket.on('resume', pauseAgain)
+  socket.pause()
+}
+
+function resumeReading(socket: Socket): void {
+  socket.off('resume', pauseAgain)
+  if (!socket.destroyed) socket.resume()
+}
+
+function pauseAgain(this: Socket): void {
+  this.pause()
 }

@@ -6,7 +6,6 @@
  */
 
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import {
   createShedLimit,
   hasCapacity,
@@ -17,7 +16,7 @@ import {
   noteWait,
   WINDOW_MS,
 } from '../core/shed-limit.ts'
-import { holdConnections } from './held-connections.ts'
+import { LONGEST_WAIT_MS, waitableBytes, type Waiting, WaitingLine } from './waiting-line.ts'
 import { prepareRefusal } from './refusal.ts'
 import type { ErrorSettings } from './send-error.ts'
 import { measuredOf, type Step } from './take-steps.ts'
@@ -34,8 +33,8 @@ export interface LoadShedder extends Disposable {
   hasCapacity(isKnown: () => boolean): boolean
   enter(): void
   leave(): void
-  /** The request on this connection was refused. Leaves the next one unread until then, or until there is room. */
-  holdBack(socket: Socket, untilMs: number): void
+  /** Lets a request wait for capacity, behind all that wait already. False: there is no room for it. */
+  wait(waiting: Waiting, isKnown: boolean): boolean
   /** One has come to a router, or to none, after all of its waits together. */
   arrived(sinceMs: number): void
   /** The admission store answered, and the caller may not go on. */
@@ -49,21 +48,40 @@ export interface LoadShedder extends Disposable {
 export function openLoadShedder(): LoadShedder {
   const limit = createShedLimit(TUNING, performance.now())
   let count = 0
-  const held = holdConnections()
-  const timer = setInterval(() => {
+  const known = new WaitingLine()
+  const strangers = new WaitingLine()
+
+  const judging = setInterval(() => {
     judge(limit, count, performance.now())
-    held.resumeDue(performance.now())
+    for (let free = limit.value - count; free > 0 && admitNext(); free--);
   }, WINDOW_MS).unref()
+  const refusing = setInterval(() => {
+    const nowMs = performance.now()
+    for (const line of [known, strangers]) for (const waiting of line.takeDue(nowMs)) waiting.refuse()
+  }, REFUSE_EVERY_MS).unref()
+
+  /** False: there is no capacity, or nobody waits for it. */
+  function admitNext(): boolean {
+    const nowMs = performance.now()
+    let next: Waiting | undefined
+    if (known.size > 0 && hasCapacity(limit, count, nowMs)) next = known.take()
+    if (!next && strangers.size > 0 && hasCapacityForStranger(limit, count, nowMs)) next = strangers.take()
+    next?.run()
+    return next !== undefined
+  }
+
   return {
-    hasCapacity: (isKnown) =>
-      hasCapacityForStranger(limit, count, performance.now()) ||
-      (hasCapacity(limit, count, performance.now()) && isKnown()),
+    hasCapacity(isKnown) {
+      const nowMs = performance.now()
+      if (strangers.size === 0 && known.size === 0 && hasCapacityForStranger(limit, count, nowMs)) return true
+      return known.size === 0 && hasCapacity(limit, count, nowMs) && isKnown()
+    },
+    wait: (waiting, isKnown) => (isKnown ? known : strangers).add(waiting),
     enter: () => void count++,
     leave() {
       count--
-      if (held.count > 0 && count < limit.value) held.resumeNewest()
+      if (known.size > 0 || strangers.size > 0) admitNext()
     },
-    holdBack: held.hold,
     arrived: (sinceMs) => noteWait(limit, sinceMs, performance.now()),
     turnedAway: () => noteTurnedAway(limit),
     refusedBehind: () => noteRefusedBehind(limit),
@@ -73,9 +91,15 @@ export function openLoadShedder(): LoadShedder {
     get limit() {
       return limit.value
     },
-    [Symbol.dispose]: () => clearInterval(timer),
+    [Symbol.dispose]() {
+      clearInterval(judging)
+      clearInterval(refusing)
+    },
   }
 }
+
+/** Requests that have waited in vain are refused at this interval. */
+const REFUSE_EVERY_MS = 50
 
 /** Two refused at once should not come back at once. */
 const RETRY_AFTER_LEAST_MS = 500
@@ -98,15 +122,18 @@ export function refuseWhileLate(edge: Refuser, isKnown: (request: IncomingMessag
   const send = prepareRefusal(OVERLOADED, edge)
   return (request, response, next) => {
     if (shedder.hasCapacity(() => isKnown(request))) return next()
-    metrics.shed('late')
-    measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
-    refuseInTurn(() => {
-      // A client that has left has not waited for it.
-      if (response.destroyed) return
-      const waitMs = retryAfterMs()
-      send(request, response, waitMs)
-      shedder.holdBack(request.socket, performance.now() + waitMs)
-    })
+    const refuse = () => {
+      metrics.shed('late')
+      measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
+      refuseInTurn(() => {
+        // A client that has left has not waited for it.
+        if (!response.destroyed) send(request, response, retryAfterMs())
+      })
+    }
+    const bytes = waitableBytes(request)
+    const untilMs = performance.now() + LONGEST_WAIT_MS
+    const mayWait = bytes !== null && shedder.wait({ response, bytes, untilMs, run: next, refuse }, isKnown(request))
+    if (!mayWait) refuse()
   }
 }
 
