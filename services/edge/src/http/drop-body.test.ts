@@ -34,6 +34,7 @@ beforeEach(async () => {
   const serve: Step = (request, response) => {
     if (request.url === '/served') return void response.end('served')
     if (request.url === '/taken') bytes.hold(request, response).takeProven('account', false, 20 * MEGABYTE)
+    if (request.url === '/paused') request.on('data', () => {}).pause()
     sendError(edge, ERROR, request, response)
   }
   const fail = (error: unknown) => {
@@ -139,6 +140,15 @@ test('a client that never stops sending hears the refusal, and its connection is
   expect(received()).toContain('HTTP/1.1 429')
   expect(sent).toBeLessThan(100)
 }, 40_000)
+
+test('a body whose reader has paused it is read to its end', async () => {
+  const { socket, received } = open()
+  const ended = once(socket, 'end')
+  await write(socket, headOf('/paused', `content-length: ${MEGABYTE}`))
+  await write(socket, Buffer.alloc(MEGABYTE))
+  await ended
+  expect(received()).toContain('HTTP/1.1 429')
+})
 
 test('a client that leaves meanwhile is forgotten', async () => {
   const { socket, received } = open()

@@ -89,6 +89,8 @@ function dropRest(request: IncomingMessage, response: ServerResponse, reservatio
     release()
     response.end()
   })
+  // Its reader may have paused it.
+  request.resume()
 }
 
 /** The HTTP parser resumes a socket as soon as its request has been read from. */
