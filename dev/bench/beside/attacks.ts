@@ -15,6 +15,11 @@ export interface Attack {
 }
 
 const LARGE_BYTES = 2_900_000
+/**
+ * 72 MB a second, more than half a gigabit. A server that closes the connection of a refused body gets no more of it, and the
+ * sender may begin the next one. Without this bound its own copying, on the core of the neighbour's client, would be the figure.
+ */
+const LARGE_PER_SECOND = 25
 const MODEL = 'svc-instant'
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 const CHAT = '/v1/chat/completions'
@@ -51,8 +56,8 @@ export interface RunningAttack {
   stop(): Promise<Record<string, number>>
 }
 
-/** On connections that are kept. Which one an edge closes is opened again. */
-export function begin({ connections, method, path, body }: Attack, port: number, key: string): RunningAttack {
+/** On connections that are kept. The attack opens again those that the edge closes. */
+export function attack({ connections, method, path, body }: Attack, port: number, key: string): RunningAttack {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const statuses: Record<string, number> = {}
   const stopping = new AbortController()
@@ -70,8 +75,10 @@ export function begin({ connections, method, path, body }: Attack, port: number,
     return String(response.statusCode)
   }
 
+  const turns = pace(body ? LARGE_PER_SECOND * (LARGE_BYTES / body.length) : Infinity)
   const connection = async () => {
     while (!stopping.signal.aborted) {
+      await turns()
       const status = await send().catch(() => 'cut')
       statuses[status] = (statuses[status] ?? 0) + 1
     }
@@ -86,5 +93,16 @@ export function begin({ connections, method, path, body }: Attack, port: number,
       agent.destroy()
       return statuses
     },
+  }
+}
+
+/** Resolves so often in a second at most. */
+function pace(perSecond: number): () => Promise<unknown> {
+  let nextAtMs = performance.now()
+  return () => {
+    const nowMs = performance.now()
+    const waitMs = Math.max(0, nextAtMs - nowMs)
+    nextAtMs = Math.max(nowMs, nextAtMs) + 1_000 / perSecond
+    return waitMs > 0 ? new Promise((resolve) => setTimeout(resolve, waitMs)) : Promise.resolve()
   }
 }

@@ -21,7 +21,8 @@ import { writeResult } from '../harness/results.ts'
 import { describeTaking, figure, table } from '../report/markdown.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { openRig, PLAIN, type Rig } from '../scale/rig.ts'
-import { ATTACKS, begin, type Attack } from './attacks.ts'
+import { ATTACKS, type Attack } from './attacks.ts'
+import { begin } from './begin-attack.ts'
 
 const PART = 'beside'
 const RATE = 50
@@ -123,11 +124,11 @@ async function startBareRefuser(cores: Parameters<typeof confine>[1]) {
 
 /** `refused`: megabytes of bodies, while the latency was measured. */
 async function under(attack: Attack, port: number, key: string, pid: number, measure: Measure) {
-  const running = begin(attack, port, key)
+  await using running = await begin(attack, port, key)
   await sleep(RAMP_MS)
-  const before = running.count()
+  const before = await running.count()
   const latency = await measure(pid)
-  const refused = ((running.count() - before) * (attack.body?.length ?? 0)) / 1e6
+  const refused = (((await running.count()) - before) * (attack.body?.length ?? 0)) / 1e6
   return { latency, refused, statuses: await running.stop() }
 }
 
