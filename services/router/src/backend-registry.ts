@@ -1,6 +1,7 @@
 /**
- * The backends and pools of the running config, with what this process knows of them: connections, health, work
- * under way. A new config keeps all of that for backends that did not change; the others finish what they have.
+ * The backends and pools of the running config, with this process's connections, its view of their health and its open
+ * requests. A new config keeps all of that for backends that did not change. A removed backend finishes its open
+ * requests.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -26,39 +27,39 @@ import type { VendorProfile } from './vendors/profile.ts'
 
 export interface Backend {
   config: BackendConfig
-  /** What is known of its vendor. */
+  /** The router's knowledge of its vendor. */
   profile: VendorProfile
   /** Of its words, in errors and at the end of responses. */
   meanings: Meanings
   client: BackendClient
-  /** What no client may read of it. */
+  /** Its secrets, which no client may read. */
   secrets(): readonly string[]
   /** Of clients of each dialect. */
   ways: Record<ClientDialect, BackendRoute>
   health: health.Health
-  /** Of its models by name, whatever their pools. */
+  /** The state of each of its models, by name. All pools share it. */
   states: Map<string, TargetState>
   /** The start of the newest attempt that brought content, by `performance.now()`. */
   respondedFromMs: number
   outstanding: number
-  /** The number of requests that this process may have at it at once: its part of what the live routers share. */
+  /** The number of concurrent requests that this process may send to it: its share of the backend's limit. */
   places: number
 }
 
 export interface BackendRoute extends DialectRoute {
-  /** What calls on it carry: the credential, and whatever the backend's dialect and the config demand. */
+  /** The headers of each call: the credential, and those that the backend's dialect and the config demand. */
   headers: Record<string, string>
 }
 
 export interface Target {
-  /** `<backend>/<model>`: what affinity and health are kept by. */
+  /** `<backend>/<model>`: the key of affinity and health. */
   key: string
   backend: Backend
   model: string
   priority: number
   weight: number
   contextWindow: number | undefined
-  /** What its clients may send. */
+  /** The rules for parameters that its clients may send. */
   policies: ParameterPolicies
   /** Of its backend. */
   state: TargetState
@@ -111,7 +112,7 @@ export function openBackendRegistry(
     const running = backends.get(config.id)
     if (running && isDeepStrictEqual(running.config, config)) return running
     const ways = routesOf(config)
-    // Whatever is asked of it that is no conversation.
+    // The headers for all requests that are not conversations.
     const { headers } = ways.chat
     const credential = openCredential(config, environment)
     const profile = profileOf(config)

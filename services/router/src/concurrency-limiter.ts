@@ -1,9 +1,10 @@
 /**
- * Places at backends: each takes `maxConcurrent` requests at once. When none that a job could use has one, the job waits
- * here. Each event that may change that (a place is freed, a backend is back or out, an ejection is over) lets waiting jobs
- * choose again in their turn, so newcomers cannot overtake and no place stays idle beside a job that waits.
+ * Limits the concurrent requests to each backend to its `maxConcurrent`. When no target of a job has a free slot, the
+ * job waits here. Some events may change that: a slot is freed, a backend is back or out, or an ejection is over. Each
+ * of them lets waiting jobs choose again in their turn. So newcomers cannot overtake, and no slot stays idle beside a
+ * job that waits.
  *
- * Attempts and probes report here how their targets do, so no change of health is missed by the jobs that wait.
+ * Attempts and probes report here how their targets do, so the waiting jobs miss no change of health.
  */
 
 import { attributeFailure, type BackendFault, type FailureAttribution } from './core/backend-fault.ts'
@@ -40,7 +41,7 @@ export interface ConcurrencyLimiter {
   readonly waiting: number
 }
 
-/** Who asks, and with which body. */
+/** The account of a request, and its body. */
 export interface Requesting {
   account: string
   body: Body
@@ -58,7 +59,7 @@ export interface Wait<T> {
   signal: AbortSignal
 }
 
-/** The choice; `in_vain`: there was no room to wait, or no place in time. */
+/** The choice; `in_vain`: the queue was full, or no slot came free in time. */
 export type Waited<T> = T | 'choose_again' | 'in_vain'
 
 interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAtMs'> {
@@ -125,7 +126,7 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
     return health.changeOf(before, backend.health)
   }
 
-  /** Only what a body can cause is remembered of it. */
+  /** Remembers the body only for a fault that a body can cause. */
   function attributedFault(
     { target: { key, backend }, body }: Slot,
     attribution: FailureAttribution,

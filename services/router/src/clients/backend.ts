@@ -1,8 +1,9 @@
 /**
- * One backend over HTTP: a pool of kept-alive connections and, per call, an exchange whose answer is read in pieces.
+ * One backend over HTTP: a pool of kept-alive connections and, per call, an exchange whose response is read in pieces.
  *
  * Every wait is bounded (connecting, first byte, silence between pieces, and the attempt's whole budget) and ends in a
- * {@link BackendFault}. Nothing is read ahead beyond a small buffer, so a slow reader slows the backend. Aborting closes the socket; an exchange is over when `closed` resolves.
+ * {@link BackendFault}. The client reads nothing ahead beyond a small buffer, so a slow reader slows the backend.
+ * Aborting closes the socket; an exchange is over when `closed` resolves.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
@@ -17,7 +18,7 @@ import { shortageIn } from './network-errors.ts'
 
 export interface BackendCall {
   path: string
-  /** The credential, and whatever the dialect and the config demand. */
+  /** The credential, and the headers that the dialect and the config demand. */
   headers: Record<string, string>
   body: Buffer
   accept: string
@@ -37,7 +38,7 @@ export interface BackendClient {
   /** True if the backend responds. */
   probe(): Promise<Probed>
   readonly origin: string
-  /** Finishes what runs, then closes the connections. */
+  /** Finishes open calls, then closes the connections. */
   close(): Promise<void>
 }
 
@@ -112,7 +113,7 @@ export function openBackend(
     try {
       const { status } = await exchange.response
       exchange.discard()
-      // A credential may be good for answers and not for the list of models.
+      // A credential may permit generation and not the list of models.
       return status < 500 ? 'alive' : 'failing'
     } catch (fault) {
       return fault instanceof BackendFault && fault.kind === 'shortage' ? 'unasked' : 'dead'
@@ -152,8 +153,8 @@ export function openBackend(
 const REFUSED = new Set([401, 403])
 
 /**
- * Hands a call's response on to its exchange. A response that refuses the credential is dropped instead, where another
- * credential is to be had: then the call is made again with that one, and its response is the exchange's.
+ * Hands a call's response on to its exchange. When a response refuses the credential and another credential exists, the
+ * router drops that response. Then it calls again with the other credential, and the exchange gets the second response.
  */
 function firstTry(exchange: Exchange, renews: () => boolean, again: () => void): Dispatcher.DispatchHandler {
   let isDropped = false

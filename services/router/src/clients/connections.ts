@@ -1,16 +1,15 @@
 /**
  * The connections to a backend, straight or by a proxy: how they are opened, shared by calls, and broken off.
  *
- * Each carries one call at a time, and a call takes the one that became free last: those that a falling load leaves over
- * stay idle until they end. undici's `Pool` looks for a free connection among all, twice a call. Under a thousand calls this
- * took a quarter of a router's time. Here a call costs the same, however many are under way.
+ * Each carries one call at a time, and a call takes the connection that became free last. Under a falling load the
+ * others stay idle until they end. undici's `Pool` looks for a free connection among all, twice a call. Under a
+ * thousand calls this took a quarter of a router's time. Here a call costs the same, however many are under way.
  *
- * A connection that is broken off in the middle of a response reaches the backend at once, whatever it is doing. Merely
- * closed, a connection says so behind the bytes that the backend has still to send. Most servers that are blocked
- * in sending wait until those are acknowledged or refused, and after a loss the system offers them again only after
- * seconds or even minutes: all that time the backend generates for nobody. A reset throws them away. It is not repeated
- * when it is lost itself, but then the next byte of the response is refused. TLS connections are closed: Node cannot
- * reset them.
+ * The backend notices at once when a connection is reset in the middle of a response. After a mere close, the close
+ * follows the bytes that the backend has still to send. Most servers that are blocked in sending wait until the peer
+ * acknowledges or refuses those bytes. After a loss the system sends them again only after seconds or even minutes. All
+ * that time the backend generates for nobody. A reset throws the bytes away. The system does not repeat a lost reset,
+ * but then it refuses the next byte of the response. TLS connections are closed: Node cannot reset them.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
@@ -27,8 +26,8 @@ export interface Connections {
 }
 
 /**
- * A connection lives so long. Then the next call opens another, which may lead to another address of the same name: servers
- * that were added behind it get their part of the load, and those that were taken away none.
+ * The lifetime of a connection. The next call opens another, which may lead to another address of the same name. So a
+ * server that joins behind the name gets its part of the load, and one that leaves gets none.
  */
 const LIFETIME_MS = 60_000
 
@@ -51,7 +50,7 @@ export function openConnections(
 /** The exchange keeps time itself, to the millisecond and not while its reader is slow. */
 const UNTIMED = { headersTimeout: 0, bodyTimeout: 0 }
 
-/** A proxy that does not answer in time is a connection that is not to be had. */
+/** A proxy that does not respond in time counts as a failed connection. */
 function connectionsThrough(uri: string, { url, timeouts }: BackendConfig, options: Pool.Options): Connections {
   const { origin } = new URL(url)
   const { connectMs } = timeouts

@@ -1,10 +1,11 @@
 /**
  * One HTTP request and its response, read in pieces by one reader.
  *
- * One timer guards it, whose time is by phase: connecting, waiting for the answer to begin, reading (silence of the backend,
- * not of the reader). A plain response begins with its first byte, a stream when its reader says so; headers, comments and
- * empty pieces before that change nothing. Whether silence ends it, {@link Patience} says. The request's time bounds
- * all phases together. The socket is closed as soon as the exchange fails or is aborted, unless the response has come whole; in the middle of a response it is reset.
+ * One timer guards it, whose time is by phase: connecting, waiting for the response to begin, reading (silence of the
+ * backend, not of the reader). A plain response begins with its first byte. A stream begins when its reader says so:
+ * headers, comments and empty pieces before that change nothing. {@link TimeoutPolicy} decides whether silence ends it.
+ * The request's time bounds all phases together. The socket closes as soon as the exchange fails or is aborted, unless
+ * the response is complete. In the middle of a response it is reset.
  */
 
 import type { Timeouts } from '@gateway/contracts/vendors'
@@ -99,7 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#reader.promise
   }
 
-  /** The whole response; a larger one than `limit` is a fault. `hold` may keep it waiting until there is room for more. */
+  /** The whole response; a larger one than `limit` is a fault. `hold` may make it wait for memory. */
   async readAll(limit: number, hold?: (bytes: number) => Promise<void> | undefined): Promise<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
@@ -117,7 +118,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
   }
 
-  /** The stream has begun: there is no other target now, so it may take what is left of the request's time. */
+  /** The stream has begun and no other target can take over, so it may use all the time that the request has left. */
   begin(budgetMs: number): void {
     if (this.#phase === 'over') return
     this.#budgetEndsAtMs = performance.now() + budgetMs
@@ -142,7 +143,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else close()
   }
 
-  /** Nothing more is wanted: what is left flows away, so that the connection can be used again. */
+  /** Reads and drops the rest of the response, so that the connection can serve again. */
   discard(): void {
     if (this.#phase === 'over') return
     this.#discarding = true

@@ -1,6 +1,6 @@
 /**
- * Brings a backend's images inline. One that comes as an address is fetched from the backend's own origin only, of
- * bounded size, without following redirects: a backend must not be able to make the gateway call anyone else.
+ * Brings a backend's images inline. An image behind an address is fetched from the backend's own origin only, of
+ * bounded size, without following redirects. So a backend cannot make the gateway call anyone else.
  */
 
 import { BackendFault } from '../core/backend-fault.ts'

@@ -1,8 +1,8 @@
 /**
- * What an error of the network means: which step failed, by the error codes of Node.js and undici.
+ * The meaning of a network error: which step failed, by the error codes of Node.js and undici.
  *
- * A process or machine that has run out of files, ports or memory for sockets fails at every backend alike. That is no
- * backend's fault, so it is a kind of its own.
+ * A process or machine that has run out of files, ports or memory for sockets fails at every backend alike. No backend
+ * is at fault for that, so it is a kind of its own.
  */
 
 import { closeSync, openSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Unpacks the short body of an error that a backend has packed without having been asked to. Its size is bounded, packed and
- * unpacked. Empty where nothing can be read of it.
+ * Unpacks the short body of an error that a backend has compressed although the router did not allow it. Its size is
+ * bounded, packed and unpacked. The result is empty when the body cannot be read.
  */
 
 import { promisify } from 'node:util'

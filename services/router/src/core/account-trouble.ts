@@ -1,10 +1,10 @@
 /**
- * Finds a vendor's word that our own account is the trouble. Some vendors answer a 400, which blames the request, to a
- * bad credential, to a disabled account, to one that has not been paid and to a model that it does not have. Some tell
- * of an unpaid account with the 429 of a passing limit, or with the 403 of a bad credential.
+ * Finds a vendor's word that our own account is the trouble. Some vendors respond with a 400, which elsewhere means a
+ * wrong request. They send it for a bad credential, a disabled account, an unpaid account and a model that the account
+ * does not have. Some report an unpaid account with the 429 of a passing limit, or with the 403 of a bad credential.
  *
  * Only a vendor's own fields and the beginning of its sentence count. A sentence that the client wrote itself proves
- * nothing: backends quote the request that they refuse, and no client may take a backend from all the others.
+ * nothing: backends quote the request that they refuse. No client may take a backend from all the others.
  */
 
 import { isText, readErrorBody } from './error-response.ts'
@@ -36,8 +36,8 @@ export function isRequestFaultAnyway(
 }
 
 /**
- * A chat template has refused the conversation, which some servers tell as a failure of their own: llama.cpp
- * (anomalyco/opencode#19840, 2026-03-29), and LM Studio in an event.
+ * A chat template has refused the conversation, which some servers report as their own failure. llama.cpp does
+ * (anomalyco/opencode#19840, 2026-03-29), and LM Studio does in an event.
  */
 export function refusesByTemplate(body: string): boolean {
   const { sentences } = wordsOf(readErrorBody(body), DEEPEST)

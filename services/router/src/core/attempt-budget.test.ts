@@ -16,7 +16,7 @@ describe('repeats are rationed', () => {
     expect(repeats).toBeLessThanOrEqual(20)
   })
 
-  test('a repeat waits a little, longer the second time, and as long as the backend asked', () => {
+  test('a repeat waits a little, longer the second time, and as long as the backend requested', () => {
     const pause = (repeats: number, retryAfterMs?: number) =>
       pauseBeforeRepeat({ repeats, retryAfterMs, remainingMs: 60_000, random: 0.5 })
     expect(pause(0)).toBe(50)

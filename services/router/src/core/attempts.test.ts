@@ -149,7 +149,7 @@ describe('affinity', () => {
 })
 
 describe('the budget of an attempt', () => {
-  test('all attempts together never pass what remains, and the last may use all of it', () => {
+  test('all attempts together never pass the remaining time, and the last may use all of it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 600_000 }), fc.integer({ min: 1, max: 10 }), (totalMs, targets) => {
         let remainingMs = totalMs

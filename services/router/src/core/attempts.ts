@@ -34,11 +34,14 @@ export type Choice<T> =
 const AFFINITY_OVERLOAD = 1.5
 
 /**
- * Every distinct target is offered once. Order: those that can hold the prompt before those that probably cannot,
- * usable ones before ejected ones (which come last rather than never), those at which the same request has not failed of
- * late, lower priority number first, those that speak the
- * client's dialect before those that need a translation, then either the conversation's own target (affinity) or the one
- * with the least outstanding work for its weight; ties fall by weight.
+ * Offers every distinct target once. Ties fall by weight. The criteria, in order:
+ *
+ * - targets that can hold the prompt before those that probably cannot;
+ * - usable targets before ejected ones, which come last rather than never;
+ * - targets where the same request has not failed of late;
+ * - the lower priority number;
+ * - targets that speak the client's dialect before those that need a translation;
+ * - the conversation's own target (affinity), or else the one with the least outstanding work for its weight.
  */
 export function chooseTarget<T extends Candidate>(
   untried: readonly T[],
@@ -104,8 +107,8 @@ function rendezvousScore(affinityKey: string, candidate: Candidate): number {
 }
 
 /**
- * Until the first content (of a plain response: as long as it lasts) nobody can know a hung backend from one at work. So
- * silence ends an attempt only while another target would take the request: where there is none, giving up can only
+ * Until the first content (for a plain response: until its end) nobody can distinguish a hung backend from a busy one.
+ * So silence ends an attempt only while another target would take the request. Where there is none, giving up can only
  * lose, and the request's time alone bounds it. A stream that has begun has no other target; there silence is the end.
  */
 export interface TimeoutPolicy {
@@ -128,16 +131,16 @@ export function endsAttempt(
 }
 
 /**
- * A target that was left waiting is at fault only where another one was faster with the same request: a pool that is
- * merely slow has no target to blame.
+ * A target that the router left waiting is at fault only where another one was faster with the same request. When the
+ * whole pool is slow, no target is at fault.
  */
 export function wasFaster(tookMs: number, leftAfterMs: number): boolean {
   return tookMs < leftAfterMs
 }
 
 /**
- * The share of one attempt, so that a hanging target never eats the time of others: what remains, divided among the
- * targets not yet tried (this one included). The last one gets all of it.
+ * The share of one attempt, so that a hanging target never uses up the time of others. It is the remaining time,
+ * divided among the targets not yet tried (this one included). The last one gets all of it.
  */
 export function attemptBudgetMs(remainingMs: number, untriedTargets: number): number {
   return Math.max(0, remainingMs) / Math.max(1, untriedTargets)
@@ -169,8 +172,8 @@ export function spend(budget: RetryBudget): RetryBudget | null {
 }
 
 /**
- * How long to wait before a repeat, or null when the wait is not worth it: it would take more than half of what
- * remains, or the backend requested more than a request should wait.
+ * The pause before a repeat, or null when the pause is not worth it. A pause may take at most half of the remaining
+ * time. A backend that requests a longer pause than a request should wait gets no repeat.
  */
 export function pauseBeforeRepeat(options: {
   repeats: number

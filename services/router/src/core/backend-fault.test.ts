@@ -21,8 +21,8 @@ const clientRequest = (code: number, body: object) =>
   })
 const kind = (name: FaultKind) => new BackendFault(name, '')
 
-describe('what follows from a fault', () => {
-  test.each([400, 413, 414, 415, 422, 451])('%i is the request’s own fault and nobody’s blame', (code) => {
+describe('the consequences of a fault', () => {
+  test.each([400, 413, 414, 415, 422, 451])('%i is the request’s own fault and no target’s failure', (code) => {
     expect(isRequestsOwnFault(status(code))).toBe(true)
     expect(attributeFailure(status(code)).on).toBe('nobody')
   })
@@ -48,7 +48,7 @@ describe('what follows from a fault', () => {
     expect(attributeFailure(fault)).toEqual(attribution)
   })
 
-  test('passing troubles are worth a repeat, and so is who was not waited for; misconfiguration is not', () => {
+  test('passing troubles are worth a repeat, and so is a target that was left waiting; misconfiguration is not', () => {
     const passing = [kind('reset'), kind('connect'), kind('first_byte_timeout'), status(503), status(429)]
     const lasting = [kind('dns'), kind('tls'), status(401), status(404)]
     expect(passing.every((fault) => isWorthRepeating(fault))).toBe(true)
@@ -76,7 +76,7 @@ describe('what follows from a fault', () => {
     expect(attributeFailure(fault)).toMatchObject({ on: on.replace(/.* /, ''), weight: 'hard' })
   })
 
-  test('a 404 that names a thing of the client takes the target from nobody, and another one is asked', () => {
+  test('a 404 that names a thing of the client takes the target from nobody, and another one is tried', () => {
     const fault = clientRequest(404, {
       error: { type: 'not_found_error', message: 'no such document: file_011CNha8iCJc' },
     })

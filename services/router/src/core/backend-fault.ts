@@ -1,8 +1,8 @@
 /**
- * How a backend can fail, and what follows from it: the one table behind failover, ejection and repeats.
+ * The faults of a backend and their consequences: the one table behind failover, ejection and repeats.
  *
- * A fault is either the request's own (any other target of this kind would refuse it, too) or the backend's (the next
- * target is tried). `handlers/fail-over.ts` cares for answers that the client has seen a part of.
+ * A fault is the request's own if any other target of this kind would refuse it, too. Any other fault is the backend's,
+ * and the router tries the next target. `handlers/fail-over.ts` handles responses that the client has partly received.
  */
 
 import {
@@ -37,11 +37,11 @@ export interface FaultDetails {
   /** The backend's own error body, only when it is JSON. */
   body?: string
   retryAfterMs?: number
-  /** Our own account is the trouble, though the status blames the request. */
+  /** Our own account is the trouble, though the status points to the request. */
   account?: AccountTrouble
   /** The router refused the request in the target's place. */
   isUnsent?: boolean
-  /** What the target's words mean. */
+  /** The meaning of the target's words. */
   meanings?: ErrorMeanings
   cause?: unknown
 }
@@ -73,7 +73,7 @@ export class BackendFault extends Error {
   }
 }
 
-/** The client's request, the secrets of the backend, and what its words mean. */
+/** The client's request, the secrets of the backend, and the meaning of its words. */
 export interface Circumstances {
   clientRequest: Buffer
   secrets: readonly string[]
@@ -114,7 +114,9 @@ function accountIn(
 
 /** Statuses by which a backend says that the request itself is wrong. */
 const OWN_FAULT_STATUSES = new Set([400, 406, 413, 414, 415, 422, 424, 431, 451])
-/** A 403 that does not refuse our credential, and a 404 that misses no model, count as the 400 that other vendors answer. */
+/**
+ * Some 403s do not refuse our credential, and some 404s miss no model. They count as the 400 that other vendors send.
+ */
 const REFUSED = 400
 
 function isRequestFault(status: number | undefined): boolean {
@@ -130,7 +132,7 @@ export function mayBeTheRequests({ kind, status, account }: BackendFault): boole
   return kind === 'status' && status === 500 && account === undefined
 }
 
-/** Our own patience ended it: whether that is the target's fault shows when another one has responded. */
+/** The router's own timeout ended it. The target is at fault only if another one responds in time. */
 export function isLeftWaiting(fault: BackendFault | undefined): boolean {
   return fault?.kind === 'first_byte_timeout' || fault?.kind === 'idle_timeout'
 }
@@ -192,8 +194,8 @@ function attributeByStatus(fault: BackendFault): FailureAttribution {
 }
 
 /**
- * Whether asking the same target again has a fair chance: passing troubles, not misconfiguration. A target that was left
- * waiting is worth it, because a repeat waits longer (`core/attempts.ts`).
+ * True if a repeat at the same target has a fair chance: after passing troubles, not after misconfiguration. A target
+ * that was left waiting is worth it, because a repeat waits longer (`core/attempts.ts`).
  */
 export function isWorthRepeating(fault: BackendFault): boolean {
   if (fault.account !== undefined) return false

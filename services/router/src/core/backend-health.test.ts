@@ -70,7 +70,7 @@ describe('the health of a backend', () => {
     expect(afterSuccess(ejected, at(50), 500)).toBe(ejected)
   })
 
-  test('one that was asked as the last resort while it was out, and responded, is back', () => {
+  test('one that responded to a request of last resort while it was out is back', () => {
     const ejected = fault(newHealth(), hard, 0)
     expect(isUsable(afterContent(ejected, at(500), 600), 600)).toBe(true)
   })
@@ -83,7 +83,7 @@ describe('the health of a backend', () => {
     expect(fault(health, hard, 70_000).ejectedUntilMs).toBe(71_000)
   })
 
-  test('a 429 cools it for as long as it asked, without a mark', () => {
+  test('a 429 cools it for the requested time, without a mark', () => {
     const cooling = fault(newHealth(), { ...softOf(''), coolMs: 5_000 }, 0)
     expect(isUsable(cooling, 4_999)).toBe(false)
     expect(isUsable(cooling, 5_000)).toBe(true)
@@ -105,7 +105,7 @@ describe('requests that no target survives', () => {
     expect(isUsable(health, 10, 'alice')).toBe(true)
   })
 
-  test('count once whoever sends them, if they fail at other backends as well', () => {
+  test('count once for all accounts, if they fail at other backends as well', () => {
     const poison = { ...softOf('poison'), failsElsewhere: true }
     expect(
       isUsable(

@@ -4,15 +4,15 @@
  * healthy ──faults──> ejected ──interval over──> on trial ──first content──> healthy
  *                        ^───────────fault──────────┘  (with twice the interval)
  *
- * A client may send what no backend survives. So soft faults count once for each body of a request, and those of a single
- * account put the target out for that account alone. The others notice nothing, until a second account meets a fault. What
- * no body can cause puts the target out for all: a hard fault, or a failed probe.
+ * A client may send a body that no backend survives. So soft faults count once for each body of a request, and those of
+ * a single account put the target out for that account alone. The others notice nothing, until a second account meets a
+ * fault. A fault that no body can cause puts the target out for all: a hard fault, or a failed probe.
  *
- * A 429 cools instead: out of the choice for as long as the backend asked, without a mark. A target on trial takes one
- * request at a time, and a further one after five seconds of silence: a plain response may take minutes. The attempt that
- * holds the trial is named, so no other attempt can end it or keep it. An attempt that began before the last ejection or
- * recovery says nothing about the target as it is now.
- * Values in, values out; the clock is an argument.
+ * A 429 cools the target instead: nothing chooses it for the time that the backend requested, and it gets no mark. A
+ * target on trial takes one request at a time, and a further one after five seconds of silence: a plain response may
+ * take minutes. The attempt that holds the trial is named, so no other attempt can end it or keep it. An attempt that
+ * began before the last ejection or recovery says nothing about the target as it is now. Values in, values out; the
+ * clock is an argument.
  */
 
 import type { HealthView } from '@gateway/contracts/routers-api'
@@ -35,7 +35,7 @@ export interface SoftFault {
 export interface AttributedFault extends FailureAttribution {
   /** A digest of the request's body. */
   body: string
-  /** This body has failed at another backend, too: it counts once, whoever sends it. */
+  /** This body has failed at another backend, too: it counts once for all accounts. */
   failsElsewhere: boolean
 }
 
@@ -44,7 +44,10 @@ export interface Health {
   softFaults: readonly SoftFault[]
   /** Soft faults in a row, those of repeats too. */
   faultsInARow: number
-  /** The time of the last of three or more faults in a row: a probe is to tell the request's trouble from the target's. */
+  /**
+   * The time of the last of three or more faults in a row. A probe then finds out whether the request or the target is
+   * at fault.
+   */
   doubtedAtMs: number
   /** Ejections without a recovery that lasted; each doubles the next interval. */
   ejections: number
@@ -169,7 +172,7 @@ export function afterFault(
     return { ...health, coolingUntilMs: Math.max(health.coolingUntilMs, nowMs + fault.coolMs) }
   }
   const { account } = attempt
-  // Requests that were under way when it was ejected tell nothing new, nor do those of the last resort.
+  // Requests that were under way at the ejection prove nothing new, nor do those of the last resort.
   if (isOldFault(health, attempt) || (isOutFor(health, account) && nowMs < health.ejectedUntilMs)) return health
   if (fault.weight === 'hard') return ejected(health, nowMs, jitter)
   const softFaults = withFault(health.softFaults, account, fault)

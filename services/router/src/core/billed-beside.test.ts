@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { billedBeside, callsOfResponse } from './billed-beside.ts'
 import { readUsage } from './chat-chunk.ts'
 
-describe('a vendor’s usage reports what it bills beside the tokens', () => {
+describe('a vendor’s usage reports the items that it bills beside the tokens', () => {
   test.each<[string, object, object]>([
     ['nothing', { prompt_tokens: 1 }, {}],
     [
@@ -43,7 +43,7 @@ describe('a vendor’s usage reports what it bills beside the tokens', () => {
     expect(billedBeside(usage as Record<string, unknown>)).toEqual(reported)
   })
 
-  test('whatever a backend writes there, the usage fits the contract', () => {
+  test('the usage fits the contract for every value that a backend writes there', () => {
     const names = ['cost', 'cost_in_usd_ticks', 'server_tool_use', 'num_sources_used', 'prompt_tokens_details']
     const value = fc.oneof(
       fc.jsonValue(),

@@ -1,10 +1,11 @@
 /**
- * What vendors bill beside a prompt's and a response's tokens, or tell of it: sound, calls of their tools, and their own price of the
- * request. The names are published: OpenAI's and Google's `audio_tokens`, Anthropic's and OpenRouter's `server_tool_use`, xAI's
- * `server_side_tool_usage_details`, `num_sources_used` and `cost_in_usd_ticks` (docs.x.ai/developers/cost-tracking), Perplexity's
- * `num_search_queries`, OpenRouter's and Perplexity's `cost` (each read on 2026-11-28).
+ * Reads the items that vendors bill or report beside the tokens of a prompt and a response: sound, tool calls, and
+ * their own price of the request. The names are published. OpenAI and Google have `audio_tokens`, Anthropic and
+ * OpenRouter `server_tool_use`. xAI has `server_side_tool_usage_details`, `num_sources_used` and `cost_in_usd_ticks`
+ * (docs.x.ai/developers/cost-tracking). Perplexity has `num_search_queries`, and OpenRouter and Perplexity have `cost`
+ * (each read on 2026-11-28).
  *
- * A figure that cannot be is none.
+ * An impossible figure counts as none.
  */
 
 import { isObject, type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'

@@ -1,5 +1,5 @@
 /**
- * What one chunk of a streamed chat completion holds: content or only a role, ends of choices, usage, an error. Backends
+ * Reads one chunk of a streamed chat completion: content or only a role, ends of choices, usage, an error. Backends
  * write usage alike into chunks, plain responses, embeddings and images.
  */
 
@@ -51,7 +51,8 @@ export function isFinished(choice: Record<string, unknown>): boolean {
 }
 
 /**
- * How many choices a streamed request wants. Nearly none names `n`, so the body is parsed only when it might.
+ * The number of choices that a streamed request wants. Nearly no request names `n`, so the body is parsed only when it
+ * might.
  */
 export function choicesRequested(body: Buffer): number {
   if (!body.includes('"n"') && !body.includes('"n_cmpl"')) return 1
@@ -92,10 +93,11 @@ function calledFunctionText(call: unknown): string {
 }
 
 /**
- * The failure that a backend reports inside a 200, as an event or as a body, whatever else it writes beside it.
+ * The failure that a backend reports inside a 200, as an event or as a body. Other members beside it do not matter.
  *
- * The forms, as published: an `error` member (OpenAI, vLLM, SGLang), also beside choices; an `error` within a choice
- * (OpenRouter's types); `{"object":"error"}` (vLLM before 0.10); a finish reason by which the server itself has stopped.
+ * The published forms: an `error` member (OpenAI, vLLM, SGLang), also beside choices; an `error` within a choice
+ * (OpenRouter's types). vLLM before 0.10 writes `{"object":"error"}`. Some servers write a finish reason for their own
+ * stop.
  */
 export function errorIn(chunk: Chunk, reasons: FinishReasons = COMMON_FINISH_REASONS): BackendFault | null {
   if (isError(chunk.error)) return errorFault(chunk.error, chunk)
@@ -141,7 +143,7 @@ function statusOf(error: Record<string, unknown>): number | undefined {
   return error.type === 'invalid_request_error' ? 400 : undefined
 }
 
-/** How a vendor counts. */
+/** The way in which a vendor counts. */
 export interface UsageRules {
   /**
    * It counts reasoning in `total_tokens` and not in `completion_tokens`, and charges it as output. The sum of another

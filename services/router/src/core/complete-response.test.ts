@@ -1,6 +1,6 @@
 /**
- * Whatever members a backend leaves out, its record fits the contract's schema; where it leaves out none, the record is
- * not touched.
+ * A backend may leave out any members: its record then fits the contract's schema. When it leaves out none, the record
+ * is not touched.
  */
 
 import { chatChunk, chatCompletion, embeddingList, imageGeneration } from '@gateway/contracts/answers'
@@ -104,7 +104,7 @@ describe.each(CASES)('a record of $kind', ({ full, schema, content, complete }) 
     expect(complete(full)).toBeNull()
   })
 
-  test('is whole again, whatever a backend leaves out of it', () => {
+  test('is complete again after a backend has left out any of its members', () => {
     const gaps = membersOf(full).filter((path) => !content.includes(String(path.at(-1))))
     fc.assert(
       fc.property(fc.subarray(gaps, { minLength: 1 }), (missing) => {

@@ -1,8 +1,14 @@
 /**
- * The contract's records are whole, whatever a backend leaves out. Each function answers null where nothing is missing,
- * so that the backend's own bytes travel on; else the record with its gaps filled. Nothing that a backend wrote is
- * changed, but for a kind of object that is another one, an empty text or null in the place of a name, parts in the
- * place of a text, times in another unit, and sums that do not fit.
+ * Fills the gaps of a backend's records, since the contract's records are complete. Each function returns null when
+ * nothing is missing, so that the backend's own bytes travel on. Otherwise it returns the record with its gaps filled.
+ *
+ * It keeps all that a backend wrote, with these exceptions:
+ *
+ * - a wrong kind of object;
+ * - an empty text or null in the place of a name;
+ * - parts in the place of a text;
+ * - times in another unit;
+ * - sums that do not fit.
  */
 
 import type { JobKind } from '@gateway/contracts/job'
@@ -12,7 +18,7 @@ import { responseId, isResponseId } from './response-id.ts'
 import { COMMON_FINISH_REASONS, endingOf, type FinishReasons } from './finish-reasons.ts'
 import { newId } from './tool-calls.ts'
 
-/** What a backend may leave out of its response, and the router knows. */
+/** The members that a backend may leave out of its response, and that the router knows. */
 export interface ResponseNames {
   id: string
   /** Unix seconds. */
@@ -21,9 +27,9 @@ export interface ResponseNames {
 }
 
 export interface Identity extends ResponseNames {
-  /** How the backend's usage is read, where its vendor counts in its own way. */
+  /** The rules for the backend's usage, where its vendor counts in its own way. */
   usageRules?: UsageRules
-  /** What its finish reasons mean. */
+  /** The meaning of its finish reasons. */
   finishReasons?: FinishReasons
 }
 
@@ -244,11 +250,11 @@ interface Calls {
 }
 
 /**
- * Tool calls of a stream as clients need them: each has an `id`, its arguments are a text, and all pieces of one call have one
- * `index`, which no other call has. Gemini's compatible address leaves out ids and indexes (pydantic/pydantic-ai, recorded
- * 2025-06-02). Vertex writes several indexes into the pieces of one call
- * (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11). A chunk in which nothing is missing
- * stays as it came.
+ * Tool calls of a stream as clients need them. Each has an `id`, and its arguments are a text. All pieces of one call
+ * have one `index`, which no other call has. Gemini's compatible address leaves out ids and indexes
+ * (pydantic/pydantic-ai, recorded 2025-06-02). Vertex writes several indexes into the pieces of one call
+ * (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11). A chunk in which nothing is
+ * missing stays as it came.
  */
 export class StreamedToolCalls {
   #responseId: string

@@ -35,14 +35,16 @@ function tokensOf(input: unknown): number[][] | null {
 }
 
 /**
- * Models whose vectors have more than one length, and longer ones unless the request names another.
+ * Models whose vectors have more than one length, and longer ones unless the request names another. Their address does
+ * not matter.
  *
- * OpenAI's text-embedding-3 (the types of `openai` 7.55, 2026), gemini-embedding-001 (ai.google.dev/gemini-api/docs/embeddings,
- * November 2026), Cohere's embed-v4 (docs.cohere.com/docs/cohere-embed, November 2026), under whatever address.
+ * OpenAI's text-embedding-3 (the types of `openai` 7.55, 2026), gemini-embedding-001
+ * (ai.google.dev/gemini-api/docs/embeddings, November 2026), Cohere's embed-v4 (docs.cohere.com/docs/cohere-embed,
+ * November 2026).
  */
 const OF_MANY_LENGTHS = /text-embedding-3|gemini-embedding|embed-v-?4/i
 
-/** The length to ask the target for: none where the client wants the model's only one. */
+/** The length to request of the target: none where the client wants the model's only one. */
 export function dimensionsToRequest(
   model: string,
   { dimensions, isShortened = false }: Pick<JobHeader, 'dimensions' | 'isShortened'>,

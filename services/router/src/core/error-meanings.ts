@@ -1,27 +1,33 @@
 /**
- * The words by which a backend reports what its error means. What holds for every backend of a dialect stands here; what one
- * vendor says stands in its profile, and `services/router/src/vendors/meanings.ts` puts both together.
+ * The words by which a backend reports the meaning of its error. This file holds those that every backend of a dialect
+ * uses; a vendor's profile holds its own, and `services/router/src/vendors/meanings.ts` puts both together.
  */
 
 /**
- * A sign that our own account is the trouble. `credential`: nothing will be served until an operator acts. `unpaid`: nothing
- * until someone pays, or a new month. `no_model`: nothing of this model. `passing`: it ends by itself, whatever the same
- * word means elsewhere.
+ * A sign that our own account is the trouble. `credential`: the vendor serves nothing until an operator acts. `unpaid`:
+ * nothing until someone pays, or a new month. `no_model`: nothing of this model. `passing`: it ends by itself, even if
+ * the same word means something else at other vendors.
  */
 export interface AccountSign {
   is: 'credential' | 'unpaid' | 'no_model' | 'passing'
   /** A code of the vendor: `error.code`, `error.status`, `error.details[].reason`, `__type`. */
   code?: string
-  /** How the vendor's sentence begins. */
+  /** The beginning of the vendor's sentence. */
   sentence?: RegExp
 }
 
 export interface ErrorMeanings {
   /** The first sign that is found counts. */
   account: readonly AccountSign[]
-  /** Sentences that blame the request itself, by a status that elsewhere refuses our credential or the target's model. */
+  /**
+   * Sentences that find the request itself at fault, by a status that elsewhere refuses our credential or the target's
+   * model.
+   */
   requestFaults: Readonly<Partial<Record<number, readonly RegExp[]>>>
-  /** How a sentence names a parameter that the server does not take, in the first group. The first match counts. */
+  /**
+   * Patterns of sentences that name a parameter that the server does not take, in the first group. The first match
+   * counts.
+   */
   rejectedParameter: readonly RegExp[]
   /** A prompt that is too long. The groups `asked` and `most` hold its tokens and the most that there may be. */
   tooLong: readonly RegExp[]
@@ -29,7 +35,7 @@ export interface ErrorMeanings {
   filtered: readonly (string | RegExp)[]
 }
 
-/** What holds for every backend, whatever its vendor. */
+/** The meanings that hold for the backends of every vendor. */
 export const COMMON_MEANINGS: ErrorMeanings = {
   account: [
     { is: 'credential', code: 'invalid_api_key' },

@@ -1,5 +1,5 @@
 /**
- * Reads a backend's error: the JSON of its body, and how long the backend asks to be left alone.
+ * Reads a backend's error: the JSON of its body, and the time for which the backend wants no further request.
  */
 
 import { isObject, membersOf, type JsonObject } from '@gateway/contracts/json'

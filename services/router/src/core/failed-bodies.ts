@@ -1,9 +1,9 @@
 /**
  * Remembers which bodies have failed at which targets, so that a request's own trouble stays its own.
  *
- * A body that has failed at a target a few times in a row goes to other targets first, for a while: it may be well served
- * there, and its repeats cost the first target nothing. A body that fails at several backends is to blame itself.
- * A body is hashed only where one of its length is remembered. The memory is bounded: it forgets the oldest.
+ * A body that has failed at a target a few times in a row goes to other targets first, for a while. Those may serve it
+ * well, and its repeats cost the first target nothing. A body that fails at several backends is itself at fault. A body
+ * is hashed only where one of its length is remembered. The memory is bounded: it forgets the oldest.
  */
 
 /** A request's body, as far as this memory wants to know it. */

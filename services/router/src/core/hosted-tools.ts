@@ -1,7 +1,7 @@
 /**
- * Leaves out of a request the tools that the vendor would run and that its price does not cover, and writes the limits that the
- * price was reserved by. A tool stays only if its type is on the list of its API, the operator allows it for the model, and calls of
- * it are left.
+ * Leaves out of a request the tools that the vendor would run and that its price does not cover. It also writes the
+ * limits that the price was reserved by. A tool stays only if the list of its API has its type and the operator allows
+ * it for the model. The request must also have calls of it left.
  *
  * The client reads the names of all others. It gets a 400 where it demands one of them.
  */

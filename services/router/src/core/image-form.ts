@@ -1,9 +1,11 @@
 /**
- * The form in which the router requests images of a target: base64 and PNG, which the contract promises, whatever the client wrote.
+ * The form in which the router requests images of a target: base64 and PNG, which the contract promises for every form
+ * that the client wrote.
  *
- * Two parameters say so, and no server takes both for sure. OpenAI's `dall-e` models know `response_format` alone (without
- * it they answer addresses), its GPT image models `output_format` alone (they always answer base64), and refuse the other
- * one. Of other names nobody can know, so such targets are asked with both until they refuse one (`core/parameter-support.ts`).
+ * Two parameters say so, and no server surely takes both. OpenAI's `dall-e` models know `response_format` alone, and
+ * without it they return addresses. Its GPT image models know `output_format` alone, always return base64, and refuse
+ * the other one. For other names the router cannot know. It sends such targets both until they refuse one
+ * (`core/parameter-support.ts`).
  */
 
 import { parseExactly } from '@gateway/contracts/json'

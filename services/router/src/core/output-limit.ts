@@ -1,16 +1,16 @@
 /**
- * How much a stream may bring. The cap that was sent to the backend holds for what comes back, and no stream is without a
- * bound in bytes, whatever its backend does.
+ * Bounds the size of a stream. The cap that was sent to the backend holds for its response, too. Every stream has a
+ * bound in bytes, even when its backend has none.
  *
- * Tokens are counted only when a text is longer than its cap lets expect. Tokenizers differ, so the text may have twice as
- * many tokens as its cap by ours. Most answers are never counted.
+ * Tokens are counted only when a text is longer than its cap lets expect. Tokenizers differ, so the text may have twice
+ * as many tokens as its cap by ours. Most responses are never counted.
  */
 
 /** A million tokens or so: no model writes as many. Translations keep the text until the last event. */
 export const MOST_CHARACTERS = 4 * 1024 * 1024
 /** Bytes of events that bring much beside their text: log probabilities, or nothing that a client can use. */
 const MOST_BESIDE_BYTES = 64 * 1024 * 1024
-/** What an event may bring beside its text without being counted. */
+/** The bytes that an event may bring beside its text without being counted. */
 const USUAL_EVENT_BYTES = 1024
 /** Text of fewer characters is not counted. */
 const FIRST_LOOK = { characters: 256, perToken: 8 }

@@ -134,7 +134,7 @@ describe('a learned rejection', () => {
     expect(capName(withLearned([], [learnedRejection('max_tokens', 1_000)], 1_000))).toBe('max_tokens')
   })
 
-  test('outweighs what was known of its counterpart', () => {
+  test('outweighs earlier knowledge of its counterpart', () => {
     const known = formOf('max_tokens')
     expect(capName(withLearned(known, [learnedRejection('max_completion_tokens', 1)], 0))).toBe('max_tokens')
     const both = [learnedRejection('max_completion_tokens', 1), learnedRejection('max_tokens', 1)]
@@ -146,7 +146,7 @@ describe('a learned rejection', () => {
     ...more,
   })
 
-  test('is of what the request carried, and of its effort where that matters', () => {
+  test('covers a parameter that the request carried, and its effort where that matters', () => {
     const names = (chat: object, more?: object) => learnableRejections(sent(chat, more))
     expect(names({ tools: [], stop: 'x', n: 2, response_format: {} })).toEqual([])
     expect(names({}, { capped: true, stream: true })).toEqual(formOf('max_tokens', 'stream_options'))

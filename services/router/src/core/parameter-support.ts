@@ -1,12 +1,11 @@
 /**
- * The form in which a target takes requests: the parameters that it refuses, and what the router writes instead.
+ * The form in which a target takes requests: the parameters that it refuses, and the router's replacements.
  *
- * Servers agree on no set of parameters. The router knows some rejections by vendor and model
- * (`vendors/`), and learns the others from
- * answers (`core/refused-parameters.ts`). It renames a cap of tokens and the role of the system's message. It leaves out
- * a parameter of its own, and one of the client's whose loss changes no meaning; the client is informed of the latter.
- * Everything else (`tools`, `response_format`, `n`, `stop`) stays, so the target's refusal goes to the client. Where a
- * target would ignore `n` without a word, the router refuses in its place.
+ * Servers agree on no set of parameters. The router knows some rejections by vendor and model (`vendors/`), and learns
+ * the others from responses (`core/refused-parameters.ts`). It renames a cap of tokens and the role of the system's
+ * message. It leaves out a parameter of its own, and one of the client's whose loss changes no meaning; the client is
+ * informed of the latter. Everything else (`tools`, `response_format`, `n`, `stop`) stays, so the target's refusal goes
+ * to the client. Where a target would ignore `n` without a word, the router refuses in its place.
  */
 
 import { parseExactly, objectsOf } from '@gateway/contracts/json'
@@ -53,11 +52,11 @@ export interface Rejection {
 export type ParameterSupport = readonly Rejection[]
 
 export interface LearnedRejection extends Rejection {
-  /** A server that was upgraded meanwhile is asked again. */
+  /** The router then tries the parameter again, since an operator may have upgraded the server. */
   untilMs: number
 }
 
-/** One of `known` makes room for a learned rejection that its counterpart is refused. */
+/** Removes one of `known` for a new learned rejection, when the new one refuses its counterpart. */
 export function withLearned(
   known: ParameterSupport,
   learned: readonly LearnedRejection[],
@@ -93,7 +92,7 @@ export interface FittedChat {
   dropped: string[]
 }
 
-/** The client's body as the target takes it: the same bytes, unless they hold what it refuses. */
+/** The client's body as the target takes it: the same bytes, unless they hold a member that it refuses. */
 export function fitChat(body: Buffer, form: ParameterSupport): FittedChat {
   if (!form.some(({ parameter }) => body.includes(`"${parameter}"`))) return { body, dropped: [] }
   const chat = parseExactly(body.toString('utf8')) as Record<string, unknown>
@@ -102,7 +101,10 @@ export function fitChat(body: Buffer, form: ParameterSupport): FittedChat {
   return dropped === null ? { body, dropped: [] } : { body: Buffer.from(JSON.stringify(chat)), dropped }
 }
 
-/** Changes the request into what the target takes. The client's parameters that were left out; null where nothing changed. */
+/**
+ * Changes the request into the target's form. Returns the client's parameters that were left out, or null where nothing
+ * changed.
+ */
 function fit(chat: Record<string, unknown>, form: ParameterSupport): string[] | null {
   // First, since the others are refused by the effort that is sent.
   const effort = dropFrom(chat, applyingTo(form, chat).filter(isOfEffort))
@@ -203,7 +205,7 @@ export interface Sent {
   capped: boolean
 }
 
-/** The refusals that this request may teach: of what it carried, in the form in which it was sent. */
+/** The rejections that this request may teach: only of parameters that it carried, in the form in which it was sent. */
 export function learnableRejections(sent: Sent): Rejection[] {
   const { carried, refused, effort } = readSent(sent)
   const changes = carried.filter((parameter) => !refused.has(parameter))

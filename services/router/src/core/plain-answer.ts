@@ -1,9 +1,9 @@
 /**
- * Judges a backend's whole JSON response before a byte of it goes out. A wrong response is the backend's fault: an
- * HTML page under a 200, a truncated body, a vector of the wrong length, an image that is no PNG.
+ * Judges a backend's whole JSON response before a byte of it goes out. A wrong response is the backend's fault, such as
+ * an HTML page under a 200, a truncated body, a vector of the wrong length, or another image than a PNG.
  *
- * The backend's bytes stay as they are unless the contract demands another form (base64 vectors, vectors in the
- * order of the inputs, images inline, a usage block where the backend left it out).
+ * The backend's bytes stay as they are unless the contract demands another form. It may demand base64 vectors, vectors
+ * in the order of the inputs, images inline, or a usage block where the backend left it out.
  */
 
 import { type JsonObject, isObject, parseExactly } from '@gateway/contracts/json'
@@ -22,7 +22,7 @@ export function parseResponseBody(bytes: Buffer, reasons?: FinishReasons): JsonO
   return value
 }
 
-/** The response of a backend, of whatever API. Throws a `BackendFault` where it is no JSON object. */
+/** Parses the response of a backend of any API. Throws a `BackendFault` where it is no JSON object. */
 export function parseObject(bytes: Buffer, parse: (text: string) => unknown = JSON.parse): JsonObject {
   let value: unknown
   try {
@@ -55,8 +55,8 @@ export interface ExpectedVectors {
 }
 
 /**
- * Checks one vector of the asked length per input. Returns null when the response may travel as it came, else its corrected
- * form: in the order of the inputs, in the encoding that the client requested.
+ * Checks that each input has one vector of the requested length. Returns null when the response may travel as it came.
+ * Otherwise it returns the corrected form: in the order of the inputs, in the encoding that the client requested.
  */
 export function checkEmbeddings(response: JsonObject, expected: ExpectedVectors): JsonObject | null {
   const { data } = response
@@ -79,7 +79,7 @@ function isPosition(value: unknown, length: number): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < length
 }
 
-/** A vector in the asked form: the same value when it already is. */
+/** A vector in the requested form: the same value when it already has that form. */
 function encodeVector(value: unknown, { dimensions, encodingFormat: format }: ExpectedVectors): unknown {
   if (typeof value === 'string') {
     const bytes = Buffer.from(value, 'base64')

@@ -1,9 +1,9 @@
 /**
- * Makes a backend's words fit for a client: takes out the backend's own credentials, headers and address, and all text
- * of the shape of a credential, an address or an organisation's name. Shortens them, too.
+ * Makes a backend's words fit for a client. It takes out the backend's own credentials, headers and address, and all
+ * text of the shape of a credential, an address or an organisation's name. Shortens them, too.
  *
  * The backend's own secrets never come through, however they are written in the JSON. Where one would be left, the
- * client is informed nothing. Shapes are matched as well as can be. An address that the client wrote itself may stay.
+ * client gets no words at all. Shapes are matched as well as can be. An address that the client wrote itself may stay.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
@@ -111,7 +111,7 @@ const CREDENTIALS = [
   /\bAIza[\w*-]{10,}/g,
   /\b(?:AKIA|ASIA|ABSK)[A-Za-z0-9+/=]{12,}/g,
   /\bya29\.[\w.-]{8,}/g,
-  // AWS repeats what it was signed with.
+  // AWS repeats the signature of the request.
   /\bSignature=[0-9a-f]{16,}/gi,
   /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g,
   // A key of which the middle is hidden.

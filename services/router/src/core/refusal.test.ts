@@ -40,7 +40,7 @@ const said = fc.oneof(
   fc.constantFrom('context_length_exceeded', 'prompt is too long', 'content_filter', 'Input was flagged', '__proto__'),
 )
 
-test('whatever a target writes, the client gets a sentence, a code and a type, and every sentence of the target is whole', () => {
+test('each refusal gives the client a sentence, a code and a type, and each sentence of the target is whole', () => {
   const error = fc.record({ message: said, code: said, type: said, param: said, status: said }, { requiredKeys: [] })
   const body = fc.oneof(error.map(bodyOf), fc.json(), said.map(bodyOf), fc.string())
   fc.assert(

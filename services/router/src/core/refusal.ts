@@ -1,7 +1,7 @@
 /**
- * A target's refusal of a request in words that the client's software knows. The target's sentence stays whole. Where
- * clients act on a refusal (they shorten a conversation, or tell of a policy), the code and the phrase that they look for
- * stand beside it.
+ * Writes a target's refusal of a request in words that the client's software knows. The target's sentence stays whole.
+ * Clients act on some refusals: they shorten a conversation, or report a policy. There the router adds the code and the
+ * phrase that they look for.
  */
 
 import { membersOf } from '@gateway/contracts/json'
@@ -51,8 +51,9 @@ function isTooLong({ tooLong }: ErrorMeanings, ...words: (string | undefined)[])
 }
 
 /**
- * LangChain and LiteLLM look for it in the sentence, as OpenAI's client of 2026 shows nothing else of an error
- * (langchain-openai 1.7, litellm 1.110, openai 3.57). Claude Code shortens its conversation by it, and reads the numbers.
+ * LangChain and LiteLLM look for it in the sentence, since OpenAI's client of 2026 shows no other part of an error.
+ * Versions: langchain-openai 1.7, litellm 1.110, openai 3.57. Claude Code shortens its conversation by it, and reads
+ * the numbers.
  */
 const PHRASE = 'prompt is too long'
 /** Anthropic's of a prompt that fits, with a response that does not: Claude Code then requests a shorter one. */
@@ -118,7 +119,7 @@ function isFiltered({ filtered }: ErrorMeanings, sentence: string, code: string 
   return filtered.some((words) => (typeof words === 'string' ? words === code : words.test(sentence)))
 }
 
-/** Clients look for these codes, whatever the vendor's own is. */
+/** Clients look for these codes, even where the vendor has a code of its own. */
 const FILTER_CODES = ['content_filter', 'content_policy_violation']
 
 function knownFilter(code: string | undefined): string {

@@ -89,7 +89,7 @@ describe('a refusal', () => {
     expect(namesIn({ error: { message: ours } }, { ...CHAT, user: ours })).toEqual([])
   })
 
-  test('of the form of images is of ours, whatever the client wrote', () => {
+  test('of the form of images is of ours, though the client may have written it, too', () => {
     const chat = { prompt: 'response_format', response_format: 'b64_json' }
     const error = { message: 'no', param: 'response_format', code: null }
     expect(namesIn({ error }, chat, { kind: 'images' })).toEqual(['response_format'])

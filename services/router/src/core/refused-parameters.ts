@@ -2,8 +2,8 @@
  * Reads from a 400 or 422 which parameters the server does not take at all.
  *
  * A complaint about a value is no such refusal: the next request has another value. Nor is a text that the client wrote
- * itself: servers quote what they refuse, and no client may change how the requests of others are written. So the router
- * believes a vendor's own fields, and the beginnings of sentences that are not in the request.
+ * itself. Servers quote the request that they refuse, and no client may change how the requests of others are written.
+ * So the router believes a vendor's own fields, and the beginnings of sentences that are not in the request.
  */
 
 import { isText, readErrorBody } from './error-response.ts'
@@ -23,7 +23,7 @@ const CODES = new Set<unknown>(['unsupported_parameter', 'unknown_parameter'])
 /** Parameters that the router writes itself, always with the same value: a complaint of the value is of the parameter, too. */
 const OURS: readonly Parameter[] = ['stream_options', ...OWN_OF_IMAGES]
 
-/** What the refusal teaches about the target; empty where it blames anything else. */
+/** The rejections that the refusal teaches about the target; empty where it names another cause. */
 export function readRejections(refusal: string, sent: Sent, { rejectedParameter }: ErrorMeanings): Rejection[] {
   const candidates = learnableRejections(sent)
   const said = readErrorBody(refusal)

@@ -1,6 +1,6 @@
 /**
- * The id of a response begins as all ids of its client's dialect do: clients tell kinds of objects by it. The rest is the
- * backend's own id, by which its operator finds the request.
+ * The id of a response begins as all ids of its client's dialect do: clients distinguish kinds of objects by it. The
+ * rest is the backend's own id, by which its operator finds the request.
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'

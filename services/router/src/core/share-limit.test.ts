@@ -29,7 +29,7 @@ test('the places of small backends are spread over the routers', () => {
   expect(Math.min(...places)).toBeGreaterThan(10)
 })
 
-test('every router comes to a place of its own among the live ones, and leaves what leaving ones still have', () => {
+test('every router comes to a place of its own among the live ones, and keeps off the slots of leaving ones', () => {
   const received = new Map<string, Received>([
     ['a', { atMs: 100 }],
     ['b', { atMs: 100 }],

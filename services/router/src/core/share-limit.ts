@@ -1,8 +1,8 @@
 /**
- * How a backend's limit is shared by the routers that live: in equal parts, and never more together than the limit.
+ * Shares a backend's limit among the live routers: in equal parts, and never more together than the limit.
  *
- * What does not divide goes to some of them, for each backend to others, so that the places of small backends are not
- * all with the first routers. With more routers than places some have none at that backend.
+ * The remainder of the division goes to some of them. Each backend has others, so the slots of small backends are not
+ * all with the first routers. When a backend has fewer slots than routers exist, some get none.
  */
 
 import { hash32 } from './hash32.ts'
@@ -16,10 +16,10 @@ export interface Share {
   held: Readonly<Record<string, number>>
 }
 
-/** What a router was last heard to say. */
+/** The last message that a router has published. */
 export interface Received {
   atMs: number
-  /** Set while it leaves: what it still has, by backend. */
+  /** Set while it leaves: the slots that it still holds, by backend. */
   leaving?: Readonly<Record<string, number>> | undefined
 }
 

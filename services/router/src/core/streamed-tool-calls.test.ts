@@ -1,6 +1,6 @@
 /**
- * However a backend numbers and names the pieces of its tool calls, a client that puts them together by their `index`
- * gets each call once, whole, with an `id` of its own.
+ * Backends number and name the pieces of their tool calls in many ways. A client puts them together by their `index`.
+ * It gets each call once, whole, with an `id` of its own.
  */
 
 import fc from 'fast-check'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { memberNames } from './strip-parameters.ts'
 
-test('are those of the object, whatever its members hold and however it is spaced', () => {
+test('are those of the object, for all values of its members and however it is spaced', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 2), (object, spaces) => {
       const text = ` ${JSON.stringify(object, null, spaces)}\n`

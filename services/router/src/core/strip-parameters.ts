@@ -1,7 +1,7 @@
 /**
- * Leaves out the members of a request that a client may not send to its target, and names them for the client: those that
- * steer the server, those that change a price which the gateway does not know, and those that the target would ignore
- * without a word. The vendors' profiles have the lists.
+ * Leaves out the members of a request that a client may not send to its target, and names them for the client. Some
+ * steer the server, and some change a price which the gateway does not know. The target would ignore others without a
+ * word. The vendors' profiles have the lists.
  */
 
 import { parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
@@ -20,12 +20,12 @@ export interface PricedOption {
   free?: readonly string[]
 }
 
-/** What a client may send to one target, in one dialect. */
+/** The members that a client may send to one target, in one dialect. */
 export interface ParameterPolicy {
   /** By the path of the object; the request itself is at ''. */
   members: ReadonlyMap<string, MemberRule>
   priced: ReadonlyMap<string, PricedOption>
-  /** What the operator allows, by the path that the client is informed. A price is nobody's to allow. */
+  /** The operator's exceptions, by the path that the client reads. Nobody can allow a price. */
   allowed: ReadonlySet<string>
 }
 
@@ -34,7 +34,7 @@ export function namesIn(text: string): ReadonlySet<string> {
   return new Set(text.split(' '))
 }
 
-/** Case and underscores do not tell names apart: Go's servers ignore the one, those of protobuf the other. */
+/** Case and underscores do not distinguish names: Go's servers ignore the one, those of protobuf the other. */
 export function fold(name: string): string {
   return name.toUpperCase().toLowerCase().replaceAll(/[_-]/g, '')
 }
@@ -48,7 +48,7 @@ export function stripParameters(body: Buffer, policy: ParameterPolicy): { body: 
   return { body: Buffer.from(JSON.stringify(request)), dropped }
 }
 
-/** True if a member of the request stays, whatever its value is. */
+/** True if a member of the request stays. Its value does not matter. */
 function stays(name: string, policy: ParameterPolicy): boolean {
   return !policy.priced.has(name) && !policy.members.has(name) && isAllowed(name, '', policy)
 }

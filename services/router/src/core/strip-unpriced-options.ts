@@ -1,12 +1,12 @@
 /**
  * Takes out of a request the tools that its price does not cover. A key's plan names the models that it may use, and a
- * request is charged at the standard rates of one. So no tool asks another model, whose tokens the vendor may not even tell.
- * Members that change the price are in `strip-parameters.ts`.
+ * request is charged at the standard rates of one. So no tool calls another model, whose tokens the vendor may not even
+ * report. Members that change the price are in `strip-parameters.ts`.
  */
 
 import { parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
 
-/** Tools that ask another model: Anthropic's `advisor_20260301`, OpenRouter's `openrouter:advisor`. */
+/** Tools that call another model: Anthropic's `advisor_20260301`, OpenRouter's `openrouter:advisor`. */
 const ADVISOR = /(?:^|:)advisor(?:_|$)/
 const SIGNS = ['"advisor_', ':advisor"']
 

@@ -1,5 +1,5 @@
 /**
- * A conversation that began with one vendor goes on with another, whatever names the first one gave its calls.
+ * A conversation that began with one vendor goes on with another, with any names that the first one gave its calls.
  */
 
 import type { VendorName } from '@gateway/contracts/vendors'

@@ -1,9 +1,10 @@
 /**
- * Tool calls of a conversation as the next vendor takes them: a conversation may go on with another vendor than the one that
- * named its calls.
+ * Tool calls of a conversation as the next vendor takes them. A conversation may go on with another vendor than the one
+ * that named its calls.
  *
  * An id has the letters and the length that the vendor takes. It matters only within its request, so the same id always
- * becomes the same other one, and nothing has to be kept. Some models also want a signature of their thoughts beside a call.
+ * becomes the same other one, and the router keeps nothing. Some models also want a signature of their thoughts beside
+ * a call.
  */
 
 import { parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
@@ -14,7 +15,7 @@ export interface IdRule {
   write(digest: string): string
 }
 
-/** What a vendor demands of the calls in a conversation. */
+/** The rules of a vendor for the calls in a conversation. */
 export interface ToolCallRules {
   /** Where it does not take every id. */
   ids?: IdRule
@@ -92,7 +93,7 @@ function signed(message: unknown): unknown {
   return { ...message, tool_calls: [{ ...first, extra_content: UNSIGNED }, ...others] }
 }
 
-/** A model may have written no object: then whoever reads it sees the text, as in a stream. */
+/** A model may have written no object: then the reader sees the text, as in a stream. */
 export function objectOfArguments(text: unknown): JsonObject {
   if (isObject(text)) return text
   if (typeof text !== 'string' || text.trim() === '') return {}
@@ -100,7 +101,7 @@ export function objectOfArguments(text: unknown): JsonObject {
     const value: unknown = parseExactly(text)
     if (isObject(value)) return value
   } catch {
-    // Told below.
+    // The object below carries the text.
   }
   return { invalid_arguments: text }
 }

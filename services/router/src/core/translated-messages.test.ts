@@ -58,7 +58,7 @@ test('no template finds two turns of one role, or a system message behind the fi
 
 const call = { id: 'a', function: { name: 'look', arguments: '{}' } }
 
-test('thoughts go back to who takes them, and to nobody else', () => {
+test('thoughts go back to targets that take them, and to no others', () => {
   const messages = [
     { role: 'assistant', content: null, reasoning_content: 'Hm', tool_calls: [call] },
     { role: 'assistant', content: null, reasoning_content: 'Well' },

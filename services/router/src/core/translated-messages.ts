@@ -1,20 +1,20 @@
 /**
- * The messages of a translated conversation as their vendor takes them: its thoughts sent back or left out, and the turns
- * as the chat templates of open models want them. Those want one system message, the first, then the user and the model
- * by turns. Mistral's and Gemma's refuse two turns of one role (vllm-project/vllm#6862, 2024-07-27), Qwen's a system message
- * that comes later (lyracode-app/Lyra-Code#30, 2026), and coding tools write both.
+ * The messages of a translated conversation as their vendor takes them. Its thoughts are sent back or left out, and the
+ * turns have the order of the chat templates of open models. Those want one system message, the first, then the user
+ * and the model by turns. Mistral's and Gemma's refuse two turns of one role (vllm-project/vllm#6862, 2024-07-27).
+ * Qwen's refuse a system message that comes later (lyracode-app/Lyra-Code#30, 2026). Coding tools write both.
  *
  * The router writes only translated conversations so: a client of chat has chosen its messages itself.
  */
 
 import { type JsonObject, isObject } from '@gateway/contracts/json'
 
-/** What a vendor makes of the messages of a conversation. */
+/** A vendor's rules for the messages of a conversation. */
 export interface MessageRules {
   /** True if it takes messages in any order, or wants the turns of a chat template. */
   order: 'any' | 'alternating'
   /**
-   * Whether thoughts go back to it: the templates of open models read those before tool calls. Other vendors reject the
+   * True if thoughts go back to it: the templates of open models read those before tool calls. Other vendors reject the
    * member, or make nothing of it.
    */
   takesReasoning: boolean
@@ -76,7 +76,7 @@ interface Turn {
   parts: unknown[] | null
 }
 
-/** In the words by which coding tools tell it within a user's turn. */
+/** Writes it in the words by which coding tools report it within a user's turn. */
 function remindedOf(content: unknown): string {
   return `<system-reminder>\n${textOf(content)}\n</system-reminder>`
 }
