@@ -21,7 +21,7 @@ const PURE_MODULES = new Set([
 /** Reads data that its package ships, once, when it is imported: an import of JSON does no more. */
 const DATA_READER = 'packages/auto/src/read-packed.ts'
 /** Services whose folders still import each other in both directions. */
-const FOLDERS_STILL_ENTANGLED = new Set<string>(['services/console', 'services/router'])
+const FOLDERS_STILL_ENTANGLED = new Set<string>(['services/router'])
 const WORLDLY =
   /(?<![\w.])(?:Date\.now\(|new Date\(\)|performance\.now\(|Math\.random\(|process\.|fetch\(|setTimeout\(|setInterval\(|console\.)/
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm

@@ -7,7 +7,7 @@ import { lazy, Suspense } from 'react'
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { ConfigContext } from './gateway/use-caller.ts'
 import type { Session } from './session/session.ts'
-import { SignInPage } from './session/sign-in-page.tsx'
+import { SignInPage } from './pages/sign-in/sign-in-page.tsx'
 import { SessionContext, useSessionState } from './session/use-session.ts'
 import classes from './app.module.css'
 

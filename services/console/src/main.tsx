@@ -14,7 +14,7 @@ import type { Problem } from './core/explain-problem.ts'
 import { currentPath } from './navigation.ts'
 import { ProblemNotice } from './parts/problem-notice.tsx'
 import { readConfig } from './read-config.ts'
-import { Gate } from './session/gate.tsx'
+import { Gate } from './pages/sign-in/gate.tsx'
 import { openSession } from './session/session.ts'
 import { Themed } from './theme/themed.tsx'
 

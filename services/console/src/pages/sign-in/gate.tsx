@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Mark } from '../parts/icons.tsx'
+import { Mark } from '../../parts/icons.tsx'
 import classes from './gate.module.css'
 
 /** The frame of everything that is shown to those who are not signed in. */

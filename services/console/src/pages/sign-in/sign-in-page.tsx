@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core'
-import type { Problem } from '../core/explain-problem.ts'
-import { useConfig } from '../gateway/use-caller.ts'
-import { ArrowIcon } from '../parts/icons.tsx'
-import { ProblemNotice } from '../parts/problem-notice.tsx'
+import type { Problem } from '../../core/explain-problem.ts'
+import { useConfig } from '../../gateway/use-caller.ts'
+import { ArrowIcon } from '../../parts/icons.tsx'
+import { ProblemNotice } from '../../parts/problem-notice.tsx'
 import { Gate } from './gate.tsx'
 import classes from './sign-in-page.module.css'
-import { useSession } from './use-session.ts'
+import { useSession } from '../../session/use-session.ts'
 
 const OFFERS = [
   'One key for every model, in any OpenAI client',
