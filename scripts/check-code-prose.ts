@@ -35,7 +35,6 @@ const NAMES_OF_OTHERS = new Set<string>([
 ])
 /** Folders that are still written as before. */
 const STILL_TO_MEND: readonly string[] = [
-  'services/console',
   'services/edge/src',
   'services/router/src',
   'services/router/test',

@@ -1,16 +1,16 @@
 /**
- * How the console is built: one page, one entry, each of its pages a chunk of its own, files named by their content and
- * each with its compressed forms beside it.
+ * Builds the console: one HTML page with one entry, and a chunk for each of the console's pages. A file's name has the hash of
+ * its content, and its compressed forms stand beside it.
  */
 
 import { defineConfig } from 'vite'
 import { compressFiles } from './build/compress-files.ts'
 import { themeVariables } from './build/theme-variables.ts'
 
-/** Nobody can act on these warnings: `'use client'` is for servers that render, and compressing takes its time. */
+/** Nobody can act on these warnings: `'use client'` is for server rendering, and compression takes time. */
 const QUIET = new Set(['MODULE_LEVEL_DIRECTIVE', 'PLUGIN_TIMINGS'])
 
-// Whoever builds it, a test or a person with NODE_ENV in their shell: people get the small and fast form of React.
+// A test or a shell may have set NODE_ENV: every build gets React's small and fast form.
 process.env['NODE_ENV'] = 'production'
 
 export default defineConfig({

@@ -54,7 +54,7 @@ test('an identity provider that answers with a page of its own is told apart fro
     }),
   )
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('alert').getByText('answered something this page does not understand').waitFor()
+  await page.getByRole('alert').getByText('sent a response that this page does not understand').waitFor()
 })
 
 test('an answer that was lost with the gateway stays as far as it came, and is asked again when it is back', async () => {
@@ -65,11 +65,11 @@ test('an answer that was lost with the gateway stays as far as it came, and is a
   await page.keyboard.press('Enter')
   await page.getByText('First token', { exact: true }).waitFor()
   await stage.gateway.stop('SIGKILL')
-  await page.getByRole('alert').getByText('The connection was lost before the answer was complete').waitFor()
+  await page.getByRole('alert').getByText('The connection was lost before the response was complete').waitFor()
   await page.getByText('Charge').waitFor({ state: 'detached' })
   stage.backend.setSpeed({ tokensPerSecond: 400 })
   await stage.gateway.restart()
-  await page.getByRole('button', { name: 'Ask again' }).click()
+  await page.getByRole('button', { name: 'Retry' }).click()
   await page.getByText('Charge').waitFor({ timeout: 30_000 })
   expect(await page.getByRole('article').count()).toBe(1)
 })

@@ -86,7 +86,7 @@ test('from signing in to an answer with the keyboard alone, the focus always in 
   await press(page, 'Create key')
   await page.getByRole('meter').waitFor()
   await press(page, 'open the playground')
-  await page.getByText('Ask anything').waitFor()
+  await page.getByText('Send a message').waitFor()
   expect(await focused(page)).toBe('Playground')
   await tabTo(page, 'Your message')
   await page.keyboard.type('Hello!')

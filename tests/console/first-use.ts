@@ -54,7 +54,7 @@ test('an answer appears as it is generated', async () => {
   await page.getByRole('link', { name: 'open the playground' }).click()
   await page.getByRole('button', { name: 'What is the capital of Australia?' }).click()
   await lastTurn(page).getByText('This is the').first().waitFor()
-  expect(await page.getByRole('button', { name: 'Stop the answer' }).isVisible()).toBe(true)
+  expect(await page.getByRole('button', { name: 'Stop generating' }).isVisible()).toBe(true)
   expect(await lastTurn(page).innerText()).not.toContain('Charge')
 })
 

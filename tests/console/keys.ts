@@ -136,7 +136,7 @@ test('who has never had a key is invited on every page that needs one', async ()
   await page.getByText('Create your first key').waitFor()
   await goTo(page, 'Playground')
   await page.getByRole('button', { name: 'Create key' }).click()
-  await page.getByText('Ask anything').waitFor()
+  await page.getByText('Send a message').waitFor()
 })
 
 /** The `authorization` that the page asks with. */

@@ -28,7 +28,7 @@ test('a model whose backends all fail: what was tried, that it cost nothing, and
   await expect
     .poll(
       async () => {
-        await page.getByRole('button', { name: 'Ask again' }).click()
+        await page.getByRole('button', { name: 'Retry' }).click()
         await page.getByRole('button', { name: 'Send' }).waitFor()
         return page.getByText('This is the simulated backend').count()
       },
@@ -42,7 +42,7 @@ test('a backend that dies in the middle: what arrived stays, and the break is to
   using _fault = fail({ dieAfterChunks: 6, backend: 'frail-2' })
   const { page, shot } = await newRequester()
   const turn = await sendRequest(page, 'Hello?', 'frail-2')
-  await turn.getByRole('alert').getByText('The answer broke off').waitFor()
+  await turn.getByRole('alert').getByText('The response was interrupted').waitFor()
   await turn.getByText('This is the').first().waitFor()
   await shot('playground-broken-off')
   // The conversation goes on.
@@ -57,7 +57,7 @@ test('an answer can be stopped, and the next one be asked', async () => {
   await page.getByLabel('Your message').fill('Tell me in 300 words.')
   await page.keyboard.press('Enter')
   await lastTurn(page).getByText('First token', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Stop the answer' }).click()
+  await page.getByRole('button', { name: 'Stop generating' }).click()
   await lastTurn(page).getByText('Stopped.').waitFor()
   await sendRequest(page, 'Short, please', 'svc-instant')
   await lastTurn(page).getByText('Charge').waitFor()
@@ -113,7 +113,7 @@ test('a conversation stays while one looks at other pages', async () => {
   // The earlier turn went along.
   expect(Number((await fact(second, 'Tokens')).split(' ')[0])).toBeGreaterThan(30)
   await page.getByRole('button', { name: 'New conversation' }).click()
-  await page.getByText('Ask anything').waitFor()
+  await page.getByText('Send a message').waitFor()
 })
 
 test('each line stands in the direction of its own script', async () => {

@@ -107,7 +107,7 @@ test('who signs in again as somebody else sees nothing of the one before', async
   await page.getByRole('button', { name: 'Sign in' }).click()
   await heading(page, 'Playground').waitFor()
   await page.getByRole('button', { name: 'Create key' }).click()
-  await page.getByText('Ask anything').waitFor()
+  await page.getByText('Send a message').waitFor()
   expect(await page.getByText('Remember this').count()).toBe(0)
   expect(await page.getByLabel('Your message').inputValue()).toBe('')
 })

@@ -1,6 +1,5 @@
 /**
- * Puts a Brotli and a gzip form beside every built file that gets smaller by it, so that whoever serves them has nothing
- * to compute.
+ * Writes a Brotli and a gzip form beside every built file that they make smaller. The server then compresses nothing.
  */
 
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'

@@ -1,5 +1,5 @@
 /**
- * What is shown: the way in for those who are not signed in, the pages for those who are.
+ * The root component: it shows the sign-in page to a visitor, and the console's pages to a person who signed in.
  */
 
 import { Loader } from '@mantine/core'
@@ -17,7 +17,7 @@ export function App({ config, session }: { config: ConsoleConfig; session: Sessi
   return (
     <ConfigContext value={config}>
       <SessionContext value={session}>
-        <Suspense fallback={<Opening />}>
+        <Suspense fallback={<SigningIn />}>
           <Entrance />
         </Suspense>
       </SessionContext>
@@ -29,7 +29,7 @@ function Entrance() {
   const state = useSessionState()
   switch (state.kind) {
     case 'opening':
-      return <Opening />
+      return <SigningIn />
     case 'signed-out':
       return <SignInPage problem={state.problem} />
     case 'signed-in':
@@ -37,7 +37,7 @@ function Entrance() {
   }
 }
 
-function Opening() {
+function SigningIn() {
   return (
     <main className={classes.ground} aria-busy="true">
       <Loader size="sm" aria-hidden="true" />

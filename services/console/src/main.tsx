@@ -20,7 +20,7 @@ import { Themed } from './theme/themed.tsx'
 
 const UNREACHABLE: Problem = {
   title: 'The console could not be started',
-  advice: 'The gateway does not answer. It may be restarting: try again in a moment.',
+  advice: 'The gateway does not respond. It may be restarting: try again in a moment.',
   code: 'UNREACHABLE',
   mayPass: true,
 }

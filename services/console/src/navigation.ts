@@ -7,7 +7,7 @@ import { useSyncExternalStore } from 'react'
 import { BASE_PATH } from './read-config.ts'
 
 export interface EntryState {
-  /** Someone had signed in: after a reload, ask the identity provider before asking the person. */
+  /** The person had signed in. After a reload the page first tries the identity provider without a prompt. */
   signedIn?: boolean
   colorScheme?: 'light' | 'dark' | 'auto'
 }
@@ -30,7 +30,7 @@ export function navigate(
   const entry = { ...entryState(), ...state }
   if (replace) window.history.replaceState(entry, '', addressOf(path))
   else window.history.pushState(entry, '', addressOf(path))
-  // The browser itself tells of its own steps back and forth alone.
+  // The browser sends this event only for its own steps back and forth.
   window.dispatchEvent(new PopStateEvent('popstate'))
 }
 
@@ -47,7 +47,7 @@ export function usePath(): string {
   return useSyncExternalStore(onNavigation, currentPath)
 }
 
-/** Tells of every change of the address; answers how to stop that. */
+/** Calls the listener at every change of the address. Returns the function that removes the listener. */
 export function onNavigation(listener: () => void): () => void {
   window.addEventListener('popstate', listener)
   return () => window.removeEventListener('popstate', listener)

@@ -1,5 +1,5 @@
 /**
- * Where this console is and whom it talks to, read once from `config.json` beside it.
+ * The console's own address and those of the gateway and the identity provider, read once from `config.json` beside it.
  */
 
 import { consoleConfig, type ConsoleConfig } from '@gateway/contracts/console-config'

@@ -7,7 +7,7 @@ import { chargeOf } from './charge.ts'
 const count = fc.nat(2_000_000)
 const tokens = fc.record({ promptTokens: count, completionTokens: count, cachedTokens: count, cacheWriteTokens: count })
 
-test('what the page says a request cost is what the ledger charges, to the last figure', () => {
+test('the page shows the same charge for a request as the ledger, to the last digit', () => {
   fc.assert(
     fc.property(tokens, fc.nat(1_000_000), (used, milliTokensPerToken) => {
       const price: Price = { kind: 'multiplier', milliTokensPerToken }

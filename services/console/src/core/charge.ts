@@ -1,5 +1,5 @@
 /**
- * What an answer cost, by the ledger's own arithmetic, from what the plan says of the model.
+ * Computes the charge of a response from the plan's price of the model, with the ledger's own arithmetic.
  */
 
 import type { QuotedPrice } from '@gateway/contracts/quote'

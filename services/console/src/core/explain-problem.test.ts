@@ -10,7 +10,7 @@ function explain(error: GatewayError, dialect: ClientDialect = 'chat') {
   return explainResponse(status, JSON.parse(body), 'request-1')
 }
 
-describe.each(clientDialects)('every error of the contract is told in words, with what to do: %s', (dialect) => {
+describe.each(clientDialects)('every error of the contract has an explanation and advice: %s', (dialect) => {
   test.each(Object.keys(ERROR_STATUS) as ErrorCode[])('%s', (code) => {
     const error = new GatewayError(code, 'something went wrong', { resetDate: '2026-12-01T00:00:00Z' })
     const problem = explain(error, dialect)
@@ -33,7 +33,7 @@ test('a used-up allowance names the day and the way to top up', () => {
   expect(problem.link).toEqual({ label: 'Top up', address: 'https://topup.example' })
 })
 
-test.each(clientDialects)('a target’s refusal is told in the target’s words: %s', (dialect) => {
+test.each(clientDialects)('a target’s refusal is shown in the target’s words: %s', (dialect) => {
   const refusal = { code: 'context_length_exceeded', type: 'invalid_request_error', param: null }
   const problem = explain(new GatewayError('VALIDATION_ERROR', 'prompt is too long', { refusal }), dialect)
   expect(problem).toMatchObject({ code: 'VALIDATION_ERROR', advice: 'Prompt is too long.', mayPass: false })
@@ -44,7 +44,7 @@ test('backends that failed are named once each', () => {
   expect(explain(error).advice).toContain('Tried: a, b.')
 })
 
-test('what is no error of the contract is a proxy’s, and told as that', () => {
+test('an error outside of the contract is explained as a proxy’s', () => {
   expect(explainResponse(502, null)).toMatchObject({ code: 'HTTP_502', mayPass: true })
   expect(explainResponse(403, { message: 'no' })).toMatchObject({ code: 'HTTP_403', mayPass: false })
 })

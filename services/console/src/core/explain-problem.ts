@@ -1,5 +1,5 @@
 /**
- * Errors in words: what happened and what to do about it, from what the gateway answered or from its silence.
+ * Explains errors: a title and advice for each error response of the gateway, and for a gateway that does not respond.
  */
 
 import { flatErrorBody, quotaExceededBody, rateLimitBody, rateLimitTypes } from '@gateway/contracts/errors'
@@ -7,16 +7,16 @@ import * as z from 'zod'
 import { formatDate, formatWait } from './format.ts'
 
 export interface Problem {
-  /** What happened, as a short sentence without a full stop. */
+  /** A short sentence without a full stop: it names the event. */
   title: string
-  /** What to do about it. */
+  /** The reader's next step. */
   advice: string
   /** The gateway's stable code, or `UNREACHABLE`. */
   code: string
-  /** Whether trying the same thing again can help. */
+  /** True where a retry can help. */
   mayPass: boolean
   requestId?: string
-  /** Where to do what `advice` says. */
+  /** The page on which the reader follows `advice`. */
   link?: { label: string; address: string }
 }
 
@@ -28,13 +28,13 @@ export const unreachable: Problem = {
 }
 
 export const unreadable: Problem = {
-  title: 'The gateway answered something this page does not understand',
+  title: 'The gateway sent a response that this page does not understand',
   advice: 'Reload the page: it may be older than the gateway.',
   code: 'UNREADABLE',
   mayPass: false,
 }
 
-/** Messages has the kind of a limit under another name; both other dialects have every error in an object. */
+/** The Messages API names the kind of a limit `limit`. Both other dialects have every error in an object. */
 const errorBody = z.union([
   z
     .object({
@@ -56,7 +56,7 @@ const errorBody = z.union([
 ])
 type ErrorBody = z.infer<typeof errorBody>
 
-/** `body` is the parsed JSON, or anything else where there was none. */
+/** `body` is the parsed JSON, or null where there was none. */
 export function explainResponse(status: number, body: unknown, requestId?: string): Problem {
   const parsed = errorBody.safeParse(body)
   const problem = parsed.success ? explainBody(parsed.data) : explainStatus(status)
@@ -75,15 +75,15 @@ export const streamError = z.union([
 export function explainBrokenStream(error: z.infer<typeof streamError>): Problem {
   if (error.code === 'INVALID_KEY') return explainCode('INVALID_KEY', error.message)
   return {
-    title: 'The answer broke off',
+    title: 'The response was interrupted',
     advice: `${sentence(error.message)} The page shows the part that arrived, and you pay for that part only.`,
     code: error.code,
     mayPass: true,
   }
 }
 
-export const brokenOff: Problem = {
-  title: 'The connection was lost before the answer was complete',
+export const interrupted: Problem = {
+  title: 'The connection was lost before the response was complete',
   advice: 'The page shows the part that arrived. Send the message again.',
   code: 'UNREACHABLE',
   mayPass: true,
@@ -98,7 +98,7 @@ function explainBody(body: ErrorBody): Problem {
 function explainQuota(error: z.infer<typeof quotaExceededBody>['error']): Problem {
   return {
     title: "This month's allowance is used up",
-    advice: `It is full again on ${formatDate(error.resetDate)}. Until then, ask your operator for a top-up or for overage.`,
+    advice: `It is full again on ${formatDate(error.resetDate)}. Until then, contact your operator for a top-up or for overage.`,
     code: error.code,
     mayPass: false,
     link: { label: 'Top up', address: error.topupUrl },
@@ -157,14 +157,14 @@ function attempts(attempted: string[] | undefined): string {
   return `Tried: ${[...new Set(attempted)].join(', ')}. `
 }
 
-/** Something between this page and the gateway answered: a proxy, a load balancer. */
+/** The response came from a proxy or a load balancer between this page and the gateway. */
 function explainStatus(status: number): Problem {
   return {
-    title: `The gateway's address answered ${status}`,
+    title: `The gateway's address returned ${status}`,
     advice:
       status >= 500
         ? 'A proxy in front of the gateway says that it is not available. Try again in a moment.'
-        : 'A proxy in front of the gateway refused the request. Tell your operator.',
+        : 'A proxy in front of the gateway refused the request. Contact your operator.',
     code: `HTTP_${status}`,
     mayPass: status >= 500,
   }

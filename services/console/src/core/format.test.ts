@@ -25,7 +25,7 @@ test('prices are written as their plan bills', () => {
   expect(formatPrice(vendor)).toBe('$1.25 in, $10.00 out / M')
 })
 
-describe('times are told from now', () => {
+describe('times are relative to now', () => {
   const now = Date.parse('2026-11-21T12:00:00Z')
   test.each([
     ['2026-12-01T00:00:00Z', 'in 9 days'],
@@ -41,7 +41,7 @@ describe('times are told from now', () => {
   ])('since %s', (iso, text) => expect(formatAgo(iso, now)).toBe(text))
 })
 
-test('waits are never told shorter than they are', () => {
+test('waits are never shown shorter than they are', () => {
   expect([200, 1_001, 60_000, 121_000, 3 * 3_600_000].map(formatWait)).toEqual([
     ...['a second', '2 seconds', '60 seconds', '3 minutes', '3 hours'],
   ])

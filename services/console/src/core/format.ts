@@ -22,7 +22,7 @@ export const { format: formatCompact } = new Intl.NumberFormat(LOCALE, {
   maximumFractionDigits: 1,
 })
 
-/** Cents, or three figures of what is less: `$12.34`, `$0.000213`. */
+/** Two decimals; below a dollar three significant figures: `$12.34`, `$0.000213`. */
 export function formatUsd(value: number): string {
   if (value === 0 || value >= 0.995) return money(value, 2)
   const decimals = Math.min(9, Math.max(2, 2 - Math.floor(Math.log10(value))))
@@ -41,7 +41,7 @@ export function formatAmount(amount: number, unit: PlanUnit): string {
   return unit === 'usd' ? formatUsd(amount) : `${upToThree.format(amount)} ${amount === 1 ? 'token' : 'tokens'}`
 }
 
-/** What a request cost, told apart from the tokens that it had. */
+/** The charge of a request. Its unit sets it apart from the tokens that the request used. */
 export function formatCharge(amount: number, unit: PlanUnit): string {
   return unit === 'usd' ? formatUsd(amount) : `${upToThree.format(amount)} allowance tokens`
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { readSmartRoute } from './smart-route.ts'
 
-test('the lane and the reason are told in words', () => {
+test('the lane and the reason are shown in words', () => {
   expect(readSmartRoute('svc-research; reason=time-sensitive')).toEqual({
     lane: 'svc-research',
     reason: 'time sensitive',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { everyDay, PERIODS, questionFor, roundScale } from './usage-days.ts'
+import { everyDay, PERIODS, datesFor, roundScale } from './usage-days.ts'
 
 const figures = {
   ...{ requests: 1, prompt_tokens: 2, completion_tokens: 3, cached_tokens: 0 },
@@ -18,12 +18,12 @@ describe('a period', () => {
     ['30', '2028-02-29', { from: '2028-01-31', to: '2028-02-29' }],
     ['90', '2026-11-21', { from: '2026-08-24', to: '2026-11-21' }],
     ['90', undefined, null],
-  ] as const)('%s on %s', (period, today, question) => {
-    expect(questionFor(period, today)).toEqual(question)
+  ] as const)('%s on %s', (period, today, dates) => {
+    expect(datesFor(period, today)).toEqual(dates)
   })
 
-  test('is the same whatever the clock of the browser says', () => {
-    const read = () => PERIODS.map(({ value }) => questionFor(value, '2026-11-21'))
+  test('does not depend on the browser’s clock', () => {
+    const read = () => PERIODS.map(({ value }) => datesFor(value, '2026-11-21'))
     const before = read()
     vi.useFakeTimers({ now: Date.parse('2031-02-01T00:00:00Z') })
     try {

@@ -20,11 +20,11 @@ export interface Span {
 
 const DAY_MS = 86_400_000
 
-/** Without dates the gateway answers from the first of its own month to its own today. */
-export type Question = Span | Record<string, never>
+/** Without dates the gateway returns the days from the first of its own month to its own today. */
+export type UsageDates = Span | Record<string, never>
 
-/** `today` is the gateway's, since the clock of a browser may be wrong. Null while the gateway has not told it. */
-export function questionFor(period: Period, today: string | undefined): Question | null {
+/** `today` comes from the gateway, since a browser's clock may be wrong. Null while the gateway has not sent it. */
+export function datesFor(period: Period, today: string | undefined): UsageDates | null {
   if (period === 'month') return {}
   if (today === undefined) return null
   const todayMs = Date.parse(today)

@@ -1,7 +1,7 @@
 /**
- * Mint, show, rotate and revoke. The page keeps no key. It asks for the current one, to show it or to name it in a rotate
- * or revoke, by minting, which answers the active key. Without an active key minting makes one, so the page first looks
- * whether the key that the person saw is still the active one.
+ * Mint, show, rotate and revoke. The page keeps no key. It gets the current one by a mint, which returns the active key:
+ * to show it, or to name it in a rotate or revoke. A mint without an active key creates one. So the page first checks that
+ * the key that the person saw is still the active one.
  */
 
 import { maskKey, parseKey } from '@gateway/contracts/api-key'
@@ -12,26 +12,26 @@ import {
   rotatedKeyResponse,
 } from '@gateway/contracts/developer-keys-api'
 import { useMutation, useQueryClient, type UseMutationResult } from '@tanstack/react-query'
-import { sendRequest, GatewayProblem, type Caller } from './ask.ts'
+import { sendRequest, GatewayProblem, type Caller } from './send-request.ts'
 import { activeKeyOf } from './queries.ts'
 import { useCaller } from './use-caller.ts'
 
 const KEYS = '/v1/keys/developer'
 
 export const useMintKey = () => useKeyChange(mintKey)
-/** The three below take the masked key that the person acts on. */
+/** The other three take the masked key that the person acts on. */
 export const useShowKey = () => useKeyChange(showKey)
 export const useRotateKey = () => useKeyChange(rotateKey)
 export const useRevokeKey = () => useKeyChange(revokeKey)
 
-/** After a change, also one that failed, the page asks for keys and account anew. */
-function useKeyChange<DeliveredResponse, Result>(
-  change: (caller: Caller, shown: DeliveredResponse) => Promise<Result>,
-): UseMutationResult<Result, Error, DeliveredResponse> {
+/** After a change, also one that failed, the page fetches keys and account again. */
+function useKeyChange<Input, Result>(
+  change: (caller: Caller, input: Input) => Promise<Result>,
+): UseMutationResult<Result, Error, Input> {
   const caller = useCaller()
   const client = useQueryClient()
   return useMutation({
-    mutationFn: (shown: DeliveredResponse) => change(caller, shown),
+    mutationFn: (input: Input) => change(caller, input),
     async onSettled() {
       void client.invalidateQueries({ queryKey: ['account'] })
       await client.invalidateQueries({ queryKey: ['keys'] })
@@ -39,7 +39,7 @@ function useKeyChange<DeliveredResponse, Result>(
   })
 }
 
-/** Also answers the key that is there already. */
+/** Returns the active key where there is one. */
 async function mintKey(caller: Caller): Promise<string> {
   const { key } = await sendRequest(caller, KEYS, developerKeyResponse, { method: 'POST', body: {} })
   return key

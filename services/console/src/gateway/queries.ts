@@ -1,6 +1,6 @@
 /**
- * The gateway's facts on the pages, each asked once and shared by all that show it. After a failure that can pass, the
- * query asks again by itself.
+ * The queries of the pages. Components that show the same data share one request. After a failure that a retry may mend,
+ * the query retries by itself.
  */
 
 import { tierCatalog } from '@gateway/contracts/catalog'
@@ -18,19 +18,19 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import type * as z from 'zod'
-import { sendRequest, GatewayProblem, type Question } from './ask.ts'
+import { sendRequest, GatewayProblem, type RequestOptions } from './send-request.ts'
 import { useCaller } from './use-caller.ts'
 
 const RETRY_MS = 5_000
-const LOOK_AGAIN_MS = 10_000
-const FRESH_FOR_MS = 15_000
+const REFETCH_MS = 10_000
+const STALE_AFTER_MS = 15_000
 
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
         networkMode: 'always',
-        staleTime: FRESH_FOR_MS,
+        staleTime: STALE_AFTER_MS,
         retry: false,
         refetchInterval: ({ state }) => nextTryMs(state.error),
       },
@@ -39,7 +39,7 @@ export function createQueryClient(): QueryClient {
   })
 }
 
-/** Only what can pass is asked again by itself. */
+/** A query retries by itself only where a retry can help. */
 function nextTryMs(error: unknown): number | false {
   return error instanceof GatewayProblem && error.problem.mayPass ? RETRY_MS : false
 }
@@ -48,7 +48,7 @@ export type KeyList = z.infer<typeof developerKeyListResponse>
 export type ListedKey = KeyList['data'][number]
 
 export function useKeys() {
-  return useFact(['keys'], '/v1/keys/developer', developerKeyListResponse)
+  return useGatewayQuery(['keys'], '/v1/keys/developer', developerKeyListResponse)
 }
 
 export function activeKeyOf(keys: Pick<KeyList, 'data'> | undefined): ListedKey | undefined {
@@ -56,46 +56,46 @@ export function activeKeyOf(keys: Pick<KeyList, 'data'> | undefined): ListedKey 
 }
 
 export function useQuota() {
-  return useFact(['account', 'quota'], '/billing/quota', quotaRecord, {
+  return useGatewayQuery(['account', 'quota'], '/billing/quota', quotaRecord, {
     staleTime: 0,
-    // What applications use shows while one looks.
-    refetchInterval: ({ state }) => (state.error ? nextTryMs(state.error) : LOOK_AGAIN_MS),
+    // Applications use the allowance meanwhile: an open page follows it.
+    refetchInterval: ({ state }) => (state.error ? nextTryMs(state.error) : REFETCH_MS),
   })
 }
 
-/** Answered through the account's active key: asked while there is one. */
+/** The gateway reads the plan through the account's active key, so the query runs only while there is one. */
 export function usePlan() {
   const enabled = activeKeyOf(useKeys().data) !== undefined
-  return useFact(['account', 'plan'], '/v1/plan', planRecord, { enabled })
+  return useGatewayQuery(['account', 'plan'], '/v1/plan', planRecord, { enabled })
 }
 
-/** Everybody gets the same answer, whatever their token. */
+/** The catalog is the same for every token. */
 export function useCatalog() {
-  return useFact(['catalog'], '/v1/catalog?view=tiers', tierCatalog, {}, { isPublic: true })
+  return useGatewayQuery(['catalog'], '/v1/catalog?view=tiers', tierCatalog, {}, { isPublic: true })
 }
 
-/** The answer says which days it has. */
+/** The response states its first and last day. */
 export function useUsage(query: Record<string, string> & Pick<UsageQuery, 'group_by'>, enabled = true) {
   const path = `/v1/usage?${new URLSearchParams(query)}`
-  return useFact(['usage', query], path, usageRecord, { placeholderData: keepPreviousData, enabled })
+  return useGatewayQuery(['usage', query], path, usageRecord, { placeholderData: keepPreviousData, enabled })
 }
 
-function useFact<Schema extends z.ZodType>(
+function useGatewayQuery<Schema extends z.ZodType>(
   queryKey: QueryKey,
   path: string,
   schema: Schema,
   options: Omit<UseQueryOptions<z.infer<Schema>>, 'queryKey' | 'queryFn'> = {},
-  question: Question = {},
+  request: RequestOptions = {},
 ): UseQueryResult<z.infer<Schema>> {
   const caller = useCaller()
   return useQuery({
     queryKey,
-    queryFn: ({ signal }) => sendRequest(caller, path, schema, { ...question, signal }),
+    queryFn: ({ signal }) => sendRequest(caller, path, schema, { ...request, signal }),
     ...options,
   })
 }
 
-/** After a request of one's own: what was used has changed. */
+/** A request of the playground changes the account's usage: the pages fetch it again. */
 export function useRefreshAccount(): () => void {
   const client = useQueryClient()
   return () => {

@@ -1,7 +1,7 @@
 import { createContext, use } from 'react'
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { useSession } from '../session/use-session.ts'
-import type { Caller } from './ask.ts'
+import type { Caller } from './send-request.ts'
 
 export const ConfigContext = createContext<ConsoleConfig | null>(null)
 
@@ -11,7 +11,7 @@ export function useConfig(): ConsoleConfig {
   return config
 }
 
-/** The token is read anew for every question. */
+/** A getter reads the token for each request, since a new sign-in replaces it. */
 export function useCaller(): Caller {
   const session = useSession()
   const { gatewayUrl } = useConfig()
@@ -20,7 +20,7 @@ export function useCaller(): Caller {
     get token() {
       return session.token
     },
-    onTaken: () => session.taken(),
-    onEnded: () => session.end(),
+    onTokenAccepted: () => session.tokenAccepted(),
+    onTokenRefused: () => session.end(),
   }
 }

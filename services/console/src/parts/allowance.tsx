@@ -7,7 +7,7 @@ import { Fact, Facts } from './facts.tsx'
 /** From here on the bar warns. */
 const WARN_AT = 0.8
 
-/** What was used of the month's allowance, as figures and as a bar that warns at 80 %. */
+/** The used part of the month's allowance, as figures and as a bar that warns at 80 %. */
 export function Allowance({ quota }: { quota: QuotaRecord }) {
   const { used, limit, remaining, resetAt } = quota
   const unit: PlanUnit = quota.unit === 'usd' ? 'usd' : 'tokens'

@@ -10,7 +10,7 @@ function isHere(address: string): boolean {
   return address.replace(/\/$/, '') === `${window.location.origin}${BASE_PATH}`
 }
 
-/** What went wrong and what to do about it, announced to screen readers as it appears. */
+/** An error with its advice. Screen readers announce it when it appears. */
 export function ProblemNotice({ problem, action }: { problem: Problem; action?: ReactNode }) {
   const { title, advice, code, requestId, link } = problem
   return (

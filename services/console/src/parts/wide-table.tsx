@@ -12,7 +12,7 @@ export interface Column<Row> {
 export interface WideTableProps<Row> {
   label: string
   rows: readonly Row[]
-  /** The first column, which tells rows apart. */
+  /** The first column, which identifies a row. */
   name: { title: string; of: (row: Row) => string; className?: 'mono' }
   columns: readonly Column<Row>[]
 }

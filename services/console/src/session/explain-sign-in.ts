@@ -1,5 +1,5 @@
 /**
- * Why a sign-in did not work, in words.
+ * Explains a sign-in that failed: a title and advice for each cause.
  */
 
 import { ErrorResponse, ErrorTimeout } from 'oidc-client-ts'
@@ -20,7 +20,7 @@ export function explainSignIn(error: unknown): Problem {
       ? { title: 'You did not sign in', advice: 'Try again when you want to.', code: error.error, mayPass: true }
       : {
           title: 'The identity provider refused to sign you in',
-          advice: `It says: ${error.error_description ?? error.error}. If that happens again, tell your operator.`,
+          advice: `It says: ${error.error_description ?? error.error}. If that happens again, contact your operator.`,
           code: error.error ?? 'REFUSED',
           mayPass: true,
         }
@@ -38,14 +38,14 @@ export function explainSignIn(error: unknown): Problem {
     return {
       title: 'The identity provider cannot be reached',
       advice:
-        'Check your connection and try again. If it is fine, tell your operator: the provider is away, or does not allow this page to call it (CORS).',
+        'Check your connection and try again. If it is fine, contact your operator: the provider is away, or does not allow this page to call it (CORS).',
       code: 'UNREACHABLE',
       mayPass: true,
     }
   }
   return {
-    title: 'The identity provider answered something this page does not understand',
-    advice: `Try again in a moment. If that happens again, tell your operator: ${message}.`,
+    title: 'The identity provider sent a response that this page does not understand',
+    advice: `Try again in a moment. If that happens again, contact your operator: ${message}.`,
     code: 'UNREADABLE',
     mayPass: true,
   }

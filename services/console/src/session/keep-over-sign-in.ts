@@ -1,21 +1,21 @@
 /**
- * Work that is not to be lost when someone whose session has ended signs in again, for which the page is left: it waits in
- * the browser's storage with the state of that sign-in, and comes back to the same person only. The playground alone has any.
+ * Keeps unsaved work over the sign-in after a session has ended, since that sign-in leaves the page. The work waits in the
+ * browser's storage with the state of the sign-in. Only the same person gets it back. The playground alone has such work.
  */
 
-let gatherWork: () => unknown = () => undefined
-let brought: unknown
+let readWork: () => unknown = () => undefined
+let restored: unknown
 
-/** `read` gives the work to keep. Returns the kept work once the page is here again. */
+/** `read` returns the work to keep. Returns the work that the last sign-in brought back. */
 export function keepOverSignIn(read: () => unknown): unknown {
-  gatherWork = read
-  return brought
+  readWork = read
+  return restored
 }
 
-export function gather(): unknown {
-  return gatherWork()
+export function collectWork(): unknown {
+  return readWork()
 }
 
-export function bring(back: unknown): void {
-  brought = back
+export function restoreWork(work: unknown): void {
+  restored = work
 }

@@ -1,10 +1,9 @@
 /**
- * Who is signed in: authorization code with PKCE against the gateway's identity provider.
+ * The session of the person who signed in: authorization code with PKCE against the gateway's identity provider.
  *
- * The access token lives in this module's memory and nowhere else. `sessionStorage` holds the state and verifier of a
- * sign-in between leaving for the identity provider and coming back, with the work of someone whose session has ended,
- * and is empty before and after. A reload loses the token, so the page asks the identity provider again, which needs no
- * typing while its own session lasts. A person who signs out in one tab is signed out in all.
+ * The access token lives in this module's memory and nowhere else. Only during a sign-in does `sessionStorage` hold
+ * anything: the state and verifier, and the work of an ended session. A reload loses the token, so the page signs in again, without a prompt while the provider's own session lasts. A sign-out
+ * in one tab signs out all.
  */
 
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
@@ -12,7 +11,7 @@ import { ErrorResponse, InMemoryWebStorage, UserManager, WebStorageStateStore, t
 import type { Problem } from '../core/explain-problem.ts'
 import { addressOf, currentPath, entryState, navigate, keepState, type EntryState } from '../navigation.ts'
 import { explainSignIn } from './explain-sign-in.ts'
-import { bring, gather } from './keep-over-sign-in.ts'
+import { collectWork, restoreWork } from './keep-over-sign-in.ts'
 
 export type SessionState =
   /** On the way to the identity provider, or back from it. */
@@ -20,43 +19,43 @@ export type SessionState =
   | { kind: 'signed-out'; problem: Problem | null }
   | { kind: 'signed-in'; name: string; end: SessionEnd | null }
 
-/** `refused`: the gateway has never taken the token, and another sign-in would bring another such token. */
+/** `refused`: the gateway has never accepted the token, and another sign-in would bring another such token. */
 export type SessionEnd = 'over' | 'refused'
 
 export interface Session {
   readonly state: SessionState
-  /** Of the account that signed in; empty when nobody is. */
+  /** The access token; empty while nobody is signed in. */
   readonly token: string
   subscribe(listener: () => void): () => void
   /** Goes to the identity provider and comes back to the page that is shown. */
   signIn(): Promise<void>
   signOut(): Promise<void>
-  /** The gateway took the token. */
-  taken(): void
-  /** The gateway does not take the token, or not any more. */
+  /** The gateway accepted the token. */
+  tokenAccepted(): void
+  /** The gateway refused the token: it never accepted it, or accepts it no longer. */
   end(): void
 }
 
-/** What a sign-in brings back besides the person. */
-interface Errand {
+/** The state that a sign-in carries to the identity provider and back. */
+interface RedirectState {
   path: string
   entry: EntryState
-  /** Of somebody whose session has ended. */
+  /** The work of a person whose session has ended. */
   left?: { subject: string; kept: unknown }
 }
 
-/** Providers answer so when they would have to show a page, and the console asked them not to. */
+/** The errors of a provider that would have to show a page, where the console forbade one with `prompt=none`. */
 const NOBODY = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
-/** Tabs tell each other who signed out. */
+/** A tab that signs out notifies the others here. */
 const CHANNEL = 'gateway-console'
 const CALLBACK = '/callback'
-/** Timers of browsers hold no more. */
+/** A browser's timer takes no longer delay. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Session {
   let state: SessionState = { kind: 'opening' }
   let user: User | null = null
-  let wasTaken = false
+  let wasAccepted = false
   let expiry: ReturnType<typeof setTimeout> | undefined
   const listeners = new Set<() => void>()
   const manager = provider && createManager(provider, consoleUrl)
@@ -87,23 +86,23 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
   }
 
   async function goToProvider(prompt?: 'none'): Promise<void> {
-    const left = user ? { subject: user.profile.sub, kept: gather() } : undefined
-    const errand: Errand = { path: currentPath(), entry: entryState(), ...(left && { left }) }
-    await manager?.signinRedirect({ state: errand, ...(prompt && { prompt }) })
+    const left = user ? { subject: user.profile.sub, kept: collectWork() } : undefined
+    const redirect: RedirectState = { path: currentPath(), entry: entryState(), ...(left && { left }) }
+    await manager?.signinRedirect({ state: redirect, ...(prompt && { prompt }) })
   }
 
   async function comeBack(): Promise<void> {
     const query = window.location.search
     try {
       const signedIn = await manager!.signinRedirectCallback(window.location.href)
-      const errand = signedIn.state as Errand
-      if (errand.left?.subject === signedIn.profile.sub) bring(errand.left.kept)
-      navigate(errand.path, { replace: true, state: errand.entry })
+      const redirect = signedIn.state as RedirectState
+      if (redirect.left?.subject === signedIn.profile.sub) restoreWork(redirect.left.kept)
+      navigate(redirect.path, { replace: true, state: redirect.entry })
       enter(signedIn)
     } catch (error) {
       void manager!.clearStaleState()
       navigate('', { replace: true })
-      // Asked without a page, the identity provider knows nobody: not a failure.
+      // Without a session at the identity provider, `prompt=none` ends so: that is no failure.
       const isNobody = error instanceof ErrorResponse && NOBODY.includes(error.error ?? '')
       leave(isNobody || query === '' ? null : explainSignIn(error))
     }
@@ -117,20 +116,20 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
   async function open(): Promise<void> {
     if (!manager) return become({ kind: 'signed-out', problem: null })
     if (currentPath() === CALLBACK) return comeBack()
-    // Of a sign-in that was given up.
+    // Removes the state of a sign-in that the person gave up.
     await manager.clearStaleState()
     if (!entryState().signedIn) return become({ kind: 'signed-out', problem: null })
     await goToProvider('none').catch((error: unknown) => leave(explainSignIn(error)))
   }
 
-  /** The page is left, and with it all that it held of the person. */
+  /** A reload drops all that the page held of the person. */
   tabs.addEventListener('message', ({ data }) => {
     if (user === null || data !== user.profile.sub) return
     navigate('', { replace: true })
     leave(null)
     window.location.reload()
   })
-  // A person who comes back from the identity provider without an answer may see this page as it was.
+  // Back from the identity provider without a response, the browser may show this page from its cache.
   window.addEventListener('pageshow', ({ persisted }) => persisted && void giveUp())
   void open()
   return {
@@ -158,16 +157,16 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
       if (user) tabs.postMessage(user.profile.sub)
       navigate('', { replace: true })
       leave(null)
-      // Some providers have no such endpoint and keep their own session. Either way the page is left, and with it all
-      // that it held of the person.
+      // Some providers have no such endpoint and keep their own session. Either way the browser leaves the page, and
+      // with it all that the page held of the person.
       await manager
         ?.signoutRedirect({ ...(idToken && { id_token_hint: idToken }) })
         .catch(() => window.location.reload())
     },
-    taken() {
-      wasTaken = true
+    tokenAccepted() {
+      wasAccepted = true
     },
-    end: () => end(wasTaken ? 'over' : 'refused'),
+    end: () => end(wasAccepted ? 'over' : 'refused'),
   }
 }
 

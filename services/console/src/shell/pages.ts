@@ -1,6 +1,6 @@
 /**
- * The pages: their addresses, names and places in the navigation. Each is code of its own, which comes when the browser
- * has nothing else to do, or when the page is shown before that.
+ * The pages: their addresses, names and places in the navigation. Each is a chunk of its own. The browser loads the chunks
+ * after the first page, or earlier when the person opens one.
  */
 
 import { lazy, type ComponentType } from 'react'
@@ -35,7 +35,7 @@ export function pageAt(path: string): ConsolePage {
   return PAGES.find((candidate) => candidate.path === path) ?? PAGES[0]
 }
 
-/** So that a gateway that goes away later takes no page with it. One that does not come is asked for again when it is shown. */
+/** Loads every page early, so that all work while the gateway is away. A page that failed to load is fetched again when shown. */
 export async function fetchPages(): Promise<void> {
   await Promise.allSettled(PAGES.map(({ load }) => load()))
 }

@@ -44,7 +44,7 @@ export default function Shell() {
   )
 }
 
-/** A page that cannot be shown is said in words, and leaves the others reachable. */
+/** Explains a page that failed to load, and leaves the others reachable. */
 class PageBoundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false }
 
@@ -58,11 +58,11 @@ class PageBoundary extends Component<{ children: ReactNode }, { failed: boolean 
       <ProblemNotice
         problem={{
           title: 'This page could not be loaded',
-          advice: 'The gateway does not answer, or was updated since this tab was opened. Load the console anew.',
+          advice: 'The gateway does not respond, or was updated since this tab was opened. Reload the console.',
           code: 'PAGE_FAILED',
           mayPass: true,
         }}
-        action={<Button onClick={() => window.location.reload()}>Load anew</Button>}
+        action={<Button onClick={() => window.location.reload()}>Reload</Button>}
       />
     )
   }
@@ -94,7 +94,7 @@ function SessionEnded() {
     >
       {end === 'refused' ? (
         <p>
-          The identity provider signed you in, and the gateway does not take the access token that it gave. Tell your
+          The identity provider signed you in, and the gateway does not take the access token that it gave. Contact your
           operator: the token must be a JWT of <span className="mono">{signIn?.issuer}</span> for the audience{' '}
           <span className="mono">{signIn?.audience}</span>.
         </p>

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useMintKey } from '../../gateway/change-keys.ts'
-import { problemOf } from '../../parts/answer.tsx'
+import { problemOf } from '../../parts/query-view.tsx'
 import { Card } from '../../parts/card.tsx'
 import { KeyIcon } from '../../parts/icons.tsx'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'

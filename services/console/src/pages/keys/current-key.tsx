@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { formatAgo, formatMoment } from '../../core/format.ts'
 import type { ListedKey } from '../../gateway/queries.ts'
 import { useRevokeKey, useRotateKey, useShowKey } from '../../gateway/change-keys.ts'
-import { problemOf } from '../../parts/answer.tsx'
+import { problemOf } from '../../parts/query-view.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Fact, Facts } from '../../parts/facts.tsx'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'
@@ -19,13 +19,13 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
   const show = useShowKey()
   const rotate = useRotateKey()
   const revoke = useRevokeKey()
-  const [asking, setRequesting] = useState<'rotate' | 'revoke' | null>(null)
+  const [confirming, setConfirming] = useState<'rotate' | 'revoke' | null>(null)
   const error = show.error ?? rotate.error ?? revoke.error
-  const done = { onSettled: () => setRequesting(null) }
+  const done = { onSettled: () => setConfirming(null) }
 
   function begin(change: 'rotate' | 'revoke'): void {
     for (const earlier of [show, rotate, revoke]) earlier.reset()
-    setRequesting(change)
+    setConfirming(change)
   }
 
   return (
@@ -55,28 +55,28 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
       </Facts>
       {error && <ProblemNotice problem={problemOf(error)} />}
       <ConfirmDialog
-        opened={asking === 'rotate'}
+        opened={confirming === 'rotate'}
         title="Rotate this key?"
         confirm="Rotate key"
         isWorking={rotate.isPending}
-        onCancel={() => setRequesting(null)}
+        onCancel={() => setConfirming(null)}
         onConfirm={() => rotate.mutate(listed.key, { ...done, onSuccess: onReveal })}
       >
         You get a new key, and <span className="mono">{listed.key}</span> stops working at once: applications that still
-        use it are refused until they have the new one. Answers that are being streamed finish. Plan, allowance and
+        use it are refused until they have the new one. Responses that are being streamed finish. Plan, allowance and
         usage stay as they are.
       </ConfirmDialog>
       <ConfirmDialog
-        opened={asking === 'revoke'}
+        opened={confirming === 'revoke'}
         title="Revoke this key?"
         confirm="Revoke key"
         isWorking={revoke.isPending}
         isDangerous
-        onCancel={() => setRequesting(null)}
+        onCancel={() => setConfirming(null)}
         onConfirm={() => revoke.mutate(listed.key, { ...done, onSuccess: onRevoked })}
       >
         <span className="mono">{listed.key}</span> stops working at once and for good. Applications that use it are
-        refused, and answers that are being streamed are cut off. You can create a new key afterwards.
+        refused, and responses that are being streamed are cut off. You can create a new key afterwards.
       </ConfirmDialog>
     </Card>
   )
@@ -93,7 +93,7 @@ interface ConfirmDialogProps {
   children: ReactNode
 }
 
-/** Asks before what cannot be undone. Opens on the way out: the focus is on Cancel. */
+/** Confirms a change that cannot be undone. The focus begins on Cancel. */
 function ConfirmDialog(props: ConfirmDialogProps) {
   const { opened, title, confirm, isWorking, isDangerous = false, onCancel, onConfirm, children } = props
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useKeys, activeKeyOf } from '../../gateway/queries.ts'
-import { Reply } from '../../parts/answer.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
 import { Page } from '../../parts/page.tsx'
 import { CreateKey } from './create-key.tsx'
 import { CurrentKey } from './current-key.tsx'
@@ -14,7 +14,7 @@ export default function KeysPage() {
   return (
     <Page title="Keys" lead="One active key per account. Applications send it with every request.">
       {revealed && <RevealedKey value={revealed} onDone={() => setRevealed(null)} />}
-      <Reply query={keys} heights={[172, 200]}>
+      <QueryView query={keys} heights={[172, 200]}>
         {({ data, next }) => (
           <>
             {active ? (
@@ -25,7 +25,7 @@ export default function KeysPage() {
             <KeyHistory keys={data} hasMore={typeof next === 'string'} />
           </>
         )}
-      </Reply>
+      </QueryView>
     </Page>
   )
 }

@@ -2,7 +2,7 @@ import type { TierEntry } from '@gateway/contracts/catalog'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
 import { formatPrice } from '../../core/format.ts'
 import { useCatalog, useKeys, usePlan, activeKeyOf } from '../../gateway/queries.ts'
-import { Reply } from '../../parts/answer.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Page } from '../../parts/page.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
@@ -15,24 +15,24 @@ export default function ModelsPage() {
   const plan = usePlan()
   const catalog = useCatalog()
   const heights = [560]
-  // One after the other: what comes later must not push down what is there.
+  // The queries show one after the other, so that later content pushes nothing down.
   return (
     <Page title="Models" lead="The purpose and the price of each model.">
-      <Reply query={keys} heights={heights}>
+      <QueryView query={keys} heights={heights}>
         {() => (
-          <Reply query={catalog} heights={heights}>
+          <QueryView query={catalog} heights={heights}>
             {({ data: tiers }) =>
               hasKey ? (
-                <Reply query={plan} heights={heights}>
+                <QueryView query={plan} heights={heights}>
                   {(record) => <ModelsOnPlan tiers={tiers} plan={record} />}
-                </Reply>
+                </QueryView>
               ) : (
                 <TierGrid tiers={tiers} plan={undefined} />
               )
             }
-          </Reply>
+          </QueryView>
         )}
-      </Reply>
+      </QueryView>
     </Page>
   )
 }

@@ -4,7 +4,7 @@ import { formatMultiplier, formatPrice } from '../../core/format.ts'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import classes from './tier-grid.module.css'
 
-/** The lanes in the catalog's order, with what the plan makes of each. */
+/** The lanes in the catalog's order, each with its price on the plan. */
 export function TierGrid({ tiers, plan }: { tiers: TierEntry[]; plan: PlanRecord | undefined }) {
   return (
     <ul className={classes.grid}>

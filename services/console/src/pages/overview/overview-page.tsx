@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
 import { useKeys, usePlan, useQuota, activeKeyOf } from '../../gateway/queries.ts'
 import { Allowance } from '../../parts/allowance.tsx'
-import { Reply } from '../../parts/answer.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Fact, Facts } from '../../parts/facts.tsx'
 import { ArrowIcon } from '../../parts/icons.tsx'
@@ -21,7 +21,7 @@ export default function OverviewPage() {
   const [created, setCreated] = useState<string | null>(null)
   return (
     <Page title="Overview" lead="Your plan, your allowance and your first request.">
-      <Reply query={keys} heights={[218, 96, 120]}>
+      <QueryView query={keys} heights={[218, 96, 120]}>
         {({ data }) => (
           <>
             {!active && <CreateKey isFirst={data.length === 0} onCreated={setCreated} />}
@@ -29,7 +29,7 @@ export default function OverviewPage() {
             {active && <Account hidesSnippets={created !== null} />}
           </>
         )}
-      </Reply>
+      </QueryView>
     </Page>
   )
 }
@@ -40,15 +40,15 @@ function Account({ hidesSnippets }: { hidesSnippets: boolean }) {
   return (
     <>
       <Card title="This month’s allowance">
-        <Reply query={quota} heights={[142]}>
+        <QueryView query={quota} heights={[142]}>
           {(record) => <Allowance quota={record} />}
-        </Reply>
+        </QueryView>
       </Card>
       <TryIt />
       <Card title="Your plan">
-        <Reply query={plan} heights={[46]}>
+        <QueryView query={plan} heights={[46]}>
           {(record) => <PlanFacts plan={record} />}
-        </Reply>
+        </QueryView>
       </Card>
       {!hidesSnippets && (
         <Card title="Call it from your code">

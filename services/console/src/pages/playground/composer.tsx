@@ -3,7 +3,7 @@ import type { PlannedModel } from '@gateway/contracts/plan-api'
 import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { useRef, useState, type FormEvent, type KeyboardEvent } from 'react'
 import { formatPrice } from '../../core/format.ts'
-import { waysIn } from '../../gateway/ways-in.ts'
+import { conversationApis } from '../../gateway/conversation-apis.ts'
 import { SendIcon, StopIcon } from '../../parts/icons.tsx'
 import { draftSoFar, keepDraft } from './conversation.ts'
 import classes from './composer.module.css'
@@ -30,7 +30,7 @@ export function Composer({ models, model, onModel, dialect, onDialect, isBusy, o
     keepDraft(text)
   }
 
-  function sendRequest(event?: FormEvent): void {
+  function submit(event?: FormEvent): void {
     event?.preventDefault()
     const question = draft.trim()
     if (question === '' || isBusy) return
@@ -39,16 +39,19 @@ export function Composer({ models, model, onModel, dialect, onDialect, isBusy, o
     field.current?.focus()
   }
 
-  /** Enter sends, Shift and Enter begins a line; not while a character is being composed, which Safari tells by the code. */
-  function send(event: KeyboardEvent): void {
+  /**
+   * Enter sends, and Shift + Enter begins a line. Enter that ends the composition of a character does not send: Safari
+   * marks that event by its key code alone.
+   */
+  function submitOnEnter(event: KeyboardEvent): void {
     const isComposing = event.nativeEvent.isComposing || event.keyCode === COMPOSING
     if (event.key !== 'Enter' || event.shiftKey || isComposing) return
     event.preventDefault()
-    sendRequest()
+    submit()
   }
 
   return (
-    <form className={classes.form} onSubmit={sendRequest}>
+    <form className={classes.form} onSubmit={submit}>
       <textarea
         ref={field}
         dir="auto"
@@ -58,7 +61,7 @@ export function Composer({ models, model, onModel, dialect, onDialect, isBusy, o
         rows={2}
         value={draft}
         onChange={(event) => type(event.currentTarget.value)}
-        onKeyDown={send}
+        onKeyDown={submitOnEnter}
       />
       <div className={classes.bar}>
         <NativeSelect
@@ -79,11 +82,11 @@ export function Composer({ models, model, onModel, dialect, onDialect, isBusy, o
           size="sm"
           value={dialect}
           onChange={(event) => onDialect(event.currentTarget.value as ClientDialect)}
-          data={clientDialects.map((value) => ({ value, label: waysIn[value].label }))}
+          data={clientDialects.map((value) => ({ value, label: conversationApis[value].label }))}
         />
         <span className={classes.hint}>Enter sends, Shift + Enter begins a line</span>
         {isBusy ? (
-          <ActionIcon size={38} radius="xl" variant="default" aria-label="Stop the answer" onClick={onStop}>
+          <ActionIcon size={38} radius="xl" variant="default" aria-label="Stop generating" onClick={onStop}>
             <StopIcon />
           </ActionIcon>
         ) : (

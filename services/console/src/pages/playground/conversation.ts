@@ -1,16 +1,16 @@
 /**
- * The playground's conversation and the question that is being typed: kept while the page lives, so that looking something up elsewhere
- * loses nothing, and over a sign-in that an ended session needs.
+ * The playground's conversation and the draft of the next message. This module keeps both while the page lives, so a look
+ * at another page of the console loses nothing. Both also survive the sign-in after a session has ended.
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { useSyncExternalStore } from 'react'
 import * as z from 'zod'
 import type { Problem } from '../../core/explain-problem.ts'
-import type { Caller } from '../../gateway/ask.ts'
-import { streamResponse, type ResponseHead, type ResponseTotals } from '../../gateway/stream-answer.ts'
-import type { ChatQuestion } from '../../gateway/ways-in.ts'
-import { problemOf } from '../../parts/answer.tsx'
+import type { Caller } from '../../gateway/send-request.ts'
+import { streamResponse, type ResponseHead, type ResponseTotals } from '../../gateway/stream-response.ts'
+import type { ConversationRequest } from '../../gateway/conversation-apis.ts'
+import { problemOf } from '../../parts/query-view.tsx'
 import { keepOverSignIn } from '../../session/keep-over-sign-in.ts'
 
 const turnSchema = z.object({
@@ -32,15 +32,15 @@ const workSchema = z.object({ draft: z.string(), turns: z.array(turnSchema) })
 /** A browser's storage takes 5 MB; the state of the sign-in needs some of it. */
 const MOST_KEPT = 2_000_000
 
-const broughtBack = workSchema.safeParse(keepOverSignIn(workToKeep)).data
-let turns: readonly Turn[] = broughtBack?.turns ?? []
-let draft = broughtBack?.draft ?? ''
-/** Never used again, so that an answer that is late changes nobody else's turn. */
+const restored = workSchema.safeParse(keepOverSignIn(workToKeep)).data
+let turns: readonly Turn[] = restored?.turns ?? []
+let draft = restored?.draft ?? ''
+/** No id is used twice, so a late response cannot change another turn. */
 let lastId = Math.max(0, ...turns.map(({ id }) => id))
 let stopping: AbortController | null = null
 const listeners = new Set<() => void>()
 
-/** An answer that runs ends here. A question that an ended session left without an answer is typed already. */
+/** Stops the response that is running. A question that the ended session refused becomes the draft. */
 function workToKeep(): z.infer<typeof workSchema> {
   const [refused] = turns.filter(isRefused)
   const kept = turns
@@ -91,17 +91,17 @@ export function clearTurns(): void {
   put([])
 }
 
-/** The question of a turn that failed, which makes room for the next try. */
-export function takeBack(id: number): void {
+/** Removes a turn that failed before the page sends its question again. */
+export function removeTurn(id: number): void {
   put(turns.filter((turn) => turn.id !== id))
 }
 
-/** The answer so far stays. */
+/** The text that arrived stays. */
 export function stopTurn(): void {
   stopping?.abort()
 }
 
-/** Resolves when the answer is over, however it ended. */
+/** Resolves when the response has ended, also by a failure. */
 export async function requestTurn(
   caller: Caller,
   dialect: ClientDialect,
@@ -109,7 +109,7 @@ export async function requestTurn(
   question: string,
 ): Promise<void> {
   const id = ++lastId
-  const messages: ChatQuestion['messages'] = [...turns.flatMap(toMessages), { role: 'user', content: question }]
+  const messages: ConversationRequest['messages'] = [...turns.flatMap(toMessages), { role: 'user', content: question }]
   const controller = (stopping = new AbortController())
   put([...turns, { ...EMPTY, id, model, question }])
   const startedAtMs = performance.now()
@@ -137,7 +137,7 @@ export async function requestTurn(
   }
 }
 
-/** However many pieces come, the page is drawn once for each frame. */
+/** Draws at most once for each frame, so many small pieces cost one drawing. */
 function oncePerFrame(draw: () => void): { soon(): void; never(): void } {
   let frame: number | null = null
   return {
@@ -164,8 +164,8 @@ const EMPTY: Omit<Turn, 'id' | 'model' | 'question'> = {
   totalMs: null,
 }
 
-/** An answer that failed before its first word is no part of the conversation. */
-function toMessages({ question, text }: Turn): ChatQuestion['messages'] {
+/** A turn without text, stopped or failed, is no part of the conversation. */
+function toMessages({ question, text }: Turn): ConversationRequest['messages'] {
   if (text === '') return []
   return [
     { role: 'user', content: question },

@@ -4,11 +4,11 @@ import { useEffect, useRef, useState, type RefObject } from 'react'
 import { firstModel } from '../../core/first-model.ts'
 import { useKeys, usePlan, useRefreshAccount, activeKeyOf } from '../../gateway/queries.ts'
 import { useCaller } from '../../gateway/use-caller.ts'
-import { Reply } from '../../parts/answer.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
 import { Page } from '../../parts/page.tsx'
 import { CreateKey } from '../keys/create-key.tsx'
 import { Composer } from './composer.tsx'
-import { requestTurn, clearTurns, isRunning, stopTurn, takeBack, useTurns, type Turn } from './conversation.ts'
+import { requestTurn, clearTurns, isRunning, stopTurn, removeTurn, useTurns, type Turn } from './conversation.ts'
 import classes from './playground-page.module.css'
 import { TurnView } from './turn-view.tsx'
 
@@ -27,7 +27,7 @@ export default function PlaygroundPage() {
         )
       }
     >
-      <Reply query={keys} heights={[420]}>
+      <QueryView query={keys} heights={[420]}>
         {({ data }) =>
           activeKeyOf({ data }) ? (
             <Conversation />
@@ -35,7 +35,7 @@ export default function PlaygroundPage() {
             <CreateKey isFirst={data.length === 0} onCreated={() => undefined} />
           )
         }
-      </Reply>
+      </QueryView>
     </Page>
   )
 }
@@ -51,13 +51,13 @@ function Conversation() {
   const isBusy = turns.some(isRunning)
 
   return (
-    <Reply query={plan} heights={[420]}>
+    <QueryView query={plan} heights={[420]}>
       {({ models }) => {
         const chat = models.filter(({ type }) => type === 'chat' || type === 'auto')
         const chosen = chat.find(({ id }) => id === model)?.id ?? firstModel(chat)
         const sendRequest = (question: string) => void requestTurn(caller, dialect, chosen, question).then(refresh)
-        const again = ({ id, question }: Turn) => {
-          takeBack(id)
+        const retry = ({ id, question }: Turn) => {
+          removeTurn(id)
           sendRequest(question)
         }
         return (
@@ -69,7 +69,7 @@ function Conversation() {
                   key={turn.id}
                   turn={turn}
                   models={models}
-                  onAgain={turn === turns.at(-1) && turn.state === 'failed' ? () => again(turn) : undefined}
+                  onRetry={turn === turns.at(-1) && turn.state === 'failed' ? () => retry(turn) : undefined}
                 />
               ))}
             </div>
@@ -87,7 +87,7 @@ function Conversation() {
           </div>
         )
       }}
-    </Reply>
+    </QueryView>
   )
 }
 
@@ -101,7 +101,7 @@ const SUGGESTIONS = [
 function Suggestions({ onPick }: { onPick: (text: string) => void }) {
   return (
     <div className={classes.start}>
-      <h2 className={classes.title}>Ask anything</h2>
+      <h2 className={classes.title}>Send a message</h2>
       <p className="quiet">Auto picks a lane for each message and says which one, and why.</p>
       <ul className={classes.list}>
         {SUGGESTIONS.map(({ lane, text }) => (

@@ -12,12 +12,12 @@ import classes from './turn-view.module.css'
 export interface TurnViewProps {
   turn: Turn
   models: PlannedModel[]
-  /** The last turn's: its question once more. */
-  onAgain?: (() => void) | undefined
+  /** Sends the last turn's question again. */
+  onRetry?: (() => void) | undefined
 }
 
-/** Drawn anew only when its own turn changes: the last one does with every frame. */
-export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnViewProps) {
+/** Renders again only when its own turn changes: the last turn changes with every frame. */
+export const TurnView = memo(function TurnView({ turn, models, onRetry }: TurnViewProps) {
   const { question, thought, text, state, problem } = turn
   const runs = isRunning(turn)
   return (
@@ -27,17 +27,17 @@ export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnVi
         <p dir="auto">{question}</p>
       </div>
       <div className={classes.reply}>
-        <VisuallyHidden>Answer: </VisuallyHidden>
+        <VisuallyHidden>Response: </VisuallyHidden>
         {thought !== '' && <Thought text={thought} isRunning={runs && text === ''} />}
         {text === '' && thought === '' && runs && <Waiting />}
         <ResponseText text={text} />
         {state === 'stopped' && <p className={classes.note}>Stopped. You pay for the generated part.</p>}
         {problem && (
-          <ProblemNotice problem={problem} action={onAgain && problem.mayPass && <Again onClick={onAgain} />} />
+          <ProblemNotice problem={problem} action={onRetry && problem.mayPass && <Retry onClick={onRetry} />} />
         )}
         <Facts turn={turn} models={models} />
       </div>
-      <VisuallyHidden role="status">{state === 'done' && `The answer is complete: ${text}`}</VisuallyHidden>
+      <VisuallyHidden role="status">{state === 'done' && `Response complete: ${text}`}</VisuallyHidden>
     </article>
   )
 })
@@ -51,10 +51,10 @@ function Thought({ text, isRunning }: { text: string; isRunning: boolean }) {
   )
 }
 
-function Again({ onClick }: { onClick: () => void }) {
+function Retry({ onClick }: { onClick: () => void }) {
   return (
     <Button variant="default" size="xs" onClick={onClick}>
-      Ask again
+      Retry
     </Button>
   )
 }

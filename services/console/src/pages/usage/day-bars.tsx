@@ -5,8 +5,8 @@ import classes from './day-bars.module.css'
 import type { Measure } from './measures.ts'
 
 /**
- * A bar a day. Pointing at one tells its figure; the same figures are in the table, which keyboards and screen readers
- * use, so the drawing itself is one image with a summary.
+ * One bar for each day. Pointing at a bar shows its figure. Keyboards and screen readers use the table, which has the same
+ * figures, so the chart is one image with a summary.
  */
 export function DayBars({ days, measure }: { days: DayUsage[]; measure: Measure }) {
   const [pointed, setPointed] = useState<number | null>(null)

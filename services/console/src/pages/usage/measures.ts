@@ -1,5 +1,5 @@
 /**
- * What of usage can be shown: each measure's name, figure and form.
+ * The measures of usage that the page shows: each one's name, figure and format.
  */
 
 import type { PlanUnit } from '@gateway/contracts/usage'
@@ -45,7 +45,7 @@ const REQUESTS: Measure = {
   short: formatCompact,
 }
 
-/** What is charged first: allowance, dollars, or both where the account changed between plans of either kind. */
+/** The charged measures come first: allowance, dollars, or both after a change between plans of either kind. */
 export function measuresFor(totals: UsageTotals, unit: PlanUnit | undefined): [Measure, ...Measure[]] {
   const inDollars = totals.cost_usd > 0 || unit === 'usd'
   const inAllowance = totals.allowance_tokens > 0 || !inDollars

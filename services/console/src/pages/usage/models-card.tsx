@@ -5,7 +5,7 @@ import { WideTable, type Column } from '../../parts/wide-table.tsx'
 import { columnOf, type Measure } from './measures.ts'
 import classes from './usage.module.css'
 
-/** Models by what they cost, each with its share as a bar. */
+/** Models with their cost, each with its share as a bar. */
 export function ModelsCard({ rows, measures }: { rows: UsageRow[]; measures: [Measure, ...Measure[]] }) {
   const { figure } = measures[0]
   const highest = Math.max(...rows.map(figure))
@@ -22,7 +22,7 @@ export function ModelsCard({ rows, measures }: { rows: UsageRow[]; measures: [Me
       <WideTable
         label="Usage by model"
         rows={rows}
-        name={{ title: 'Model asked for', of: ({ model }) => model ?? '', className: 'mono' }}
+        name={{ title: 'Requested model', of: ({ model }) => model ?? '', className: 'mono' }}
         columns={[...measures.map(columnOf), share]}
       />
     </Card>

@@ -2,9 +2,9 @@ import { SegmentedControl } from '@mantine/core'
 import type { UsageTotals } from '@gateway/contracts/usage-api'
 import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
-import { PERIODS, questionFor, type Period } from '../../core/usage-days.ts'
+import { PERIODS, datesFor, type Period } from '../../core/usage-days.ts'
 import { usePlan, useUsage } from '../../gateway/queries.ts'
-import { Reply } from '../../parts/answer.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
 import { Card } from '../../parts/card.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -31,11 +31,11 @@ export default function UsagePage() {
 function UsageOver({ period }: { period: Period }) {
   const unit = usePlan().data?.unit
   const month = useUsage({ group_by: 'day' })
-  const question = questionFor(period, month.data?.to)
-  const days = useUsage({ ...question, group_by: 'day' }, question !== null)
-  const models = useUsage({ ...question, group_by: 'model' }, question !== null)
+  const dates = datesFor(period, month.data?.to)
+  const days = useUsage({ ...dates, group_by: 'day' }, dates !== null)
+  const models = useUsage({ ...dates, group_by: 'model' }, dates !== null)
   return (
-    <Reply query={days} heights={[88, 370, 220]}>
+    <QueryView query={days} heights={[88, 370, 220]}>
       {(record) => {
         if (record.totals.requests === 0) return <NothingUsed />
         const measures = measuresFor(record.totals, unit)
@@ -43,13 +43,13 @@ function UsageOver({ period }: { period: Period }) {
           <>
             <TotalTiles totals={record.totals} measures={measures} />
             <DaysCard record={record} measures={measures} />
-            <Reply query={models} heights={[220]}>
+            <QueryView query={models} heights={[220]}>
               {({ data }) => <ModelsCard rows={data} measures={measures} />}
-            </Reply>
+            </QueryView>
           </>
         )
       }}
-    </Reply>
+    </QueryView>
   )
 }
 
@@ -59,7 +59,7 @@ function NothingUsed() {
       <div className={classes.empty}>
         <h2 className={classes.emptyTitle}>No usage in this time</h2>
         <p className="quiet">
-          Ask something in the <PageLink to="/playground">playground</PageLink>, or choose another period.
+          Send a message in the <PageLink to="/playground">playground</PageLink>, or choose another period.
         </p>
       </div>
     </Card>

@@ -2,18 +2,18 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { Button, Skeleton, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { unreadable, type Problem } from '../core/explain-problem.ts'
-import { GatewayProblem } from '../gateway/ask.ts'
+import { GatewayProblem } from '../gateway/send-request.ts'
 import { ProblemNotice } from './problem-notice.tsx'
 
-export interface ResponseProps<Data> {
+export interface QueryViewProps<Data> {
   query: UseQueryResult<Data>
   /** The heights of the content's cards, so that nothing moves when they arrive. */
   heights: readonly number[]
   children: (data: Data) => ReactNode
 }
 
-/** What was asked of the gateway: on its way, here, or not to be had. What is shown already stays when a later try fails. */
-export function Reply<Data>({ query, heights, children }: ResponseProps<Data>) {
+/** Shows a query's data, its progress or its error. Data that is shown already stays when a later fetch fails. */
+export function QueryView<Data>({ query, heights, children }: QueryViewProps<Data>) {
   const { data, error } = query
   if (data === undefined && !error) {
     return (

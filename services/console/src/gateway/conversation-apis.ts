@@ -1,5 +1,6 @@
 /**
- * The three APIs for a conversation: how each is asked for a stream, and what its events say. The page shows the same of all.
+ * The three APIs for a conversation. Each has its request for a stream and the schema of its events. The page shows all
+ * three alike.
  */
 
 import { chatChunk } from '@gateway/contracts/answers'
@@ -7,15 +8,15 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
 import type { ResponseTokens } from '../core/charge.ts'
 
-export interface ChatQuestion {
+export interface ConversationRequest {
   model: string
   messages: { role: 'user' | 'assistant' | 'system'; content: string }[]
 }
 
-/** What one event brings. */
+/** The content of one event. */
 export interface Received {
   text?: string | null | undefined
-  /** What the model thinks before it answers. */
+  /** The model's reasoning, which comes before its text. */
   thought?: string | null | undefined
   model?: string | undefined
   finishReason?: string | null | undefined
@@ -23,15 +24,15 @@ export interface Received {
   isLast?: boolean
 }
 
-interface WayIn {
+interface ConversationApi {
   label: string
   path: string
-  body(question: ChatQuestion): object
-  /** Of an event's data. It refuses failures, which are for `explain-problem.ts`. */
+  body(request: ConversationRequest): object
+  /** Parses an event's data. It refuses failures: `explain-problem.ts` explains them. */
   event: z.ZodType<Received>
 }
 
-/** What is shown of a chunk, so that a backend that leaves out the rest is not held up. A chunk may have `error: null`. */
+/** The members that the page shows: a backend may leave out the others. A chunk may have `error: null`. */
 const chunk = chatChunk.pick({ model: true, choices: true, usage: true }).partial({ model: true })
 
 const chatEvent = chunk.transform(({ model, choices: [choice], usage }): Received => ({
@@ -92,7 +93,10 @@ const responseEvent = z.union([
 const promptUsage = { input_tokens: count, cache_read_input_tokens: count, cache_creation_input_tokens: count }
 const startedMessage = z.object({ model: z.string(), usage: z.object(promptUsage) })
 
-/** Zeros tell nothing: the prompt stands at the begin, or at the end where the backend counts it then, in place of an estimate. */
+/**
+ * The prompt's count stands in the first event, or in the last one where the backend counts it then. A count in the last
+ * event replaces the estimate in the first, and zeros mean that there is none.
+ */
 function promptIn(usage: z.infer<typeof startedMessage>['usage']): Partial<ResponseTokens> {
   const { input_tokens, cache_read_input_tokens: cachedTokens, cache_creation_input_tokens: cacheWriteTokens } = usage
   const promptTokens = input_tokens + cachedTokens + cacheWriteTokens
@@ -125,14 +129,14 @@ const messageEvent = z.union([
   z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Received => ({})),
 ])
 
-/** Messages must name a cap. */
+/** The Messages API requires `max_tokens`. */
 const MOST_TOKENS = 4_096
 
-export const waysIn: Record<ClientDialect, WayIn> = {
+export const conversationApis: Record<ClientDialect, ConversationApi> = {
   chat: {
     label: 'Chat completions',
     path: '/v1/chat/completions',
-    body: (question) => ({ ...question, stream: true, stream_options: { include_usage: true } }),
+    body: (request) => ({ ...request, stream: true, stream_options: { include_usage: true } }),
     event: z.union([z.literal('[DONE]').transform((): Received => ({ isLast: true })), chatEvent]),
   },
   responses: {
@@ -144,7 +148,7 @@ export const waysIn: Record<ClientDialect, WayIn> = {
   messages: {
     label: 'Messages',
     path: '/v1/messages',
-    body: (question) => ({ ...question, max_tokens: MOST_TOKENS, stream: true }),
+    body: (request) => ({ ...request, max_tokens: MOST_TOKENS, stream: true }),
     event: messageEvent,
   },
 }

@@ -1,15 +1,15 @@
 /**
- * One streamed answer, through the same endpoints that every client uses.
+ * Streams one response through the same endpoints that every client uses.
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { brokenOff, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
-import { GatewayProblem, send, type Caller } from './ask.ts'
+import { interrupted, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
+import { GatewayProblem, send, type Caller } from './send-request.ts'
 import type { ResponseTokens } from '../core/charge.ts'
-import { waysIn, type ChatQuestion, type Received } from './ways-in.ts'
+import { conversationApis, type ConversationRequest, type Received } from './conversation-apis.ts'
 
-/** What the answer's headers say. */
+/** Facts from the response's headers. */
 export interface ResponseHead {
   upstream: string | null
   /** The lane that Auto chose, and why: `svc-research; reason=time-sensitive`. */
@@ -20,7 +20,7 @@ export interface ResponseHead {
 export interface ResponseListener {
   onHead(head: ResponseHead): void
   onText(text: string): void
-  /** What the model thinks before it answers. */
+  /** The model's reasoning, which comes before its text. */
   onThought(text: string): void
 }
 
@@ -33,12 +33,12 @@ export interface ResponseTotals {
 export async function streamResponse(
   caller: Caller,
   dialect: ClientDialect,
-  question: ChatQuestion,
+  request: ConversationRequest,
   signal: AbortSignal,
   listener: ResponseListener,
 ): Promise<ResponseTotals> {
-  const way = waysIn[dialect]
-  const response = await send(caller, way.path, { method: 'POST', body: way.body(question), signal })
+  const api = conversationApis[dialect]
+  const response = await send(caller, api.path, { method: 'POST', body: api.body(request), signal })
   const header = (name: string) => response.headers.get(name)
   listener.onHead({
     upstream: header('x-svc-upstream'),
@@ -51,7 +51,7 @@ export async function streamResponse(
     take(totals, received, listener)
     if (received.isLast) return totals
   }
-  throw new GatewayProblem(brokenOff)
+  throw new GatewayProblem(interrupted)
 }
 
 async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
@@ -65,13 +65,13 @@ async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerato
     }
   } catch (cause) {
     if (signal.aborted) throw cause
-    throw cause instanceof GatewayProblem ? cause : new GatewayProblem(brokenOff, { cause })
+    throw cause instanceof GatewayProblem ? cause : new GatewayProblem(interrupted, { cause })
   }
 }
 
 function read(dialect: ClientDialect, data: string): Received {
   const said = data === '[DONE]' ? data : parseJson(data)
-  const parsed = waysIn[dialect].event.safeParse(said)
+  const parsed = conversationApis[dialect].event.safeParse(said)
   if (parsed.success) return parsed.data
   const failed = streamError.safeParse(said)
   if (failed.success) throw new GatewayProblem(explainBrokenStream(failed.data))

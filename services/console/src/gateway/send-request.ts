@@ -1,6 +1,6 @@
 /**
- * Asks the gateway as the person who signed in, and takes an answer only in the contract's shape. Every failure is
- * a `GatewayProblem`: an error in words.
+ * Sends requests to the gateway as the person who signed in, and accepts only responses that match the contract's schema.
+ * Every failure is a `GatewayProblem`, which explains itself to the reader.
  */
 
 import type * as z from 'zod'
@@ -16,35 +16,35 @@ export class GatewayProblem extends Error {
   }
 }
 
-/** The gateway, and as whom it is asked. */
+/** The gateway's address, and the token of the person who signed in. */
 export interface Caller {
   gatewayUrl: string
   token: string
-  /** The gateway took the token. */
-  onTaken(): void
+  /** The gateway accepted the token. */
+  onTokenAccepted(): void
   /** The gateway refused the token. */
-  onEnded(): void
+  onTokenRefused(): void
 }
 
-export interface Question {
+export interface RequestOptions {
   method?: 'GET' | 'POST'
   body?: object
-  /** Everybody gets the same answer, whatever their token. */
+  /** The response is the same for every token, so the request carries none. */
   isPublic?: boolean
   signal?: AbortSignal
 }
 
-const RESPONSE_WITHIN_MS = 20_000
+const RESPONSE_TIMEOUT_MS = 20_000
 
 export async function sendRequest<Schema extends z.ZodType>(
   caller: Caller,
   path: string,
   schema: Schema,
-  { signal, ...question }: Question = {},
+  { signal, ...options }: RequestOptions = {},
 ): Promise<z.infer<Schema>> {
-  const timeout = AbortSignal.timeout(RESPONSE_WITHIN_MS)
+  const timeout = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
   const response = await send(caller, path, {
-    ...question,
+    ...options,
     signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
   })
   const parsed = schema.safeParse(await readJson(response))
@@ -52,9 +52,9 @@ export async function sendRequest<Schema extends z.ZodType>(
   return parsed.data
 }
 
-/** Resolves with an answer of status 200. */
-export async function send(caller: Caller, path: string, question: Question): Promise<Response> {
-  const { method = 'GET', body, isPublic = false, signal } = question
+/** Resolves with a successful response. Every other one is a `GatewayProblem`. */
+export async function send(caller: Caller, path: string, options: RequestOptions): Promise<Response> {
+  const { method = 'GET', body, isPublic = false, signal } = options
   let response: Response
   try {
     response = await fetch(`${caller.gatewayUrl}${path}`, {
@@ -73,12 +73,12 @@ export async function send(caller: Caller, path: string, question: Question): Pr
     throw new GatewayProblem(unreachable, { cause })
   }
   if (response.ok) {
-    if (!isPublic) caller.onTaken()
+    if (!isPublic) caller.onTokenAccepted()
     return response
   }
   const requestId = response.headers.get('x-request-id') ?? undefined
   const problem = explainResponse(response.status, await readJson(response).catch(() => null), requestId)
-  if (problem.code === 'INVALID_TOKEN' || problem.code === 'NO_AUTH') caller.onEnded()
+  if (problem.code === 'INVALID_TOKEN' || problem.code === 'NO_AUTH') caller.onTokenRefused()
   throw new GatewayProblem(problem)
 }
 

@@ -1,13 +1,13 @@
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { streamResponse, type ResponseTotals } from './stream-answer.ts'
+import { streamResponse, type ResponseTotals } from './stream-response.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 
-const caller = { gatewayUrl: 'http://gateway.example', token: 'token', onTaken() {}, onEnded() {} }
+const caller = { gatewayUrl: 'http://gateway.example', token: 'token', onTokenAccepted() {}, onTokenRefused() {} }
 
-/** The text that the console shows when the gateway's answer comes in these pieces. */
+/** The text that the console shows when the gateway's response arrives in these pieces. */
 async function shownOf(pieces: Uint8Array[], dialect: ClientDialect = 'chat'): Promise<string[]> {
   return (await responseOf(pieces, dialect)).shown
 }
@@ -25,14 +25,14 @@ async function responseOf(
   vi.stubGlobal('fetch', async () => new Response(body))
   const shown: string[] = []
   const listener = { onHead() {}, onThought() {}, onText: (text: string) => void shown.push(text) }
-  const question = { model: 'svc-fast', messages: [] }
-  const totals = await streamResponse(caller, dialect, question, new AbortController().signal, listener)
+  const request = { model: 'svc-fast', messages: [] }
+  const totals = await streamResponse(caller, dialect, request, new AbortController().signal, listener)
   return { shown, totals }
 }
 
 const chunk = (content: string) => JSON.stringify({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })
 
-test('texts come whole however the stream was cut, characters included', async () => {
+test('texts arrive complete wherever the stream is cut, also inside a character', async () => {
   const text = fc.string({ unit: 'grapheme', minLength: 1 })
   const cuts = fc.array(fc.nat(20), { minLength: 1 })
   await fc.assert(
@@ -57,10 +57,12 @@ test('texts come whole however the stream was cut, characters included', async (
   )
 })
 
-test('an answer that ends inside an event, or before its end, is told as broken off', async () => {
+test('a response that ends inside an event, or before its last one, is shown as interrupted', async () => {
   const bytes = (text: string) => [new TextEncoder().encode(text)]
-  await expect(shownOf(bytes(`data: ${chunk('a')}\n\n`))).rejects.toThrow('before the answer was complete')
-  await expect(shownOf(bytes(`data: ${chunk('a')}\n\ndata: [DONE]`))).rejects.toThrow('before the answer was complete')
+  await expect(shownOf(bytes(`data: ${chunk('a')}\n\n`))).rejects.toThrow('before the response was complete')
+  await expect(shownOf(bytes(`data: ${chunk('a')}\n\ndata: [DONE]`))).rejects.toThrow(
+    'before the response was complete',
+  )
 })
 
 const RESPONSES = [
@@ -95,7 +97,7 @@ test.each([
   ['messages', messagesWith(PROMPT, {})],
   ['messages', messagesWith(PROMPT, NO_PROMPT)],
   ['messages', messagesWith(NO_PROMPT, PROMPT)],
-  // Where the gateway has it from a chat: an estimate, and then the count.
+  // From a chat backend the gateway sends an estimate first, and then the count.
   ['messages', messagesWith({ ...NO_PROMPT, input_tokens: 12 }, PROMPT)],
 ] as const)('a stream of %s is shown as a chat is, with the same totals (%#)', async (dialect, events) => {
   const { shown, totals } = await responseOf(bytesOf([...events]), dialect)
@@ -109,6 +111,6 @@ test.each([
   ['responses', { type: 'error', code: 'X', message: 'gone' }],
   ['messages', { type: 'error', error: { type: 'api_error', code: 'X', message: 'gone' } }],
   ['chat', { type: '', error: { code: 'X', message: 'gone' } }],
-] as const)('a failure in a stream of %s is told as that', async (dialect, failure) => {
-  await expect(shownOf(bytesOf([failure]), dialect)).rejects.toThrow('The answer broke off')
+] as const)('a failure in a stream of %s is shown as a failure', async (dialect, failure) => {
+  await expect(shownOf(bytesOf([failure]), dialect)).rejects.toThrow('The response was interrupted')
 })
