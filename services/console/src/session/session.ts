@@ -2,8 +2,8 @@
  * The session of the person who signed in: authorization code with PKCE against the gateway's identity provider.
  *
  * The access token lives in this module's memory and nowhere else. Only during a sign-in does `sessionStorage` hold
- * anything: the state and verifier, and the work of an ended session. A reload loses the token, so the page signs in again, without a prompt while the provider's own session lasts. A sign-out
- * in one tab signs out all.
+ * anything: the state and verifier, and the work of an ended session. A reload loses the token, so the page signs in again,
+ * without a prompt while the provider's own session lasts. A sign-out in one tab signs out all.
  */
 
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
