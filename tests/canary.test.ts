@@ -1,8 +1,8 @@
 /**
- * What must never be written down: keys, sign-in tokens, prompts, answers, device ids, the backends' keys and the master
- * secret. Distinctive ones go through a whole gateway that logs all it can, in good order and in every kind of trouble;
- * then nothing that it left behind may hold one: no log, no column of the database, no key or value of Redis, no file, no
- * metric and no span.
+ * Nothing may write down keys, sign-in tokens, prompts, responses, device ids, the backends' keys or the master secret.
+ * Distinctive ones go through a whole gateway that logs all it can, in good order and in every kind of trouble.
+ * Afterwards the test searches all that the gateway left behind: logs, columns of the database, keys and values of
+ * Redis, files, metrics and spans. No place may hold one of them.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -26,7 +26,7 @@ const REPLY = canary('Answer')
 const DEVICE = canary('Device')
 const IDEMPOTENCY_KEY = canary('Idempotency')
 
-/** By what it is, so that a failure names the kind and not the secret. */
+/** Each secret by its kind: a failure names the kind and not the secret. */
 const secrets = new Map<string, string>([
   ['the master secret', MASTER_SECRET],
   ["a backend's key", BACKEND_KEY],
@@ -76,17 +76,17 @@ test('nothing that a gateway leaves behind holds a key, a token, a prompt, a dev
 
   const { postgres, redis } = cluster.servers
   const found = [await search(readDatabase(postgres.url)), await search(readRedis(redis.url))]
-  // Answers are kept, sealed: they were searched, too.
+  // Redis keeps responses sealed, and the search covered them, too.
   expect(found[1]!.harmless).toContainEqual(expect.stringMatching(/^the Redis key idem:.*:key:/))
   const metrics = await search(readMetrics())
   await cluster[Symbol.asyncDispose]()
   found.push(await search(readFolder(folder)))
   for (const { secret, harmless } of found) {
     expect(secret).toEqual([])
-    // What is no secret and has to be there shows that the search finds things.
+    // Some values are no secrets and have to be there: they show that the search finds things.
     expect(harmless).not.toEqual([])
   }
-  // What leaves for others' eyes names no account either.
+  // Metrics and spans leave the gateway, so they name no account either.
   expect([metrics, await search(readSpans())]).toEqual([NOTHING_FOUND, NOTHING_FOUND])
   await expectLinesAboutRequests()
 })
@@ -125,7 +125,7 @@ async function expectLinesAboutRequests(): Promise<void> {
   }
 }
 
-// What is done ------------------------------------------------------------------------------------------------------
+// The requests ------------------------------------------------------------------------------------------------------
 
 const FAULTS: object[] = [
   {},
@@ -303,9 +303,9 @@ async function control(method: string, path: string, body?: object): Promise<voi
   expect(response.status).toBe(200)
 }
 
-// What is searched --------------------------------------------------------------------------------------------------
+// The search --------------------------------------------------------------------------------------------------------
 
-/** As it is, in hexadecimal, and in base64 wherever it may begin in what was encoded. */
+/** Returns the secret as it is, in hexadecimal, and in base64 at each offset that it may have in the encoded text. */
 function formsOf(secret: string): Buffer[] {
   const bytes = Buffer.from(secret)
   const encoded = [0, 1, 2].flatMap((offset) => {

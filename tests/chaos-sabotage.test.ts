@@ -1,6 +1,6 @@
 /**
- * The chaos suite finds out a gateway that is broken: with one thing taken away that a invariant rests on, that invariant is
- * seen to be broken, by the requests concerned.
+ * The chaos suite detects a broken gateway. Each case takes away one thing that an invariant rests on, and the suite
+ * reports that invariant as broken by the requests concerned.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,7 +13,7 @@ import type { Sabotage } from '../dev/chaos/sabotage/sabotages.ts'
 
 interface Case {
   sabotage: Sabotage
-  what: string
+  defect: string
   invariant: string
   /** Few faults, of the kind that only this thing withstands. */
   run: Pick<ChaosOptions, 'requests' | 'kills' | 'only'>
@@ -22,49 +22,49 @@ interface Case {
 const CASES: Case[] = [
   {
     sabotage: 'no-wait',
-    what: 'the last byte does not wait for the stored report',
+    defect: 'the last byte does not wait for the stored report',
     invariant: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
     run: { requests: 200, kills: 17, only: ['lose-machine'] },
   },
   {
     sabotage: 'no-unique-key',
-    what: 'the ledger takes a request twice',
+    defect: 'the ledger takes a request twice',
     invariant: 'no request is charged twice',
     run: { requests: 200, kills: 13, only: ['repeat'] },
   },
   {
     sabotage: 'counted-minutes',
-    what: 'requests are counted in fixed minutes instead of a sliding log',
+    defect: 'requests are counted in fixed minutes instead of a sliding log',
     invariant: 'no more requests than the limit in any 60 seconds',
     run: { requests: 900, kills: 0, only: [] },
   },
   {
     sabotage: 'no-void',
-    what: 'a run that lost its edge stays charged',
+    defect: 'a run that lost its edge stays charged',
     invariant: 'what is repeated under one Idempotency-Key is answered, and charged once',
     run: { requests: 100, kills: 17, only: ['kill-claimed'] },
   },
   {
     sabotage: 'accused-backends',
-    what: 'a client’s repeats put backends out for all',
+    defect: 'a client’s repeats put backends out for all',
     invariant: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 17, only: ['poison'] },
   },
   {
     sabotage: 'read-on-loop',
-    what: 'an edge reads large bodies while all others wait',
+    defect: 'an edge reads large bodies while all others wait',
     invariant: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 34, only: ['refused-bodies'] },
   },
   {
     sabotage: 'no-cap',
-    what: 'a stream goes on behind its cap',
+    defect: 'a stream goes on behind its cap',
     invariant: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 34, only: ['endless'] },
   },
 ]
 
-test.each(CASES)('it is found out that $what', { timeout: 180_000 }, async ({ sabotage, invariant, run }) => {
+test.each(CASES)('the suite detects that $defect', { timeout: 180_000 }, async ({ sabotage, invariant, run }) => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-sabotage-'))
   const { result } = await runChaos({ ...run, seed: 1, json: false, sabotage }, folder, () => {})
   const verdict = result.verdicts.find((one) => one.invariant === invariant)

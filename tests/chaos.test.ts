@@ -1,6 +1,6 @@
 /**
- * A short run of the chaos suite: a process or server of every kind may be struck while clients of every kind ask, and
- * every promise holds. `npm run chaos` is the long one.
+ * A short run of the chaos suite. It injects faults into a process or server of every kind while clients of every kind
+ * send requests, and every promise holds. `npm run chaos` is the long one.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { runChaos } from '../dev/chaos/run-chaos.ts'
 
 const SEED = Number(process.env['CHAOS_SEED'] || 5)
 
-test(`struck at random, the gateway keeps its promises (seed ${SEED})`, { timeout: 180_000 }, async () => {
+test(`under random faults, the gateway keeps its promises (seed ${SEED})`, { timeout: 180_000 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-chaos-'))
   const said: string[] = []
   const options = { requests: 500, kills: 3, seed: SEED, json: false }

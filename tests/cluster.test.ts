@@ -53,8 +53,9 @@ describe('two edges and two routers keep the promises of one process', () => {
 })
 
 /**
- * `problems`: what clients of the same load may meet while the victim is away. An edge takes its own clients' requests
- * with it; a router takes those streams that had shown content; without NATS nothing can be metered, so nothing is begun.
+ * `problems`: the failures that clients of the same load may meet while the victim is away. An edge takes its own
+ * clients' requests with it, and a router takes the streams that had shown content. Without NATS the gateway can meter
+ * nothing, so it begins nothing.
  */
 interface Blow {
   victim: string
@@ -62,7 +63,7 @@ interface Blow {
   problems: string[]
 }
 
-describe('struck under load, what comes back has lost nothing and doubled nothing', () => {
+describe('a part that fails under load has lost nothing and doubled nothing when it comes back', () => {
   const stack = new AsyncDisposableStack()
   let gateway: OperatedGateway
   let cluster: Cluster

@@ -1,6 +1,6 @@
 /**
- * The route table on a real edge: every row refuses what its credential does not cover. Sabotaged rows show that the walk
- * over the table finds a row that does not.
+ * The route table on a real edge: every row refuses all that its credential does not cover. Sabotaged rows show that
+ * the walk over the table finds a row that does not.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -21,7 +21,10 @@ describe('the table as it is', () => {
   promiseCredentials(() => gateway)
 })
 
-/** Reads the key from the header, and forgets to have it proven. Its edge started after keys told of any dead key. */
+/**
+ * Reads the key from the header, and forgets to have it proven. Its edge started after keys had published the dead
+ * keys.
+ */
 const proofForgotten: Route = {
   credential: 'none',
   handle: (edge) => async (request, response) => {

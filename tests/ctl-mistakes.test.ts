@@ -127,7 +127,7 @@ test('so are files that hold anything', async () => {
   }
 })
 
-test('a NATS server that is away, silent or none is told in words, and the command ends', async () => {
+test('a NATS server that is away, silent or none ends the command, which explains it in words', async () => {
   const silent = createServer().listen(0, '127.0.0.1')
   await once(silent, 'listening')
   const { port } = silent.address() as AddressInfo
@@ -155,7 +155,7 @@ test.each([
   expect(words).toMatch(/\nto repeat it safely: --id [0-9a-f-]{36}$/m)
 })
 
-test('a NATS server that falls silent after the question is told in words, and the command ends', async () => {
+test('a NATS server that falls silent after the request ends the command, which explains it in words', async () => {
   await using nats = await startNats({ own: true })
   await using bus = await openNatsBus({ url: nats.url, name: 'hung' })
   const requested = Promise.withResolvers<void>()
@@ -201,7 +201,7 @@ test('a reader that leaves early is no failure, and the exit code stays', async 
   }
 })
 
-test('`--help` of every command is an answer', async () => {
+test('`--help` of every command succeeds', async () => {
   for (const words of [
     '',
     'accounts',
@@ -218,7 +218,7 @@ test('`--help` of every command is an answer', async () => {
   }
 })
 
-test('what a killed gateway left is not taken for one that runs', async () => {
+test('the remains of a killed gateway are not taken for one that runs', async () => {
   const left = await mkdtemp(join(directory, 'left-'))
   const listen = `require('node:net').createServer().listen(${JSON.stringify(join(left, OPERATOR_SOCKET))}, () => console.log('heard'))`
   const killed = spawn(process.execPath, ['-e', listen], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -13,7 +13,7 @@ import { startCluster } from '@gateway/cluster/start'
 import { runCtl, type Said } from './promises/run-ctl.ts'
 import { startStandalone } from './promises/standalone.ts'
 
-/** How long a request may take to appear. */
+/** The time that a request may take to appear. */
 const SOON = { timeout: 60_000 }
 
 interface Started {
@@ -72,7 +72,7 @@ describe.each<{
     expect(await sendRequest(place.edge, key, 'svc-core')).toBe(200)
   })
 
-  test('what cannot be done is said in words, with exit code 1', async () => {
+  test('an impossible command is explained in words, with exit code 1', async () => {
     expect(await ctl('accounts', 'show', 'nobody')).toMatchObject({ code: 1, err: 'there is no such account\n' })
     const noPlan = await ctl('accounts', 'set-plan', tag, 'gold')
     expect(noPlan).toMatchObject({ code: 1, err: expect.stringMatching(/there are: .*free/) })
@@ -80,7 +80,7 @@ describe.each<{
     expect(await ctl('keys', 'revoke', 'nosuchid')).toMatchObject({ code: 1, err: 'there is no such key\n' })
   })
 
-  test('usage is told of one account by day and by model, and of all of them', async () => {
+  test('usage is listed for one account by day and by model, and for all of them', async () => {
     for (let turn = 0; turn < 2; turn++) expect(await sendRequest(place.edge, key)).toBe(200)
     const today = new Date().toISOString().slice(0, 10)
     const facts = async (...args: string[]) => JSON.parse((await ctl('usage', '--json', ...args)).out)
@@ -97,7 +97,7 @@ describe.each<{
     expect(await ctl('usage', '--account', 'nobody')).toMatchObject({ code: 1, err: 'there is no such account\n' })
   })
 
-  test('backends are told with their health, until when, and what they have under way, by router', async () => {
+  test('backends are listed with their health, until when, and their calls under way, by router', async () => {
     const { out } = await ctl('backends', '--json')
     const { routers, alive } = JSON.parse(out)
     expect(alive).toBe(routers.length)
@@ -127,7 +127,7 @@ describe.each<{
     expect(JSON.parse(out)).toEqual({ accounts: 1, drifts: [], unrepaired: 0 })
   })
 
-  test('where it does not, that is told, exits with 2, and is put right when asked', async () => {
+  test('where it does not, the command reports it, exits with 2, and repairs it on request', async () => {
     const dead = await mint(place.edge, 'a-phone')
     const { accountTag: deadTag, keyId } = parseKey(dead)!
     expect(await sendRequest(place.edge, dead)).toBe(200)
@@ -136,7 +136,8 @@ describe.each<{
       keyId,
     ])
     await database.query('update keys.accounts set overage = not overage where tag = $1', [tag])
-    // Reports of the load before are gathered for up to a second. A later one would tell the store the raised total.
+    // The edge gathers reports of the load before for up to a second. A later report would give the store the raised
+    // total.
     const versionOf = async () =>
       (await database.query<{ version: number }>('select version from metering.windows where account = $1', [tag]))
         .rows[0]?.version
@@ -223,7 +224,7 @@ test('where no gateway runs, it says so', async () => {
   expect(nowhere).toMatchObject({ code: 1, err: expect.stringContaining('DATA_DIR') })
 })
 
-/** As whoever may read the data folder finds it. */
+/** Returns the address as a reader of the data folder finds it. */
 async function embeddedDatabaseUrl(dataDir: string): Promise<string> {
   const read = (name: string) => readFile(join(dataDir, 'postgres', name), 'utf8')
   const port = (await read('data/postmaster.pid')).split('\n')[3]

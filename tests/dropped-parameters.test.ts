@@ -1,6 +1,6 @@
 /**
- * A parameter that a vendor refuses, through the whole chain on real servers: the client has its answer, plain and
- * streamed, and reads what was left out.
+ * A parameter that a vendor refuses, through the whole chain on real servers. The client has its response, plain and
+ * streamed, and reads the names of the parameters that were left out.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

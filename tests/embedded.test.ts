@@ -78,7 +78,7 @@ describe('npm start, as a newcomer meets it', () => {
     })
   })
 
-  test('killed with -9 and started again, it knows its keys and what they used', async () => {
+  test('killed with -9 and started again, it knows its keys and their usage', async () => {
     const developer = await newDeveloper(gateway)
     const { usage } = await developer.client.chat.completions.create({
       model: 'svc-core',
@@ -98,7 +98,7 @@ describe('npm start, as a newcomer meets it', () => {
     expect(reply.choices[0]!.message.content).toBe('still here')
   })
 
-  test('killed with -9 under load, it has every answer that a client got, once', async () => {
+  test('killed with -9 under load, it has every response that a client got, once', async () => {
     const developer = await newDeveloper(gateway)
     // The default plan's limits let a few dozen pass.
     const load = startLoad(gateway, [developer.key], { model: 'svc-instant', clients: 4 })
@@ -113,7 +113,7 @@ describe('npm start, as a newcomer meets it', () => {
     expect(used).toBeLessThanOrEqual(got + 4 * 300)
   })
 
-  test('killed with -9 in the middle of a stream, it bills no more than what was made', async () => {
+  test('killed with -9 in the middle of a stream, it bills no more than the generated tokens', async () => {
     const guest = await newGuest(gateway)
     const request = { model: 'svc-instant', messages: sendRequest('5000 words'), stream: true as const }
     const reading = (async () => {
@@ -137,7 +137,7 @@ describe('npm start, as a newcomer meets it', () => {
   })
 })
 
-test('npm start itself answers its curl, and a signal to npm ends all of it', async () => {
+test('the curl that npm start prints succeeds, and a signal to npm ends all of it', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
   const port = await freePort()
   const environment = { ...process.env, PORT: String(port), DATA_DIR: join(directory, 'data') }

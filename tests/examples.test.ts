@@ -1,7 +1,7 @@
 /**
- * Each example config in front of a server that speaks the OpenAI dialect: with nothing changed but the address, its
- * models answer through the gateway, and the server sees its own model names and its own credential. One gateway takes
- * one example after the other, as it takes any change of its file.
+ * Each example config runs in front of a server that speaks the OpenAI dialect, with nothing changed but the address.
+ * Its models respond through the gateway, and the server sees its own model names and its own credential. One gateway
+ * takes one example after the other, as it takes any change of its file.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -35,7 +35,7 @@ describe.each(examples)('deploy/config/examples/$name', ({ name, text }) => {
   const { backends, pools, models } = loadConfig(text, name).config
   const hasCredential = backends.some(({ apiKey }) => apiKey !== undefined)
 
-  test('its chat and embeddings models answer through the gateway', async () => {
+  test('its chat and embeddings models respond through the gateway', async () => {
     await using backend = await startBackend({
       models: pools.flatMap(({ targets }) => targets.map(({ model }) => model)),
       ...(hasCredential ? { apiKey: CREDENTIAL } : {}),

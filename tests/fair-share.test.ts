@@ -1,5 +1,6 @@
 /**
- * Limits come before work: whoever has used up its minute, or sends what is wrong, costs an edge no reading of bodies.
+ * Limits come before work: a client that has used up its minute, or sends a wrong request, costs an edge no reading of
+ * bodies.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,7 +19,7 @@ import { startStandalone } from './promises/standalone.ts'
 
 const CHAT = '/v1/chat/completions'
 const chat = { model: 'svc-instant', messages: sendRequest('Say: hi'), max_tokens: 10 }
-/** Whoever reads it finds no JSON. */
+/** An edge that reads it finds no JSON. */
 const LARGE_AND_BROKEN = `{"model":"svc-instant","messages":[${'x'.repeat(200_000)}`
 
 const stack = new AsyncDisposableStack()
@@ -78,7 +79,7 @@ describe('a wrong request takes its place in the minute', () => {
     expect(refusalOf(await post(key, chat))).toEqual([429, 'requests'])
   })
 
-  test('and nothing else: an account without allowance learns what is wrong', async () => {
+  test('and nothing else: an account without allowance still learns the mistake in its request', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.thousandTokens.slug)
     expect((await post(key, { ...chat, messages: sendRequest('word '.repeat(2_000)) })).status).toBe(200)
     await expect.poll(async () => (await post(key, chat)).status, { timeout: 10_000 }).toBe(402)
@@ -107,7 +108,10 @@ describe('counts of tokens and quotes have a rate of their own', () => {
   })
 })
 
-/** Asks again on each of 64 connections as soon as it was answered; returns how many answers came, and in how many seconds. */
+/**
+ * Sends a request again on each of 64 connections as soon as the response came. Returns the number of responses, and
+ * the seconds that they took.
+ */
 async function crowd(sendRequest: () => Promise<Reply>): Promise<{ replies: number; seconds: number }> {
   const sinceMs = performance.now()
   let replies = 0
@@ -131,7 +135,7 @@ test.each(['/billing/quota', '/v1/usage', '/v1/plan'])(
   },
 )
 
-test('an ended request shows in quota and usage at once, however often they were asked for before', async () => {
+test('an ended request shows in quota and usage at once, however often clients queried them before', async () => {
   const { key } = await newDeveloperOn(gateway, NARROW_PLANS.tokenAMillisecond.slug)
   const used = async () => {
     const [quota, usage] = await Promise.all(['/billing/quota', '/v1/usage'].map((path) => send(url, path, { key })))

@@ -1,6 +1,6 @@
 /**
- * The fault table on the whole system: real processes, real servers, backends that fail in every way, and processes that
- * are killed and frozen at every stage. Per case: what the client saw, what the backends saw, what was metered.
+ * The fault table on the whole system: real processes, real servers, and backends that fail in every way. Processes are
+ * killed and frozen at every stage. Each case has the client's view, the backends' view and the metered usage.
  */
 
 import { faultPageSection } from '@gateway/testing/fault-page'
@@ -25,11 +25,11 @@ describe('the gateway as a cluster', () => {
 
   const backends = faultPageSection('backends', ['The first backend …', ...COLUMNS])
   promiseFailover(() => stage, backends)
-  test('docs/fault-table.md says of backends what was seen, and no more', () => backends.close())
+  test('docs/fault-table.md states the observed outcomes of backends, and no more', () => backends.close())
 
   const processes = faultPageSection('processes', ['What happens', ...COLUMNS])
   promiseBroker(() => stage, processes)
   promiseRouters(() => stage, processes)
   promiseLeavers(() => stage, processes)
-  test('docs/fault-table.md says of processes what was seen, and no more', () => processes.close())
+  test('docs/fault-table.md states the observed outcomes of processes, and no more', () => processes.close())
 })

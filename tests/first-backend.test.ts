@@ -1,5 +1,5 @@
 /**
- * `npm start -- --backend <address>`: a server's models behind the lanes in one command; and what `npm start` says of
+ * `npm start -- --backend <address>`: one command puts a server's models behind the lanes. `npm start` also names the
  * servers and keys that it finds.
  */
 
@@ -51,7 +51,7 @@ describe('npm start --backend', () => {
     await expect(startStandalone({ args: ['--backend', url], environment })).rejects.toThrow(words)
   })
 
-  test('a server that refuses the key is told in its own words', async () => {
+  test('a server that refuses the key is reported in its own words', async () => {
     await using backend = await startBackend({ models: ['m'], apiKey: KEY })
     await expect(startStandalone({ args: ['--backend', backend.url] })).rejects.toThrow(/m did not answer \(401: .*\)/)
   })

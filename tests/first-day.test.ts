@@ -17,7 +17,7 @@ import { startStandalone, type Standalone } from './promises/standalone.ts'
 const run = promisify(execFile)
 const ADDRESS = 'http://127.0.0.1:8080'
 
-describe('a start that cannot be is told in words', () => {
+describe('a start that is impossible is explained in words', () => {
   const stack = new AsyncDisposableStack()
   let directory: string
   let first: Standalone
@@ -133,7 +133,7 @@ test('on a free port of its own choice, every address that it names is its own',
   expect((await fetch(health)).status).toBe(200)
 })
 
-test('a gateway whose output cannot be written, since the disk is full, starts and answers all the same', async () => {
+test('a gateway whose output cannot be written, since the disk is full, starts and serves all the same', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
   const port = await freePort()
   const environment = {

@@ -1,6 +1,6 @@
 /**
- * The worst case that is reserved for a request holds whatever the vendor does within the limits that it was sent: the edge reads
- * the request and reserves, the router writes the limits, a vendor uses them up.
+ * The worst case that is reserved for a request covers all that the vendor does within the limits that it was sent. The
+ * edge reads the request and reserves, the router writes the limits, a vendor uses them up.
  */
 
 import * as fc from 'fast-check'
@@ -95,7 +95,7 @@ const request = fc.constantFrom('messages' as const, 'responses' as const).chain
     }),
 )
 
-/** How far the vendor goes, in parts of each limit. */
+/** The vendor's use, in parts of each limit. */
 const appetite = fc.record({
   calls: fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 8, maxLength: 8 }),
   perCall: fc.integer({ min: 0, max: 100 }),

@@ -1,6 +1,6 @@
 /**
- * Tools that a vendor runs and bills beside the tokens, and kinds of tokens with a rate of their own: on the whole gateway, with
- * vendors' models at list rates.
+ * Tools that a vendor runs and bills beside the tokens, and kinds of tokens with a rate of their own. The tests use the
+ * whole gateway, with vendors' models at list rates.
  */
 
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -69,7 +69,7 @@ async function chargeOf({ headers }: { headers: Headers }): Promise<number> {
   return (await gateway.ledgerRow(headers.get('x-request-id')!))!.charge
 }
 
-describe('a request costs what its vendor bills for it', () => {
+describe('a request costs the amount that its vendor bills for it', () => {
   test('five web searches of a Claude model cost a cent each, beside the tokens', async () => {
     const usage = { input_tokens: 10, output_tokens: 20, server_tool_use: { web_search_requests: 5 } }
     vendor.replies['messages'] = message(usage)
@@ -92,7 +92,7 @@ describe('a request costs what its vendor bills for it', () => {
   })
 })
 
-test('sound that the vendor counts among other tokens is told by the rest of the prompt, and the row is an estimate', async () => {
+test('sound that the vendor counts among other tokens is derived from the rest of the prompt, and the row is an estimate', async () => {
   vendor.replies['completions'] = completion({ prompt_tokens: 1_000, completion_tokens: 10 })
   const content = [
     { type: 'text', text: 'a'.repeat(368) },

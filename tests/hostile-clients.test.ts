@@ -1,6 +1,6 @@
 /**
- * Slow and hostile clients leave the edge serving others: one well-behaved client asks without pause all the while, and
- * is answered every time.
+ * Slow and hostile clients leave the edge serving others: one well-behaved client sends requests without pause all the
+ * while, and is served every time.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -58,7 +58,7 @@ beforeAll(async () => {
   stack.use(
     await openCrowd(port, 100, { first: `${body(key)}Transfer-Encoding: chunked\r\n\r\n`, every: () => '1\r\n \r\n' }),
   )
-  // Answers that nobody reads.
+  // Responses that nobody reads.
   const question = JSON.stringify({
     model: 'svc-core',
     stream: true,
@@ -76,21 +76,21 @@ describe('a request that could be read in more than one way is refused, and its 
   test.each(refused)('$name', async ({ bytes }) => {
     const { responses, closed, text } = await sendBytes(port, withKey(bytes), CLOSED_WITHIN_MS)
     expect(closed).toBe(true)
-    // A hidden second request would have been answered, too.
+    // The edge would have served a hidden second request, too.
     expect(responses.length).toBeLessThanOrEqual(1)
     for (const { status } of responses) expect([400, 413, 417, 431]).toContain(status)
     expect(text).not.toContain('hidden')
   })
 })
 
-describe('a request of unusual form has one answer:', () => {
+describe('a request of unusual form has one response:', () => {
   test.each(replied)('$name', async ({ bytes }) => {
     const { responses } = await sendBytes(port, withKey(bytes))
     expect(responses.map(({ status }) => status).filter((status) => status !== 100)).toEqual([200])
   })
 })
 
-describe('a body is taken or refused for what it is:', () => {
+describe('a body is accepted or refused on its own merits:', () => {
   test.each(bodyCases)('$name: $status', async ({ body, headers, status }) => {
     const reply = await fetch(url + CHAT, {
       method: 'POST',
@@ -102,7 +102,7 @@ describe('a body is taken or refused for what it is:', () => {
     expect(text).not.toContain('INTERNAL_ERROR')
   })
 
-  test('nothing of what was tried has become part of the gateway', async () => {
+  test('none of the attempts has become part of the gateway', async () => {
     const { body } = await send(url, '/v1/models')
     const [entry] = body['data'] as object[]
     expect(Object.keys(entry!)).toEqual(['id', 'object', 'created', 'owned_by'])
@@ -186,7 +186,7 @@ describe('a path is itself and nothing else:', () => {
   })
 })
 
-test('what a client says of its host or its proxy appears in no answer', async () => {
+test("a client's claims about its host or its proxy appear in no response", async () => {
   const lies = [
     'Host: evil.example',
     'X-Forwarded-Host: evil.example',
@@ -249,7 +249,7 @@ test('a page that has its own name lead to this machine mints no guest key, and 
   expect(client.responses).toMatchObject([{ status: 200 }])
 })
 
-test('addresses of images lead the gateway nowhere but to the backend that answered with one', async () => {
+test('addresses of images lead the gateway nowhere but to the backend that returned one', async () => {
   const visited: string[] = []
   const elsewhere = createServer((request, response) => {
     visited.push(request.url ?? '')
@@ -276,7 +276,7 @@ test('addresses of images lead the gateway nowhere but to the backend that answe
   expect(visited).toEqual([])
 })
 
-test('a thousand requests in one breath are answered one by one', async () => {
+test('a thousand requests in one breath are served one by one', async () => {
   const one = 'GET /v1/models/svc-core HTTP/1.1\r\nHost: gateway\r\n\r\n'
   const { responses } = await sendBytes(port, one.repeat(1_000), 5_000)
   expect(responses).toHaveLength(1_000)

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` on a cluster of two edges: however many ask, wherever they ask and whoever dies meanwhile, a request runs
- * once at a time, and each answer whose end anyone was given is paid for once.
+ * `Idempotency-Key` on a cluster of two edges: a request runs once at a time. This holds for any number of clients, at
+ * either edge, and through the death of any process. Each response whose end anyone received is paid for once.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -108,7 +108,7 @@ const code = ({ text }: Given): unknown => {
 const isComplete = ({ text }: Given): boolean => text.endsWith('data: [DONE]\n\n')
 const isReplayed = ({ headers }: Given): boolean => headers.get('idempotent-replayed') === 'true'
 
-/** How often the backend was asked this. */
+/** Counts the backend's calls with this content. */
 function callsFor(content: string): number {
   return gateway.backends.steadyA.calls.filter(({ body }) => JSON.stringify(body).includes(content)).length
 }
@@ -167,7 +167,7 @@ function slowly(): void {
   gateway.backends.steadyA.setSpeed({ tokensPerSecond: 60 })
 }
 
-describe('asked at the same time', () => {
+describe('requested at the same time', () => {
   test.each([
     ['streamed', true],
     ['plain', false],
@@ -197,7 +197,7 @@ describe('asked at the same time', () => {
     })
   })
 
-  test('a client that comes late is shown what has passed at once, and then each piece as it comes', async () => {
+  test('a client that comes late gets the earlier pieces at once, and then each piece as it comes', async () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const idempotencyKey = randomUUID()
@@ -244,14 +244,14 @@ describe('asked at the same time', () => {
     await expectRefused()
     expect((await running).status).toBe(200)
     await expectRefused()
-    // How it is written is not what it says.
+    // The form of the JSON makes no difference, only its content.
     const spaced = await post(developer, { idempotencyKey, body: { ...chat(question), stream: false } })
     expect({ status: spaced.status, isReplayed: isReplayed(spaced) }).toEqual({ status: 200, isReplayed: true })
     expect(callsFor(question)).toBe(1)
   })
 })
 
-describe('asked again', () => {
+describe('requested again', () => {
   const kinds: [string, string, (question: string) => object][] = [
     ['a stream', '/v1/chat/completions', (question) => chat(question, { stream: true, model: 'svc-best' })],
     ['a completion', '/v1/chat/completions', (question) => chat(question, { model: 'svc-best' })],
@@ -282,7 +282,7 @@ describe('asked again', () => {
     expect(await rowsOf(developer)).toHaveLength(1)
   })
 
-  test('by the official client, which sends a key with every request once it is told the header', async () => {
+  test('by the official client, which sends a key with every request once it knows the header', async () => {
     const developer = await newDeveloper(gateway)
     class Client extends OpenAI {
       protected override idempotencyHeader = 'Idempotency-Key'
@@ -314,7 +314,7 @@ describe('asked again', () => {
     expect(callsFor(question)).toBe(3)
   })
 
-  test('with a key that is dead: 401, whatever is kept under it', async () => {
+  test('with a key that is dead: 401, even where a response is kept under it', async () => {
     const developer = await newDeveloper(gateway)
     const idempotencyKey = randomUUID()
     const body = chat(`Say: ${randomUUID()}`)
@@ -328,7 +328,7 @@ describe('asked again', () => {
     expect({ status: again.status, code: code(again) }).toEqual({ status: 401, code: 'INVALID_KEY' })
   })
 
-  test('after its time: it runs anew', async () => {
+  test('after its time: it runs again', async () => {
     const developer = await newDeveloper(gateway)
     const question = `Say: ${randomUUID()}`
     const requested = { idempotencyKey: randomUUID(), body: chat(question) }
@@ -377,8 +377,8 @@ describe('asked again', () => {
   })
 })
 
-describe('what failed is not kept', () => {
-  test('no backend could answer: the next attempt runs, and all that waited were told', async () => {
+describe('a failure is not kept', () => {
+  test('no backend could respond: the next attempt runs, and all that waited got the error', async () => {
     const developer = await newDeveloper(gateway)
     const { model, first, second } = newLane(gateway)
     const faults = [first, second].map((backend) => {
@@ -414,7 +414,7 @@ describe('what failed is not kept', () => {
     expect(
       (await post(guest, { idempotencyKey: spent, body: chat('Say: else', { model: 'svc-instant' }) })).status,
     ).toBe(402)
-    // What was paid for is still given.
+    // A response that was paid for is still given.
     const again = await post(guest, { idempotencyKey, body })
     expect({ status: again.status, isReplayed: isReplayed(again) }).toEqual({ status: 200, isReplayed: true })
   })
@@ -441,7 +441,7 @@ describe('when someone goes', () => {
     await expect.poll(() => rowsOf(developer), SETTLED).toMatchObject([{ outcome: 'completed', delivered: true }])
   })
 
-  test('its client, impatient as it said: its next attempt takes up what this one did not wait for', async () => {
+  test('its client, after the timeout that it declared: its next attempt gets the response that this one did not wait for', async () => {
     gateway.backends.steadyA.setSpeed({ firstByteDelayMs: 1_500 })
     const developer = await newDeveloper(gateway)
     const question = `Say: ${randomUUID()}`
@@ -452,7 +452,7 @@ describe('when someone goes', () => {
     expect(callsFor(question)).toBe(1)
   })
 
-  test('its edge, by kill -9: the next attempt runs, never beside the first, and one answer is delivered', async () => {
+  test('its edge, by kill -9: the next attempt runs, never beside the first, and one response is delivered', async () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const question = longQuestion(400)
@@ -481,7 +481,7 @@ describe('when someone goes', () => {
     await cluster.process('edge-2').ready()
   })
 
-  test('its edge, and then Redis forgets the claim: the next attempt runs, and one answer is paid for', async () => {
+  test('its edge, and then Redis forgets the claim: the next attempt runs, and one response is paid for', async () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const question = longQuestion(400)
@@ -497,7 +497,7 @@ describe('when someone goes', () => {
     await cluster.process('edge-2').ready()
   })
 
-  test('its edge, while a plain client of the other edge waits: that one is given an answer all the same', async () => {
+  test('its edge, while a plain client of the other edge waits: that client gets a response all the same', async () => {
     const developer = await newDeveloper(gateway)
     const question = longQuestion(20)
     gateway.backends.steadyA.setSpeed({ firstByteDelayMs: 1_500 })
@@ -561,7 +561,7 @@ describe('when someone goes', () => {
     await expectOnePaid(developer)
   })
 
-  test('Redis: a new request with a key is a 503; one that runs is answered, and kept when Redis is back', async () => {
+  test('Redis: a new request with a key is a 503; one that runs gets its response, which is kept when Redis is back', async () => {
     slowly()
     const developer = await newDeveloper(gateway)
     const question = longQuestion(60)
@@ -586,7 +586,7 @@ describe('when someone goes', () => {
   })
 })
 
-test('nothing that Redis holds shows a key, a prompt or an answer', async () => {
+test('nothing that Redis holds shows a key, a prompt or a response', async () => {
   const developer = await newDeveloper(gateway)
   const secret = `canary${randomUUID()}`
   const idempotencyKey = `key${randomUUID()}`

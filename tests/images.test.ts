@@ -1,6 +1,6 @@
 /**
- * The images, without an engine: what the Dockerfile does for each target is done in a folder, and each service runs from
- * there as it would in a container. Together they serve a request.
+ * The images, without an engine. The test performs each target's steps of the Dockerfile in a folder, and each service
+ * runs from there as it would in a container. Together they serve a request.
  */
 
 import { execFile } from 'node:child_process'
@@ -41,7 +41,7 @@ async function fill(target: string): Promise<void> {
   folders.set(target, folder)
 }
 
-/** The stage of the Dockerfile that builds the console, done in a copy of what it is given. */
+/** Performs the stage of the Dockerfile that builds the console, in a copy of its inputs. */
 async function builtConsole(): Promise<string> {
   const { app: workspace } = stack.use(await containedFolder())
   const shared = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.json']
@@ -77,7 +77,7 @@ describe('the Dockerfile', () => {
     expect(planOf('edge').fillEnvironment['PNPM']).toBe(`npx --yes ${pnpm}`)
   })
 
-  test.each(targets)('%s runs as nobody special, says what it is, and asks for no shell', (target) => {
+  test.each(targets)('%s runs as an unprivileged user, describes itself, and needs no shell', (target) => {
     const { user, labels, entrypoint, stopSignal } = planOf(target)
     expect({ user, stopSignal }).toEqual({ user: '1000:1000', stopSignal: 'SIGTERM' })
     expect(entrypoint[0]).toBe('node')
@@ -89,7 +89,7 @@ describe('the Dockerfile', () => {
   })
 })
 
-describe('what an image ships', () => {
+describe('an image ships', () => {
   test.each<[target: string, megabytes: number]>([
     ['edge', 40],
     // Of it 51 MB are the vendors' libraries for identities of the machine (docs/configuration.md).
@@ -128,7 +128,7 @@ describe('what an image ships', () => {
   })
 })
 
-test('a build makes every file anew, so that a release can give each the time of its commit', () => {
+test('a build makes every file again, so that a release can give each the time of its commit', () => {
   const { app } = folders.get('keys')!
   const paths = readdirSync(app, { recursive: true, encoding: 'utf8' })
   expect(paths.length).toBeGreaterThan(100)
@@ -210,7 +210,7 @@ describe('from such folders, read-only and unprivileged, as the first process', 
     expect(writer.output.trim()).toBe('uid 1000, pid 1')
   })
 
-  test.each(SERVICES)('%s stops when it is asked to', async (service) => {
+  test.each(SERVICES)('%s stops when it gets SIGTERM', async (service) => {
     await running.get(service)!.signal('SIGTERM')
     expect(await running.get(service)!.exited).toBe(0)
   })

@@ -1,7 +1,7 @@
 /**
- * Keys is killed with SIGKILL again and again while callers rotate and revoke. A key whose rotation or revocation was
- * answered is refused from that moment; one that died without an answer is refused soon after; no caller is left with two
- * active keys.
+ * Keys is killed with SIGKILL again and again while callers rotate and revoke. A key is refused from the moment when
+ * the reply to its rotation or revocation came. One that died without a reply is refused soon after. No caller is left
+ * with two active keys.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -65,7 +65,7 @@ interface Story {
   outstanding: number
 }
 
-/** Mints, rotates and revokes until the story is over, and checks every answer the moment it comes. */
+/** Mints, rotates and revokes until the story is over, and checks every reply the moment it comes. */
 async function liveThroughKeys(story: Story, subject: string): Promise<void> {
   const owner: KeyOwner = { issuer: 'https://id.example', subject }
   for (let turn = 0; !story.over; turn++) {
@@ -88,7 +88,7 @@ async function liveThroughKeys(story: Story, subject: string): Promise<void> {
   }
 }
 
-/** Undefined when nobody answered. */
+/** Returns undefined when nobody replied. */
 async function sendRequest<Name extends RequestedBy<'edge'>>(
   story: Story,
   name: Name,

@@ -1,6 +1,6 @@
 /**
- * Nobody fills an edge's memory with bodies that never end: what is under way is bounded, whoever exceeds it is told so at
- * once, and a well-behaved client is served all the while.
+ * Nobody fills an edge's memory with bodies that never end. The edge bounds the bytes under way, and refuses a client
+ * that exceeds the bound at once. A well-behaved client is served all the while.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -17,7 +17,7 @@ import { startStandalone } from './promises/standalone.ts'
 const CHAT = '/v1/chat/completions'
 const MEGABYTE = 1024 * 1024
 const LARGEST_BODY = 25 * MEGABYTE
-/** Of what one budget of 64 MB may lead to, with what the collector has not yet taken. */
+/** The growth that one budget of 64 MB may cause, with the garbage that the collector has not yet freed. */
 const MOST_GROWTH = 400 * MEGABYTE
 const BODY_START = '{"model":"svc-core","messages":[{"role":"user","content":"'
 
@@ -55,7 +55,7 @@ const memory = async () => sumOf(await page(), 'process_resident_memory_bytes')
 const bytesInFlight = async () => sumOf(await page(), 'gateway_bytes_in_flight')
 
 interface Uploader {
-  /** What came back so far. */
+  /** The response so far. */
   readonly reply: string
   leave(): void
 }
@@ -141,7 +141,7 @@ test('a body in chunks is counted as it comes', async () => {
   for (const { socket } of sockets) socket.destroy()
 })
 
-test('who asks beforehand whether to send a large body is told before a byte of it is sent', async () => {
+test('a client that checks beforehand whether to send a large body gets the verdict before a byte of it is sent', async () => {
   const { key } = await newDeveloper(gateway)
   const first = await upload(key, LARGEST_BODY)
   await expect.poll(bytesInFlight).toBeGreaterThanOrEqual(LARGEST_BODY)
@@ -164,7 +164,7 @@ test('who asks beforehand whether to send a large body is told before a byte of 
   await expect.poll(() => sendRequest(LARGEST_BODY)).toBe('HTTP/1.1 100 Continue')
 })
 
-test('all the while the well-behaved client was served, and nothing of what was sent is held', async () => {
+test('all the while the well-behaved client was served, and the edge holds nothing of the bodies', async () => {
   const served = healthy.served
   await expect.poll(() => healthy.served).toBeGreaterThan(served + 5)
   expect(healthy.troubles).toEqual([])

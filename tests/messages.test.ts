@@ -1,6 +1,6 @@
 /**
- * Anthropic's Messages API as people use it: the official SDK, unchanged but for the address and the key, in front of a
- * backend that speaks it, of one that speaks chat alone, and of both.
+ * Anthropic's Messages API as people use it: the official SDK, unchanged but for the address and the key. It runs in
+ * front of a backend that speaks it, of one that speaks chat alone, and of both.
  */
 
 import Anthropic from '@anthropic-ai/sdk'
@@ -34,7 +34,7 @@ const stack = new AsyncDisposableStack()
 let native: HttpBackend
 let chat: Backend
 let gateway: GatewayWithoutStores
-/** What the native backend refuses everything with, once set. */
+/** The status with which the native backend refuses everything, once set. */
 let trouble: number | null = null
 
 beforeAll(async () => {

@@ -101,7 +101,7 @@ async function openAccount(admission: Admission, account: string, window: string
   await admission.warm({ account, window, settled: 0, version: 0 })
 }
 
-/** Admits and ends a round of requests, and answers what the edge has to report of them. */
+/** Admits and ends a round of requests, and returns the events that the edge has to report of them. */
 async function runRequests(admission: Admission, window: string): Promise<UsageEvent[]> {
   const events = Array.from({ length: REQUESTS_PER_ROUND }, (_, index) => {
     const startedAtMs = Date.now() - (index % 1_000)
@@ -144,7 +144,7 @@ async function runRequest(admission: Admission, { account, requestId, usage }: U
   await admission.finish({ account, requestId, charge: tokens * CHARGE_PER_TOKEN, tokens })
 }
 
-/** What the store holds against the allowance: settled, and pending. */
+/** Returns the usage that the store holds against the allowance: settled, and pending. */
 async function usedOf(admission: Admission, account: string): Promise<number | undefined> {
   const reply = await admission.authenticate({ account, keyHash: 'key' })
   return reply.kind === 'active' ? (reply.used ?? undefined) : undefined

@@ -1,6 +1,6 @@
 /**
- * What happens in a gateway can be read at `/metrics` of its processes. `npm test -- tests/metrics.test.ts -u` writes the
- * table of metrics.
+ * The processes of a gateway show its events at `/metrics`. `npm test -- tests/metrics.test.ts -u` writes the table of
+ * metrics.
  */
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -57,7 +57,7 @@ const CHAT = '/v1/chat/completions'
 const post = (caller: { key: string }, body: object) => send(gateway.urls[0], CHAT, { key: caller.key, body })
 const soon = { timeout: 60_000, interval: 100 }
 
-/** What was added to a metric since the test began. */
+/** Returns the amount that was added to a metric since the test began. */
 async function added(name: string, labels: Record<string, string> = {}): Promise<number> {
   return sumOf(await scrapeCluster(cluster), name, labels) - sumOf(before, name, labels)
 }
@@ -139,7 +139,7 @@ describe('an operator sees', () => {
     expect(await added('gateway_router_targets_usable', { pool: lane.model })).toBe(-1)
   })
 
-  test('a backend that asks for a pause, and requests that wait for a place', async () => {
+  test('a backend that demands a pause, and requests that wait for a slot', async () => {
     const lane = newLane(gateway)
     const { frail } = gateway.backends
     frail.fail({ backend: lane.first, status: 429, retryAfter: 60, times: 1 })
@@ -151,7 +151,7 @@ describe('an operator sees', () => {
     expect(await added('gateway_router_wait_seconds_count', { pool: lane.model })).toBeGreaterThan(0)
   })
 
-  test('what admission answered, by limit', async () => {
+  test('the decisions of admission, by limit', async () => {
     const guest = await newGuest(gateway)
     await during(async () => {
       for (let turn = 0; turn < 7; turn++) await post(guest, { model: 'svc-instant', messages: sendRequest('Say: hi') })
@@ -174,7 +174,7 @@ describe('an operator sees', () => {
   })
 })
 
-test('no series names an account, a key, a prompt or what a client made up', async () => {
+test('no series names an account, a key, a prompt or a value that a client made up', async () => {
   const guest = await newGuest(gateway)
   await send(gateway.urls[0], `/v1/models/made-up-model`, { key: guest.key })
   await send(gateway.urls[0], '/made-up-path', { key: guest.key })
@@ -186,7 +186,7 @@ test('no series names an account, a key, a prompt or what a client made up', asy
   expect([...names].filter((name) => /account|key|request_?id|user|path/.test(name))).toEqual([])
 })
 
-test('every process tells what it runs and how it fares', async () => {
+test('every process shows its build and its use of resources', async () => {
   const { samples } = await scrapeCluster(cluster)
   for (const service of ['edge', 'router', 'keys', 'metering']) {
     const own = samples.filter(({ labels }) => labels['service'] === service).map(({ name }) => name)
@@ -217,7 +217,7 @@ test('npm start exports the same, all services on one page', async () => {
   expect(sumOf(own, 'gateway_router_jobs_total', { service: 'router', outcome: 'served' })).toBe(1)
 })
 
-describe('what is shipped to watch a gateway with', () => {
+describe('the folder that is shipped to watch a gateway with', () => {
   /** By metric as PromQL names it. */
   async function exported(): Promise<Map<string, Set<string>>> {
     const { samples } = await scrapeCluster(cluster)
@@ -225,7 +225,7 @@ describe('what is shipped to watch a gateway with', () => {
     return new Map(Array.from(byName, ([name, of]) => [name, new Set(of.flatMap(({ labels }) => Object.keys(labels)))]))
   }
 
-  test('is told of every metric that is exported, and of no other', async () => {
+  test('lists every metric that is exported, and no other', async () => {
     const { types, helps, samples } = await scrapeCluster(cluster)
     const labelsOf = (name: string) => {
       const of = samples.find((sample) => sample.name === name || sample.name === `${name}_count`)
@@ -243,7 +243,7 @@ describe('what is shipped to watch a gateway with', () => {
     await expect(written).toMatchFileSnapshot(page)
   })
 
-  test('asks only for metrics and labels that exist', async () => {
+  test('uses only metrics and labels that exist', async () => {
     const rules = await readRules()
     const recorded = new Set(rules.flatMap(({ record }) => record ?? []))
     const known = await exported()

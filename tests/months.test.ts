@@ -47,7 +47,7 @@ async function useUp(): Promise<void> {
 
 const resetDateOf = ({ body }: Reply) => (body['error'] as { resetDate: string }).resetDate
 
-test('what is used up in the last moment of a month is whole again in the first of the next', async () => {
+test('an allowance that is used up in the last moment of a month is whole again in the first of the next', async () => {
   await useUp()
   expect(await quota()).toMatchObject({ used: FREE_LIMIT, remaining: 0, resetAt: NEW_MONTH })
   const refused = await chatOnce()
@@ -91,7 +91,7 @@ test('a top-up counts in its month and no longer', async () => {
   expect((await chatOnce()).headers.get('x-svc-quota-limit')).toBe(String(FREE_LIMIT))
 })
 
-test('the days of both months are told apart, and each month comes to its quota', async () => {
+test('usage separates the days of both months, and each month comes to its quota', async () => {
   await useUp()
   setClock(NEW_MONTH)
   await chatOnce()

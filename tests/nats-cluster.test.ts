@@ -65,7 +65,7 @@ describe('a NATS server of three is killed under load', () => {
     await expect.poll(() => servedSince(backAtMs + 2_000), SOON).toBeGreaterThan(20)
     await load.stop()
 
-    // While another server is elected, each answer waits for its end.
+    // While another server is elected, each response waits for its end.
     expect(load.outcomes.filter(({ problem }) => problem !== null)).toEqual([])
     await expectMeteredOnce(database, load.outcomes)
   })

@@ -1,6 +1,6 @@
 /**
- * A broker with the chart's users (`deploy/chart/files/nats-users.conf`): the whole gateway works under them, and no service
- * can speak for another or read what is meant for another.
+ * A broker with the chart's users (`deploy/chart/files/nats-users.conf`): the whole gateway works under them. No
+ * service can speak for another or read messages that are meant for another.
  */
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -59,7 +59,7 @@ describe('with a user of its own for each service, the gateway keeps its promise
     expect((await ctl('accounts', 'set-plan', accountTag, 'team')).stdout).toMatch(/plan +team\n/)
   })
 
-  test('and no service ever asked the broker for more than it may', async () => {
+  test('and no service ever tried more at the broker than it may', async () => {
     const logs = await readdir(join(dataDir, 'logs'))
     const violations = await Promise.all(
       logs.map(async (file) => {
@@ -80,7 +80,7 @@ describe.each<{ user: string; may: Operation[]; mayNot: Operation[] }>([
       `SUB inbox.edge.${ANY_PROCESS}.>`,
       'PUB job.spark',
       `PUB inbox.router.${ANY_PROCESS}.f.0`,
-      // Another edge may have the answer that a repeated request waits for.
+      // Another edge may have the response that a repeated request waits for.
       `PUB inbox.edge.${ANY_PROCESS}.f.0`,
       'PUB usage.reported',
     ],
@@ -137,7 +137,7 @@ describe.each<{ user: string; may: Operation[]; mayNot: Operation[] }>([
       'SUB job.* routers',
       'PUB job.spark',
       'PUB usage.reported',
-      // An answer that nobody asked for.
+      // A reply that nobody requested.
       `PUB inbox.edge.${ANY_PROCESS}.r.1`,
       `PUB inbox.edge.${ANY_PROCESS}.f.0`,
       'PUB $JS.API.STREAM.PURGE.ACCOUNTS',

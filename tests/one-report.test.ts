@@ -1,6 +1,7 @@
 /**
- * Exactly one of edge and router reports a request, with the tokens generated: for every order of head, data, end, stop,
- * acknowledgement, death and lost frame. Both sides run their real code on a simulated network, client and clock.
+ * Exactly one of edge and router reports a request, with the tokens generated. This holds for every order of head,
+ * data, end, stop, acknowledgement, death and lost frame. Both sides run their real code on a simulated network, client
+ * and clock.
  */
 
 import * as fc from 'fast-check'
@@ -43,7 +44,7 @@ const allSteps: May = () => true
 const leavesAfterContent: May = (gateway, step) => step.do !== 'leave' || gateway.wordsSeen > 0
 
 test(
-  'a stream whose client leaves after content is metered once, whatever its router has already sent',
+  'a stream whose client leaves after content is metered once, no matter how much its router has already sent',
   { timeout: TIMEOUT_MS },
   async () => {
     const streams = calmStories.filter(({ stream }) => stream)
@@ -61,12 +62,16 @@ test('a request whose client leaves at any time is metered once', { timeout: TIM
   )
 })
 
-test('a request is metered once whoever dies, and never without a backend', { timeout: TIMEOUT_MS }, async () => {
-  await fc.assert(
-    fc.asyncProperty(stories, (story) => notify(story, expectOneReport)),
-    options,
-  )
-})
+test(
+  'a request is metered once, no matter which process dies, and never without a backend',
+  { timeout: TIMEOUT_MS },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(stories, (story) => notify(story, expectOneReport)),
+      options,
+    )
+  },
+)
 
 test('a router that dies before its client has seen anything is not noticed', { timeout: TIMEOUT_MS }, async () => {
   await fc.assert(

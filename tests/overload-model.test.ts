@@ -86,7 +86,7 @@ function serve({ capacity, times, seconds, mayWait = true, speedAt = () => 1 }: 
   const newProcess = (): Process => ({ inbox: [], turn: [], leftMs: 0 })
   const [edge, store, router] = [newProcess(), newProcess(), newProcess()]
   const later: (Piece & { atMs: number })[] = []
-  /** How long each request took. */
+  /** The duration of each request. */
   const delivered = new Map<Request, number>()
   let [nowMs, underWay, begun, tickedAtMs, longestQueueMs, ableToDo, offered, owed] = [0, 0, 0, 0, 0, 0, 0, 0]
   let [dispatches, repeated] = [0, 0]

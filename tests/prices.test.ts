@@ -1,5 +1,5 @@
 /**
- * The catalog, the plans and the prices, over HTTP on the whole gateway: what is listed, what is refused, what is billed.
+ * The catalog, the plans and the prices, over HTTP on the whole gateway: the lists, the refusals and the bills.
  */
 
 import { modelList, tierCatalog } from '@gateway/contracts/catalog'
@@ -223,7 +223,7 @@ describe('svc-ultra-pro', () => {
   })
 })
 
-describe('what is announced to end', () => {
+describe('an announced end', () => {
   const LEGACY: Record<string, string> = {
     'svc-ultra': 'svc-core',
     'svc-ultra-pro': 'svc-pro',
@@ -234,7 +234,7 @@ describe('what is announced to end', () => {
     'svc-reason': 'svc-pro',
   }
 
-  test('is told in the headers of every answer and in the list, of legacy models and no others', async () => {
+  test('appears in the headers of every response and in the list, of legacy models and no others', async () => {
     const key = await gateway.newKey('payg')
     const { data } = modelList.parse((await send(gateway.url, '/v1/models')).body)
     for (const { id, deprecation } of data) {
@@ -324,7 +324,7 @@ describe('a changed configuration', () => {
     await vi.waitUntil(followed, 10_000)
   })
 
-  test('is what the lists then say, under another ETag', async () => {
+  test('appears in the lists afterwards, under another ETag', async () => {
     const { status, body } = await send(gateway.url, '/v1/models', { headers: { 'if-none-match': keptEtag! } })
     expect(status).toBe(200)
     expect(modelList.parse(body).data.map(({ id }) => id)).toEqual(['svc-core', 'acme/llama-4', 'gpt-5'])

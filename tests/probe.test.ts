@@ -1,5 +1,5 @@
 /**
- * `npm run ctl -- backends probe`, as an operator uses it, in front of servers that hold to what vendors published.
+ * `npm run ctl -- backends probe`, as an operator uses it, in front of servers that hold to the vendors' publications.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -53,7 +53,7 @@ describe('backends probe', () => {
     expect(models.map(({ id }) => id)).toContain('svc-instant')
   })
 
-  test('tells the cost and asks nothing when it shall not', async () => {
+  test('prints the cost and sends no request on a dry run', async () => {
     await using backend = await startBackend({ models: ['m'] })
     const { err, code } = await runCtl(['backends', 'probe', '--url', backend.url, '--dry-run'], {})
     expect(code).toBe(0)
@@ -79,7 +79,7 @@ describe('backends probe', () => {
     await rm(folder, { recursive: true })
   })
 
-  test('a server that is not there is told in words', async () => {
+  test('reports in words a server that is not there', async () => {
     const { code, err } = await runCtl(['backends', 'probe', '--url', 'http://127.0.0.1:9/v1'], {})
     expect(code).toBe(1)
     expect(err).toContain('http://127.0.0.1:9/v1 lists no model to probe')

@@ -1,6 +1,6 @@
 /**
- * The whole gateway on a Redis Cluster of three nodes, while one of them is away and while slots move, under load: the
- * accounts of the other nodes notice nothing, those of the lost node are served as when Redis is away, and everything
+ * The whole gateway on a Redis Cluster of three nodes, under load, while one of them is away and while slots move. The
+ * accounts of the other nodes notice nothing. Those of the lost node are served as when Redis is away, and everything
  * comes back.
  */
 
@@ -112,7 +112,7 @@ test('a node that dies takes only its own accounts along, which are served all t
   }
 })
 
-test('slots that move under load are followed: what is revoked, used up or over its rate stays so, and nobody else notices', async () => {
+test('the edges follow slots that move under load: a revoked key, a spent allowance and an exceeded rate stay so, and nobody else notices', async () => {
   const [live, beside, dead, spent, slow] = await Promise.all([0, 0, 0, 0, 0].map(newKeyOn))
   await setPlan(spent!, 'tiny')
   await setPlan(slow!, 'slow')
@@ -213,7 +213,7 @@ async function sendRequest(edge: string, key: string): Promise<Reply> {
   return { status: response.status, tookMs: performance.now() - beganAtMs }
 }
 
-/** Both edges are asked with every key, with short breaks, until it is stopped. */
+/** Sends requests to both edges with every key, with short breaks, until it is stopped. */
 function keepRequesting<Name extends string>(keys: Record<Name, string>) {
   const names = Object.keys(keys) as Name[]
   const seen = Object.fromEntries(names.map((name) => [name, [] as Reply[]])) as Record<Name, Reply[]>

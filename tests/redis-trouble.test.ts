@@ -1,7 +1,7 @@
 /**
- * Promises 3 and 4 on a cluster whose Redis is in trouble while both edges are busy: a revoked key stays refused, what is
- * used up stays used up, everybody else goes on, and nothing hangs. And a keys service that is killed in the middle of a
- * revoke or a rotate, between any two of its steps.
+ * Promises 3 and 4 on a cluster whose Redis is in trouble while both edges are busy. A revoked key stays refused, a
+ * spent allowance stays spent, everybody else goes on, and nothing hangs. The tests also kill the keys service in the
+ * middle of a revoke or a rotate, between any two of its steps.
  */
 
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -53,7 +53,9 @@ const failpoints = () => join(folder, 'failpoints')
 const data = () => join(folder, 'cluster', 'redis')
 const snapshot = () => join(folder, 'snapshot')
 
-/** Each leaves Redis serving again, if need be through the cluster, which starts it anew two seconds after its death. */
+/**
+ * Each leaves Redis serving again, if need be through the cluster, which starts it again two seconds after its death.
+ */
 const troubles: { name: string; before?: () => Promise<void>; trouble: () => Promise<unknown> }[] = [
   { name: 'flushed', trouble: () => commandRedis(cluster.servers.redis.url, 'FLUSHALL') },
   { name: 'killed, and started again with what it had written', trouble: () => cluster.servers.redis.kill() },
@@ -130,7 +132,7 @@ test('while Redis is silent, the edges together admit no more than the rate, and
     expect(admitted[200]).toBeLessThanOrEqual(RATE)
     expect(admitted[200]).toBeGreaterThanOrEqual(RATE / 2)
     expect(await manage(token, 'revoke', key)).toMatchObject({ status: 503 })
-    // It is stored, though, and edges that ask for themselves know it.
+    // It is stored, though, and edges that query keys themselves know it.
     for (const edge of cluster.edges) expect((await sendRequest(edge, key)).status).toBe(401)
   } finally {
     await cluster.servers.redis.kill('SIGCONT')
@@ -209,7 +211,7 @@ async function sendRequest(edge: string, key: string): Promise<Reply> {
 
 const statuses = (key: string) => Promise.all(cluster.edges.map(async (edge) => (await sendRequest(edge, key)).status))
 
-/** Both edges are asked with every key, without a break, until it is stopped. */
+/** Sends requests to both edges with every key, without a break, until it is stopped. */
 function keepRequesting<Name extends string>(keys: Record<Name, string>) {
   const names = Object.keys(keys) as Name[]
   const seen = Object.fromEntries(names.map((name) => [name, [] as Reply[]])) as Record<Name, Reply[]>

@@ -1,7 +1,7 @@
 /**
- * A release without its images, which need an engine (`npm run prove release`). A stranger without a checkout runs the package
- * from a `node_modules`, and the first chat is answered. The package is unpacked as npm does it; its dependencies are those that
- * the workspace has, so no registry is asked.
+ * A release without its images, which need an engine (`npm run prove release`). A stranger without a checkout runs the
+ * package from a `node_modules`, and the first chat succeeds. The package is unpacked as npm does it; its dependencies
+ * are those that the workspace has, so the test calls no registry.
  */
 
 import { execFile } from 'node:child_process'
@@ -66,7 +66,7 @@ test('the checksums of a release are those of its files', async () => {
   await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd: join(folder, 'release') })
 })
 
-test('the installed gateway answers a chat, serves its console, and ends when it is told', async () => {
+test('the installed gateway serves a chat and its console, and ends on SIGTERM', async () => {
   await using gateway = await startStandalone({ command: [command], environment })
   const { client } = await newGuest({ urls: [gateway.url], issuer: gateway.issuer })
   const reply = await client.chat.completions.create({ model: 'svc-best', messages: sendRequest('Say: it works') })
@@ -82,7 +82,7 @@ test('the installed gateway answers a chat, serves its console, and ends when it
   expect(await gateway.stop('SIGTERM')).toBe(0)
 })
 
-test('its page tells the commands that such a user has', async () => {
+test('its help lists the commands that such a user has', async () => {
   const { stdout } = await run(command, ['--help'], { env: environment })
   expect(stdout).toContain('npx model-gateway --backend http://127.0.0.1:11434/v1')
   expect(stdout).not.toContain('npm start')

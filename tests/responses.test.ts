@@ -1,5 +1,5 @@
 /**
- * The Responses API through a whole gateway, asked by the official client, in front of a strict backend of chat.
+ * The Responses API through a whole gateway, called by the official client, in front of a strict backend of chat.
  */
 
 import OpenAI from 'openai'
@@ -35,7 +35,7 @@ const WEATHER = {
   strict: false,
 }
 
-test('a stream with thoughts, a text and a call, and the turn after its result, are what the client accumulates', async () => {
+test('the client accumulates a stream with thoughts, a text and a call, and the turn after its result', async () => {
   backend.script = [
     { thought: 'Which city?', text: 'Let me look.', calls: [{ name: 'get_weather', args: { city: 'Lisbon' } }] },
     { text: 'It is sunny.' },
@@ -116,7 +116,7 @@ test("a coding tool's instructions and tools are whole in each response of a str
   expect(backend.seen.at(-1)!.body.tools).toHaveLength(tools.length)
 })
 
-test('a hosted tool that nobody demands is left out and told', async () => {
+test('a hosted tool that nobody demands is left out and reported', async () => {
   backend.script = [{ text: 'Hi' }]
   const body = { model: MODEL, input: 'Hi', tools: [{ type: 'web_search' }], store: true }
   const { status, headers, body: reply } = await send(gateway.url, '/v1/responses', { key: gateway.key, body })

@@ -1,5 +1,5 @@
 /**
- * A revocation that its caller was refused (503) lies on the way between an edge and the broker. A mint that is answered
+ * A revocation that its caller was refused (503) lies on the way between an edge and the broker. A mint that succeeds
  * meanwhile outlives it.
  */
 
@@ -46,7 +46,7 @@ test.each(['revoke', 'rotate'])('a key that a mint returned is not ended by a la
   link!.heal()
 
   for (let look = 0; look < LOOKS; look++) expect(await mint(cluster, token, look % 2)).toBe(key)
-  // Asked again, it ends the key.
+  // Requested again, it ends the key.
   expect(await manage(cluster, token, 0, `/${action}`, { key })).toMatchObject({ status: 200 })
   expect(await mint(cluster, token, 1)).not.toBe(key)
 })

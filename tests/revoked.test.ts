@@ -41,7 +41,7 @@ afterAll(async () => {
 
 describe('revoked means revoked', () => {
   test(
-    'no edge admits a key after its revoke was answered, while both are busy with it; its open streams are cut',
+    'no edge admits a key after its revoke was confirmed, while both are busy with it; its open streams are cut',
     async () => {
       const cutAfterMs: number[] = []
       let admittedAfter = 0
@@ -131,7 +131,7 @@ async function newKey(): Promise<{ token: string; key: string }> {
   return { token, key: String(body['key']) }
 }
 
-/** Alternates between the edges, so that what one does the other must know. */
+/** Alternates between the edges, so that each must know of the other's changes. */
 async function manage(token: string, action: 'mint' | 'rotate' | 'revoke' | 'list', body: object = {}) {
   const edge = cluster.edges[owners % cluster.edges.length]
   const path = action === 'mint' || action === 'list' ? '' : `/${action}`
@@ -181,7 +181,7 @@ async function openStream(edge: string, key: string, maxTokens?: number) {
   return { ended: readToEnd() }
 }
 
-/** Both edges are asked without a break until disposed of. */
+/** Sends requests to both edges without a break until disposed of. */
 function keepRequesting(key: string): AsyncDisposable {
   const over = new AbortController()
   const loops = cluster.edges.map(async (edge) => {

@@ -1,5 +1,5 @@
 /**
- * A rollout: every process of the cluster is asked to stop and started again, one of a service after the other, while
+ * A rollout: every process of the cluster gets SIGTERM and starts again, one of a service after the other. Meanwhile
  * streams of twenty seconds are open and short requests come without a pause. Nobody notices.
  */
 
@@ -62,7 +62,7 @@ test('no request fails and no stream is cut while every process is restarted', a
   await expectMeteredOnce(database, [...long.outcomes, ...short.outcomes])
 })
 
-/** Restarts the processes of a service one after the other; answers how long each took to stop. */
+/** Restarts the processes of a service one after the other. Returns the time that each took to stop. */
 async function roll(cluster: Cluster, service: string, onRequested: (name: string) => void): Promise<number[]> {
   const stopsMs: number[] = []
   for (const process of cluster.processes.filter(({ plan }) => plan.service === service)) {

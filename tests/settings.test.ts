@@ -1,5 +1,6 @@
 /**
- * What a config file decides about models, as clients meet it: the default model, a model's end, the length of vectors.
+ * The effects of a config file on models, as clients meet them: the default model, a model's end, the length of
+ * vectors.
  */
 
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * Two versions at once. The last release and this checkout share a bus, Redis and PostgreSQL, while chaos' clients ask and
- * chaos' checkers find no violation. A run begins on the last release.
+ * Two versions at once. The last release and this checkout share a bus, Redis and PostgreSQL, while chaos' clients send
+ * requests and chaos' checkers find no violation. A run begins on the last release.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -92,7 +92,8 @@ test('a version that renames a column is found out', { timeout: 180_000 }, async
       content: Buffer.from('alter table metering.ledger rename column reasoning_tokens to thought_tokens;'),
     },
   ])
-  // In the end only the last release is there: as long as a renaming one runs, it records what the others cannot.
+  // In the end only the last release is there. As long as a renaming one runs, it records the events that the others
+  // cannot.
   const switches = [to('present', 'metering-1'), to('former', 'metering-1')]
   const { broken, forget } = await runVersions(renamed, switches, 150, true)
   expect(broken.map(({ invariant }) => invariant)).toContain('lag, pending and leases go back to zero')

@@ -1,6 +1,6 @@
 /**
- * A service that is told to stop stops, also when servers that it needs are gone or silent. It has ten minutes for open
- * answers here, so one that waits for what cannot come any more runs out of its test's time.
+ * A service stops on SIGTERM, also when servers that it needs are gone or silent. It has ten minutes for open responses
+ * here, so one that waits for a lost server runs out of its test's time.
  */
 
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,9 @@ const ALL: ServerName[] = ['nats', 'redis', 'postgres']
 const SERVICES = ['edge-1', 'router-1', 'keys-1', 'metering-1']
 /** Above any wait for one server, and far below the time to drain. */
 const WITHIN_MS = 45_000
-/** An outage of the bus is ridden out for half a minute, and as long is tried to store what was shown. */
+/**
+ * The edge rides out an outage of the bus for half a minute, and tries as long to store the usage of the content shown.
+ */
 const WITH_A_RESPONSE_WITHIN_MS = 120_000
 /** Until a server that is gone is missed, and somebody waits for a silent one. */
 const MISSED_AFTER_MS = 1_500
@@ -32,7 +34,7 @@ const cases: { servers: ServerName[]; loss: Loss }[] = [
   { servers: ALL, loss: 'gone with its name' },
 ]
 
-/** One for each case and one for the open answer: opened in turn, since the environment names their servers. */
+/** One for each case and one for the open response. They open in turn, since the environment names their servers. */
 const stages: Stage[] = []
 beforeAll(async () => {
   for (let opened = 0; opened <= cases.length; opened++) stages.push(await openStage())
@@ -51,7 +53,7 @@ test.concurrent.each(cases.map((one, at) => ({ ...one, at })))(
 )
 
 test.concurrent(
-  'an edge stops with an open answer that cannot end',
+  'an edge stops with an open response that cannot end',
   { timeout: WITH_A_RESPONSE_WITHIN_MS },
   async () => {
     const stage = stages[cases.length]!

@@ -17,7 +17,7 @@ const PLANS = [
   { slug: 'free', limit: 1_000, rpm: 60, tpm: 60_000, default: true },
 ]
 
-test('accounts that pass 80 % and all of their allowance are told of once each', async () => {
+test('accounts that pass 80 % and all of their allowance are reported once for each', async () => {
   await using running = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'gateway-thresholds-'))
   running.defer(() => rm(folder, { recursive: true, force: true }))

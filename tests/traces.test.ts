@@ -155,7 +155,7 @@ describe('a request of a client that traces', () => {
     ])
   })
 
-  test('that is refused ends at the edge, with what it was refused for', async () => {
+  test('that is refused ends at the edge, with the reason of the refusal', async () => {
     const traceId = newTrace()
     await post({ model: 'svc-core' }, { traceparent: `00-${traceId}-${CLIENT_SPAN}-01` })
     const [span] = (await traced(traceId, 1)).values()
@@ -187,7 +187,7 @@ test('a request of a client that does not trace begins a trace of its own', asyn
   await traced(own()!.traceId, 6)
 })
 
-test('no span holds a key, a prompt or an answer', async () => {
+test('no span holds a key, a prompt or a response', async () => {
   const all = Buffer.concat(collector.bodies).toString('latin1')
   expect(all).toContain('gen_ai.usage.input_tokens')
   expect(all).not.toContain('Rumpelstiltskin')

@@ -1,7 +1,7 @@
 /**
- * Nobody writes in an account's name with a key that nobody has proven: each route is asked in every way, with dead, rotated
- * and forged keys, at an edge that has just begun and remembers none of them. Redis and PostgreSQL hold the same before and
- * after, and the owner notices nothing.
+ * Nobody writes in an account's name with a key that nobody has proven. Each route gets every form of request, with
+ * dead, rotated and forged keys. The edge has just begun and remembers none of them. Redis and PostgreSQL hold the same
+ * before and after, and the owner notices nothing.
  */
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -62,7 +62,7 @@ async function contents(): Promise<Record<string, string>> {
   return held
 }
 
-/** What the owner did before is told to all stores: nothing moves by itself any more. */
+/** Waits until all stores have the owner's earlier changes: nothing moves by itself any more. */
 async function settledContents(): Promise<Record<string, string>> {
   let before = await contents()
   await expect
@@ -90,7 +90,7 @@ async function restartEdge(): Promise<void> {
 
 const chat = (content: string) => ({ model: 'svc-core', messages: sendRequest(content) })
 
-test('whatever is asked with a dead, a rotated or a forged key, the stores hold what they held', async () => {
+test('the stores hold the same after any request with a dead, a rotated or a forged key', async () => {
   const { live, dead } = await newOwner()
   expect((await send(gateway.urls[0], '/v1/chat/completions', { key: live, body: chat('Say: mine') })).status).toBe(200)
   await restartEdge()
@@ -104,14 +104,14 @@ test('whatever is asked with a dead, a rotated or a forged key, the stores hold 
       }
     }
   }
-  // What is written and taken back at once has stood in somebody's way meanwhile.
+  // A write that is taken back at once has stood in somebody's way meanwhile.
   const accounts = [live, ...Object.values(dead)].map((key) => parseKey(key)!.accountTag)
   expect(await writes.of(accounts)).toEqual([])
   expect(await contents()).toEqual(before)
 }, 180_000)
 
 test.each(['rotated', 'forged'] as const)(
-  'an owner’s request with an Idempotency-Key runs, whatever asks under it with a %s key at the same time',
+  'an owner’s request with an Idempotency-Key runs, although requests under it come with a %s key at the same time',
   async (kind) => {
     const { live, dead } = await newOwner()
     await restartEdge()

@@ -55,7 +55,7 @@ test('two days, a turn of the month and two models of a pay-as-you-go account, t
     ['svc-instant', 1],
   ])
   expect(models.totals).toEqual(november.totals)
-  // Nothing asked for is the month that has just begun.
+  // A query without dates covers the month that has just begun.
   expect(await usage(key, '')).toMatchObject({
     from: '2026-12-01',
     to: '2026-12-01',

@@ -1,5 +1,5 @@
 /**
- * What a client is told that waits: its own timeout reads as its own, and a target's advice when to come back arrives, in
+ * A client that waits reads its own timeout as its own, and gets a target's advice when to come back. This holds in
  * each dialect, through the whole chain on real servers.
  */
 
@@ -62,7 +62,7 @@ async function usedSoFar(): Promise<number> {
 
 describe.each(DIALECTS)('POST %s', (path, body) => {
   test.each([false, true])(
-    'a client whose own timeout is over is told so, and pays for the work (stream: %s)',
+    'a client whose own timeout is over gets an error that says so, and pays for the work (stream: %s)',
     async (stream) => {
       reply = () => {}
       const before = await usedSoFar()
@@ -75,7 +75,7 @@ describe.each(DIALECTS)('POST %s', (path, body) => {
     },
   )
 
-  test('a target that asks for a pause is heard: the client knows when to come back', async () => {
+  test('a target that demands a pause is heard: the client knows when to come back', async () => {
     reply = (response) => response.writeHead(429, { 'retry-after': '30' }).end('{}')
     const response = await sendRequest(path, body)
     expect(response.status).toBe(503)

@@ -1,6 +1,6 @@
 /**
- * The three ways in, each in front of backends of its own dialect and of another one: what clients see, what is
- * metered, and the words of every refusal.
+ * The three ways in, each in front of backends of its own dialect and of another one. The tests check the clients'
+ * view, the metered usage, and the words of every refusal.
  */
 
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -94,7 +94,7 @@ const reportOf = async (requestId: string) => {
 }
 
 describe.each(clientDialects)('%s', (dialect) => {
-  test.each([true, false])('is answered whole, with the usage that is metered (stream: %s)', async (stream) => {
+  test.each([true, false])('returns a whole response, with the usage that is metered (stream: %s)', async (stream) => {
     const seen = await requestBy(dialect, requested('svc-core', stream)).over
     expect(seen).toMatchObject({ error: null, text: REPLY, finishReason: 'stop', complete: true, errorEvent: false })
     const report = await reportOf(seen.requestId!)
@@ -128,7 +128,7 @@ describe.each(clientDialects)('%s', (dialect) => {
     }
   })
 
-  test('says what Auto chose, the pool and where the account stands', async () => {
+  test("reports Auto's choice, the pool and the quota of the account", async () => {
     const { headers } = await send(gateway.url, PATHS[dialect], { key: gateway.key, body: bodyOf(dialect, 'svc-best') })
     expect(headers.get('x-svc-upstream')).toBe('core')
     expect(headers.get('x-svc-smart-route')).toMatch(/^svc-core; reason=/)
@@ -137,7 +137,7 @@ describe.each(clientDialects)('%s', (dialect) => {
     expect(headers.has('anthropic-ratelimit-tokens-reset')).toBe(dialect === 'messages')
   })
 
-  test('whose backend breaks off is told of it, and pays for what was shown', async () => {
+  test('reports a backend that breaks off, and charges for the content shown', async () => {
     backend.fail({ dieAfterChunks: 3, times: 1 })
     const seen = await requestBy(dialect, requested('svc-core', true)).over
     expect(seen).toMatchObject({ status: 200, text: 'all is', done: false, complete: false, errorEvent: true })
@@ -211,7 +211,7 @@ describe.each(clientDialects)('%s', (dialect) => {
   })
 })
 
-test('a backend of the client’s dialect gets its headers, and answers with its own bytes', async () => {
+test('a backend of the client’s dialect gets its headers, and responds with its own bytes', async () => {
   const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'some-beta-2026-01-01' }
   const body = bodyOf('messages', 'claude-opus-4-5')
   const reply = await send(gateway.url, '/v1/messages', { key: gateway.key, body, headers })
@@ -283,7 +283,7 @@ describe('the fault table: a first backend that fails before content is not noti
   })
 })
 
-describe('the fault table: what only looks like a fault does no harm', () => {
+describe('the fault table: behaviour that only looks like a fault does no harm', () => {
   const seenBy = seenOf(harmless)
   test.each(harmless)('$dialect: $name', async (lane) => {
     const seen = await seenBy(lane)
@@ -295,7 +295,7 @@ describe('the fault table: what only looks like a fault does no harm', () => {
   })
 })
 
-describe('the fault table: a backend that fails after content is told of, and no good end is', () => {
+describe('the fault table: the client learns of a backend that fails after content, and sees no good end', () => {
   const seenBy = seenOf(reported)
   test.each(reported)('$dialect: $name', async (lane) => {
     const seen = await seenBy(lane)

@@ -1,5 +1,6 @@
 /**
- * First use with a real model: one command, and a question that is typed into the console's playground is answered.
+ * First use with a real model: one command starts the gateway, and the model responds to a question typed into the
+ * console's playground.
  */
 
 import { afterAll, afterEach, expect, test } from 'vitest'
@@ -15,7 +16,7 @@ afterEach(({ task }) =>
   note({ tests: [{ server: 'llama.cpp', test: task.name, passed: task.result?.state === 'pass' }] }),
 )
 
-test('a question in the playground is answered by the model after one command', async () => {
+test('the model responds to a question in the playground after one command', async () => {
   expect(stage.gateway.output).toMatch(new RegExp(`^ +svc-instant +${MODEL}$`, 'm'))
   const { page, shot } = await newVisitor(stage)
   await page.getByRole('button', { name: 'Create key' }).click()

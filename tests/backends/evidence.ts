@@ -1,5 +1,5 @@
 /**
- * What a run has seen, for the page that it writes: one JSON line for each finding.
+ * Records the findings of a run for the page that it writes: one JSON line for each finding.
  */
 
 import { appendFileSync } from 'node:fs'

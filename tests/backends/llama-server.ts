@@ -17,7 +17,7 @@ export const CONTEXT_TOKENS = 1_024
 export interface LlamaServer extends AsyncDisposable {
   /** With its version. */
   readonly url: string
-  /** How many answers it generates. */
+  /** The number of responses that it generates. */
   generating(): Promise<number>
   kill(): Promise<void>
 }
@@ -25,7 +25,7 @@ export interface LlamaServer extends AsyncDisposable {
 interface Options {
   slots?: number
   embeddings?: boolean
-  /** Says the likeliest words, and ends before it asks a question of its own. */
+  /** Says the likeliest words, and ends before it writes a question of its own. */
   chats?: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * The whole gateway in front of llama.cpp's own server, and what its clients see when that server is busy, is killed or
- * refuses.
+ * The whole gateway in front of llama.cpp's own server. The tests show its clients' view when that server is busy, is
+ * killed or refuses.
  */
 
 import { readFile } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { note } from './evidence.ts'
 import { CONTEXT_TOKENS, DIMENSIONS, type LlamaServer, MODEL, startLlama } from './llama-server.ts'
 
 const SLOTS = 2
-/** How long a server may take to notice, and a row to be written. */
+/** The time that a server may take to notice, and a row to be written. */
 const SOON = { timeout: 20_000, interval: 50 }
 const LONG = sendRequest('Count from 1 to 500, one number in each line.')
 const CITY = {
@@ -75,7 +75,7 @@ function configFor(servers: Record<string, LlamaServer>): object {
 }
 
 describe('in front of llama.cpp', () => {
-  test('a chat is answered with the whole record, and costs what the server counted', async () => {
+  test('a chat returns the complete record, and costs the tokens that the server counted', async () => {
     const { data, response } = await caller.client.chat.completions
       .create({ model: 'llama', messages: sendRequest('Say hello.'), max_tokens: 12 })
       .withResponse()
@@ -184,7 +184,7 @@ describe('in front of llama.cpp', () => {
     await expect.poll(() => steady.generating(), SOON).toBe(0)
   })
 
-  test('more clients than places are all answered, and the server never has more than its places', async () => {
+  test('more clients than slots all get a response, and the server never has more than its slots', async () => {
     const watch = watchGenerating(steady)
     const asking = Array.from({ length: SLOTS * 3 }, () =>
       caller.client.chat.completions.create({ model: 'llama', messages: LONG, max_tokens: 24 }),
@@ -196,7 +196,7 @@ describe('in front of llama.cpp', () => {
 })
 
 describe('when llama.cpp is killed with -9', () => {
-  test('in the middle of a stream, the client gets an error and the ledger what was delivered', async () => {
+  test('in the middle of a stream, the client gets an error, and the ledger the delivered part', async () => {
     await using mortal = await startLlama({ slots: SLOTS })
     await using gateway = await startStandalone({ config: configFor({ mortal }) })
     const { client } = await newDeveloper({ urls: [gateway.url], issuer: gateway.issuer })
@@ -215,7 +215,7 @@ describe('when llama.cpp is killed with -9', () => {
     expect(row.completion_tokens).toBeLessThanOrEqual(parts + 4)
   })
 
-  test('before the first content, another server answers and the client notices nothing', async () => {
+  test('before the first content, another server responds and the client notices nothing', async () => {
     await using mortal = await startLlama({ slots: SLOTS })
     await using gateway = await startStandalone({ config: configFor({ mortal, steady }) })
     const { client } = await newDeveloper({ urls: [gateway.url], issuer: gateway.issuer })
@@ -234,7 +234,7 @@ describe('when llama.cpp is killed with -9', () => {
   })
 })
 
-/** The most answers that the server ever generated at once. */
+/** Counts the most responses that the server generates at once, until `end`. */
 function watchGenerating(server: LlamaServer): { end(): Promise<number> } {
   const ending = new AbortController()
   const watch = async () => {

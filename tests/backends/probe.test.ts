@@ -1,5 +1,5 @@
 /**
- * `backends probe` in front of llama.cpp: what it finds out is true.
+ * `backends probe` in front of llama.cpp: its findings are true.
  */
 
 import { execFile } from 'node:child_process'
@@ -15,7 +15,7 @@ interface Facts {
   models: { findings: { check: string; result: string }[] }[]
 }
 
-test('what llama.cpp does and does not is found out, and the config lines fit', async () => {
+test('the probe finds out the abilities and limits of llama.cpp, and the config lines fit', async () => {
   await using llama = await startLlama({ slots: 2 })
   const args = ['packages/ctl/src/main.ts', '--json', 'backends', 'probe', '--url', llama.url]
   const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1_000_000 })

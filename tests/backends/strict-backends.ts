@@ -1,6 +1,6 @@
 /**
- * Each vendor's strict stand-in with the simulated backend behind it: the stand-in judges a request, and the simulated
- * backend answers those that it takes, tools and JSON schemas included. Anthropic's answers for itself.
+ * Each vendor's strict stand-in with the simulated backend behind it. The stand-in judges a request, and the simulated
+ * backend serves the accepted ones, tools and JSON schemas included. Anthropic's stand-in responds itself.
  */
 
 import { createServer } from 'node:http'
@@ -50,7 +50,7 @@ export async function startStrictBackends(stack: AsyncDisposableStack): Promise<
   )
 }
 
-/** What the vendor cannot do, no client can ask of it. */
+/** Leaves out the requests that the vendor cannot serve. */
 function requestsOf({ embeddings, ...but }: VendorRow['but']): SendRequest[] {
   const isRefused = but['response_format json_schema'] === 'refused and said'
   const ofChat = OF_CHAT.filter((sendRequest) => sendRequest !== 'structured output' || !isRefused)
@@ -73,7 +73,7 @@ function judgmentOf(vendor: Vendor, { complaint, reply, ignores }: StandIn): Rep
   }
 }
 
-/** A refusal of the judge is the answer; otherwise the simulated backend gives it. */
+/** Returns the refusal of the judge, or else the response of the simulated backend. */
 async function judgedBy(judge: string, responding: string, base: string, stack: AsyncDisposableStack): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {

@@ -1,4 +1,4 @@
-// Vercel's AI SDK in three major versions, and what each shows of an error.
+// Prints the errors of Vercel's AI SDK, as each of three major versions shows them.
 const [, , version] = process.argv
 const { generateText } = await import(`ai-${version}`)
 const { createOpenAICompatible } = await import(`compatible-${version}`)

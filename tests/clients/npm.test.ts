@@ -1,5 +1,5 @@
 /**
- * The texts that a person reads in clients of npm when a request fails, word for word what the gateway says.
+ * A person reads these texts in clients of npm when a request fails. They are word for word the gateway's own.
  */
 
 import { copyFile } from 'node:fs/promises'

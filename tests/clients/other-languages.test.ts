@@ -1,6 +1,6 @@
 /**
- * The texts that a person reads in clients of Go, Rust, Java and Python when a request fails, and what Python's frameworks
- * take the failure for.
+ * A person reads these texts in clients of Go, Rust, Java and Python when a request fails. Python's frameworks also
+ * classify the failure.
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

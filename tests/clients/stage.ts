@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { sendJson, startHttpBackend } from '../../services/router/test/http-backend.ts'
 import { type GatewayWithoutStores, startGatewayWithoutStores } from '../ways-in/gateway-without-stores.ts'
 
-/** A client asks for the model of this name. What it shows contains the text. */
+/** A client requests the model of this name, and then shows the text. */
 export const FAILURES = {
   'no-such-model': /The model no-such-model does not exist/,
   'not-for-chat': /model: not-for-chat serves embeddings, not chat/,
@@ -17,7 +17,7 @@ export const FAILURES = {
 } as const
 export type Failure = keyof typeof FAILURES
 
-/** The models that a client asks for with a key that no gateway made: any of them. */
+/** A key that no gateway made. A client may request any model with it. */
 export const BAD_KEY = 'svc_nonsense'
 export const INVALID_KEY = /Invalid key/
 
@@ -70,7 +70,7 @@ export async function openStage(): Promise<Stage> {
   return { gateway, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** All that a client prints when it asks for the model. */
+/** Returns all that a client prints when it requests the model. */
 export async function shownBy(
   command: readonly [string, ...string[]],
   { url, key }: Pick<GatewayWithoutStores, 'url' | 'key'>,

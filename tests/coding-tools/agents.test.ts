@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => workshop[Symbol.asyncDispose]())
 
-test("OpenAI's Agents SDK runs its tool loop, plain and streamed, and the ledger has what the backend told", async () => {
+test("OpenAI's Agents SDK runs its tool loop, plain and streamed, and the ledger has the usage that the backend reported", async () => {
   const { backend, url } = workshop
   backend.script = [
     {

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => workshop[Symbol.asyncDispose]())
 
-/** All that Anthropic's client for Python says of its answers, and what of them is metered. */
+/** Returns all that Anthropic's client for Python prints about its responses, and expects their usage in the ledger. */
 async function sendRequest(what: 'image' | 'thinking') {
   const key = await workshop.newKey()
   const script = join(import.meta.dirname, 'anthropic_sdk.py')
@@ -25,7 +25,7 @@ async function sendRequest(what: 'image' | 'thinking') {
   return JSON.parse(out) as unknown
 }
 
-test('Anthropic’s client for Python asks about an image', async () => {
+test('Anthropic’s client for Python sends a question about an image', async () => {
   workshop.backend.script = [{ text: 'A pixel.' }]
   expect(await sendRequest('image')).toEqual({ text: 'A pixel.', input_tokens: 100 })
   const [{ content }] = workshop.backend.seen.at(-1)!.body['messages'] as [{ content: object[] }]

@@ -12,7 +12,7 @@ export interface Turn {
 }
 
 export interface ScriptedBackend extends HttpBackend {
-  /** Tokens of every answer that it gave. */
+  /** Tokens of every response that it gave. */
   reported: { prompt_tokens: number; completion_tokens: number }[]
   script: readonly Turn[]
 }
@@ -27,7 +27,7 @@ export async function startScriptedBackend(): Promise<ScriptedBackend> {
       const results = (body.messages as Json[]).filter(({ role }) => role === 'tool').length
       const turn = backend.script[results]
       if (!turn) return sendJson(response, 400, { error: { message: `no turn follows ${results} results` } })
-      // Unlike in each turn, so that a sum tells which turns it is of.
+      // Each turn has other figures, so that a sum identifies its turns.
       const usage = { prompt_tokens: 100 + results * 17, completion_tokens: 10 + results * 3 }
       const total = { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens }
       backend.reported.push(usage)
@@ -86,7 +86,7 @@ function chunksOf(turn: Turn, results: number, usage: Json): Json[] {
   return [...deltas.map((delta) => chunk(delta)), chunk({}, endOf(turn)), last]
 }
 
-/** As the types of `openai` 7.55 (2026) have them; `reasoning_content` and `max_tokens` are what most servers take besides. */
+/** The types of `openai` 7.55 (2026) have these; most servers accept `reasoning_content` and `max_tokens` besides. */
 const KNOWN = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p'],
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'response_format', 'reasoning_effort', 'user', 'stop', 'n'],

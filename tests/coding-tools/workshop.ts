@@ -20,7 +20,7 @@ export interface Workshop extends AsyncDisposable {
   newKey(): Promise<string>
   /** A repository with nothing in it. */
   newRepository(): Promise<string>
-  /** Empty folders for what a tool keeps of its own. */
+  /** An empty folder for a tool's own files. */
   newHome(): Promise<string>
   usageOf(key: string): Promise<UsageRecord['totals']>
 }

@@ -1,5 +1,5 @@
 /**
- * What axe finds on a page: nothing.
+ * Expects that axe finds no violation on a page.
  */
 
 import axe from 'axe-core'

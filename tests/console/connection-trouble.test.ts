@@ -21,7 +21,7 @@ test('while the gateway is away the page says so, and goes on by itself when it 
   expect(await page.getByRole('alert').count()).toBe(0)
 })
 
-test('a page whose script is gone, as in the middle of an update, says what to do', async () => {
+test('a page whose script is gone, as in the middle of an update, says that a reload helps', async () => {
   const { page } = await stage.visit()
   await page.route('**/console/assets/*.js', (route) => route.fulfill({ status: 404, json: {} }))
   await openConsole(stage, page)
@@ -32,7 +32,7 @@ test('a page whose script is gone, as in the middle of an update, says what to d
   expect(await page.getByText('load the page again').count()).toBe(0)
 })
 
-test('an identity provider that is away is told apart from the gateway', async () => {
+test('the page distinguishes an identity provider that is away from the gateway', async () => {
   const { page } = await stage.visit()
   await openConsole(stage, page)
   await page.route(`${stage.gateway.issuer}/**`, (route) => route.abort())
@@ -43,7 +43,7 @@ test('an identity provider that is away is told apart from the gateway', async (
   await page.getByLabel('Name').waitFor()
 })
 
-test('an identity provider that answers with a page of its own is told apart from one that is away', async () => {
+test('the page distinguishes an identity provider that returns a page of its own from one that is away', async () => {
   const { page } = await stage.visit()
   await openConsole(stage, page)
   await page.route(`${stage.gateway.issuer}/.well-known/**`, (route) =>
@@ -57,7 +57,7 @@ test('an identity provider that answers with a page of its own is told apart fro
   await page.getByRole('alert').getByText('sent a response that this page does not understand').waitFor()
 })
 
-test('an answer that was lost with the gateway stays as far as it came, and is asked again when it is back', async () => {
+test('a response that was lost with the gateway stays as far as it came, and can be requested again when the gateway is back', async () => {
   stage.backend.setSpeed({ tokensPerSecond: 20 })
   const { page } = await newKeyOwner(stage)
   await goTo(page, 'Playground')
@@ -81,7 +81,7 @@ test('on a slow network every page shows that it is loading, and nothing moves w
   const session = await page.context().newCDPSession(page)
   const throughput = 100 * 1024
   await session.send('Network.enable')
-  // Longer than the half second in which what moves is put down to the click.
+  // Longer than the half second in which browsers attribute a shift to the click.
   await session.send('Network.emulateNetworkConditions', {
     ...{ offline: false, latency: 700, downloadThroughput: throughput, uploadThroughput: throughput },
   })
@@ -107,7 +107,7 @@ test('on a slow network every page shows that it is loading, and nothing moves w
   }
 })
 
-/** In the page: adds up what moved without anyone having done something, as browsers score it. */
+/** Runs in the page. It adds up the layout shifts that follow no input, as browsers score them. */
 function watchLayout(): void {
   const scope = window as unknown as { moved: number }
   scope.moved = 0

@@ -1,5 +1,5 @@
 /**
- * For everyone: screen readers, keyboards, phones, both colour schemes, people whom motion makes sick.
+ * The console serves everyone: screen readers, keyboards, phones, both colour schemes, people who get sick from motion.
  */
 
 import type { Page } from 'playwright-core'
@@ -73,7 +73,7 @@ test('on a phone nothing scrolls sideways, and everything can be reached', async
   await shot('phone-playground-answer')
 })
 
-test('from signing in to an answer with the keyboard alone, the focus always in sight', async () => {
+test('a visitor gets from signing in to a response with the keyboard alone, the focus always in sight', async () => {
   const { page } = await stage.visit()
   await openConsole(stage, page)
   await press(page, 'Sign in')
@@ -112,7 +112,7 @@ test('a dialog keeps the focus, opens on Cancel and gives it back', async () => 
   await expect.poll(() => focused(page)).toBe('Revoke')
 })
 
-test('who asks for reduced motion sees none', async () => {
+test('a visitor who prefers reduced motion sees none', async () => {
   const { page } = await newKeyOwner(stage, { reducedMotion: 'reduce' })
   await goTo(page, 'Keys')
   await page.getByRole('button', { name: 'Rotate', exact: true }).click()
@@ -133,7 +133,7 @@ async function settled(page: Page): Promise<void> {
   await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
 }
 
-/** What a screen reader would say of the focused element. */
+/** Returns the words that a screen reader would say of the focused element. */
 function focused(page: Page): Promise<string> {
   return page.evaluate(() => {
     const element = document.activeElement

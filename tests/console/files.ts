@@ -1,5 +1,5 @@
 /**
- * How the console's files reach a browser, and how much of them it takes to sign in.
+ * The console's files on their way to a browser, and the bytes that a sign-in takes.
  */
 
 import { readFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ describe('the page', () => {
     },
   )
 
-  test('may run its own scripts and styles and talk to the gateway and the identity provider, nothing else', async () => {
+  test('may run its own scripts and styles and call the gateway and the identity provider, nothing else', async () => {
     const { headers } = await get('/console')
     const policy = headers.get('content-security-policy')!
     expect(policy.split('; ')).toEqual(
@@ -103,7 +103,7 @@ describe('its files', () => {
   })
 })
 
-test('config.json tells the page where it is and who signs people in', async () => {
+test('config.json gives the page its own address and the address of the identity provider', async () => {
   const response = await get('/console/config.json')
   expect(response.headers.get('cache-control')).toBe('no-cache')
   const { url, issuer } = stage.gateway

@@ -13,7 +13,7 @@ import { fact, goTo, heading, lastTurn, newName, newVisitor, openConsole, shownK
 /** One of our own, for machines without it. */
 const CURL = `curl() { "${process.execPath}" "${join(import.meta.dirname, '../promises/curl.ts')}" "$@"; }`
 
-test('a newcomer gets from what npm start prints to a streamed answer by what the page says', async () => {
+test('a newcomer gets from the output of npm start to a streamed response by the words of the page', async () => {
   const address = /console +(\S+)/.exec(stage.gateway.output)![1]!
   const { page, shot } = await stage.visit()
   await page.goto(address)
@@ -47,7 +47,7 @@ test('a newcomer gets from what npm start prints to a streamed answer by what th
   await shot('overview')
 })
 
-test('an answer appears as it is generated', async () => {
+test('a response appears as it is generated', async () => {
   using _slow = slowBackend(15)
   const { page } = await newVisitor(stage)
   await page.getByRole('button', { name: 'Create key' }).click()

@@ -75,7 +75,7 @@ test('revoking warns first, then kills the key and offers a new one', async () =
   expect(await statusWith(await shownKey(page))).toBe(200)
 })
 
-test('what the visitor sees no longer is not what gets revoked', async () => {
+test('a key that replaced the visible one is not revoked in its place', async () => {
   const { page, key } = await newKeyOwner(stage)
   await goTo(page, 'Keys')
   const token = await tokenOf(page)
@@ -130,7 +130,7 @@ test('the list says when a key was used last', async () => {
     .toContain('just now')
 })
 
-test('who has never had a key is invited on every page that needs one', async () => {
+test('a visitor who has never had a key is invited on every page that needs one', async () => {
   const { page } = await newVisitor(stage)
   await goTo(page, 'Keys')
   await page.getByText('Create your first key').waitFor()
@@ -139,7 +139,7 @@ test('who has never had a key is invited on every page that needs one', async ()
   await page.getByText('Send a message').waitFor()
 })
 
-/** The `authorization` that the page asks with. */
+/** Returns the `authorization` that the page sends. */
 async function tokenOf(page: Awaited<ReturnType<typeof newVisitor>>['page']): Promise<string> {
   const requested = page.waitForRequest((request) => request.url().endsWith('/v1/keys/developer'))
   await page.reload()

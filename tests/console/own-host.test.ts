@@ -17,7 +17,7 @@ const consoleUrl = `http://127.0.0.1:${port}/console`
 const stage = useStage({ consoleUrl, environment: { CONSOLE_URL: consoleUrl } })
 let host: Server
 
-/** As the console's README tells whoever hosts it. */
+/** Hosts the files as the console's README instructs. */
 beforeAll(async () => {
   const files = (await readConsoleFiles(DIST))!
   const { url, issuer } = stage.gateway

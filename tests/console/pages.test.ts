@@ -1,6 +1,6 @@
 /**
- * The console's files and what its pages do: one gateway and one browser for all. `npm test -- tests/console -t keys` runs
- * one part.
+ * The console's files and the behaviour of its pages: one gateway and one browser for all. `npm test -- tests/console
+ * -t keys` runs one part.
  */
 
 import { describe } from 'vitest'

@@ -1,6 +1,6 @@
 /**
  * The pictures in the README: real pages, with figures of a busier account where a test has no month to wait for.
- * `GENERATE_DOCS=1 npm test -- tests/console -t pictures` takes them anew.
+ * `GENERATE_DOCS=1 npm test -- tests/console -t pictures` takes them again.
  */
 
 import { mkdir } from 'node:fs/promises'

@@ -1,5 +1,6 @@
 /**
- * Answers that fail: always in words, with what to do, and never at the cost of what arrived already.
+ * Responses that fail: the page always explains the failure in words, names the next step, and keeps all that arrived
+ * already.
  */
 
 import { expect, test } from 'vitest'
@@ -13,7 +14,7 @@ async function newRequester() {
   return owner
 }
 
-test('a model whose backends all fail: what was tried, that it cost nothing, and what to do', async () => {
+test('when all backends of a model fail, the page lists those it tried, the charge of nothing and the next step', async () => {
   const fault = fail({ status: 500, backend: 'frail-1' })
   const { page, shot } = await newRequester()
   const turn = await sendRequest(page, 'Hello?', 'frail-1')
@@ -38,7 +39,7 @@ test('a model whose backends all fail: what was tried, that it cost nothing, and
   expect(await page.getByRole('article').count()).toBe(1)
 })
 
-test('a backend that dies in the middle: what arrived stays, and the break is told', async () => {
+test('when a backend dies in the middle, the text that arrived stays, and the page reports the break', async () => {
   using _fault = fail({ dieAfterChunks: 6, backend: 'frail-2' })
   const { page, shot } = await newRequester()
   const turn = await sendRequest(page, 'Hello?', 'frail-2')
@@ -50,7 +51,7 @@ test('a backend that dies in the middle: what arrived stays, and the break is to
   await lastTurn(page).getByText('Charge').waitFor()
 })
 
-test('an answer can be stopped, and the next one be asked', async () => {
+test('a visitor can stop a response and then send the next message', async () => {
   using _fault = fail({ paceMs: 100, backend: 'frail-3' })
   const { page } = await newRequester()
   await page.getByLabel('Model').selectOption('frail-3')
@@ -75,7 +76,7 @@ test('a rate limit says how long to wait', async () => {
     .waitFor()
 })
 
-test('a key that is revoked elsewhere cuts the answer, and the page says what is missing', async () => {
+test('a key that is revoked elsewhere cuts the response, and the page names the missing key', async () => {
   using _fault = fail({ paceMs: 100, backend: 'frail-4' })
   const { page, key } = await newRequester()
   const requested = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
@@ -94,7 +95,7 @@ test('a key that is revoked elsewhere cuts the answer, and the page says what is
   await page.getByRole('button', { name: 'Create key' }).waitFor()
 })
 
-test('what a model thinks before it answers is told apart from the answer', async () => {
+test("the page separates a model's thoughts from its response", async () => {
   const { page, name } = await newRequester()
   await stage.ctl('accounts', 'set-plan', name, 'pro')
   await page.reload()
@@ -141,7 +142,7 @@ test('each line stands in the direction of its own script', async () => {
   await shot('playground-right-to-left')
 })
 
-test('Enter that ends the composing of a character sends nothing, also as Safari tells it', async () => {
+test('Enter that ends the composing of a character sends nothing, also as Safari reports it', async () => {
   const { page } = await newRequester()
   const field = page.getByLabel('Your message')
   await field.fill('にほんご')

@@ -49,7 +49,7 @@ test('a session that has ended says so over the page, and signing in again comes
   expect(page.url()).toBe(`${url}/console/models`)
 })
 
-test('a token that the gateway refuses ends the session, whatever the clock of the page says', async () => {
+test('a token that the gateway refuses ends the session, even one that is valid by the clock of the page', async () => {
   const { page } = await newVisitor(stage)
   await page.route('**/v1/keys/developer', (route) =>
     route.fulfill({ status: 401, json: { error: 'Invalid token format', code: 'INVALID_TOKEN' } }),
@@ -58,7 +58,7 @@ test('a token that the gateway refuses ends the session, whatever the clock of t
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor()
 })
 
-test('a token that the gateway has never taken is told apart, since another sign-in would bring the same', async () => {
+test('the page recognizes a token that the gateway has never accepted, since another sign-in would bring the same', async () => {
   const { page, shot } = await stage.visit()
   await page.route('**/v1/keys/developer', (route) =>
     route.fulfill({ status: 401, json: { error: 'Invalid token format', code: 'INVALID_TOKEN' } }),
@@ -88,7 +88,7 @@ async function newSpeaker() {
   return { ...owner, again: dialog.getByRole('button', { name: 'Sign in again' }) }
 }
 
-test('signing in again brings the conversation back, and the question that had no answer', async () => {
+test('signing in again brings the conversation back, and the question that had no response', async () => {
   const { page, again } = await newSpeaker()
   await again.click()
   await heading(page, 'Playground').waitFor()
@@ -99,7 +99,7 @@ test('signing in again brings the conversation back, and the question that had n
   expect(await page.getByRole('article').count()).toBe(2)
 })
 
-test('who signs in again as somebody else sees nothing of the one before', async () => {
+test('a visitor who signs in again as somebody else sees nothing of the one before', async () => {
   const { page, again } = await newSpeaker()
   await page.context().clearCookies()
   await again.click()

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { stage } from './shared-stage.ts'
 import { goTo, heading, newKeyOwner, newName, newVisitor, openConsole, signIn } from './visitor.ts'
 
-test('a reload asks nobody for a name again and shows the same page', async () => {
+test('a reload requires no name again and shows the same page', async () => {
   const { page } = await newKeyOwner(stage)
   await goTo(page, 'Models')
   await page.reload()
@@ -24,7 +24,7 @@ test('back and forward go from page to page', async () => {
   await heading(page, 'Models').waitFor()
 })
 
-test('who signed out is asked who they are, and sees nothing of the one before', async () => {
+test('after a sign-out the next visitor has to sign in, and sees nothing of the one before', async () => {
   const { page, name } = await newVisitor(stage)
   await page.getByRole('button', { name: 'Sign out' }).click()
   // At the identity provider, whose session ends as well.
@@ -37,7 +37,7 @@ test('who signed out is asked who they are, and sees nothing of the one before',
   expect(await page.getByText(name, { exact: true }).count()).toBe(0)
 })
 
-test('who signs out in one tab is signed out in the others', async () => {
+test('a visitor who signs out in one tab is signed out in the others', async () => {
   const { page, name } = await newVisitor(stage)
   const other = await page.context().newPage()
   await openConsole(stage, other)
@@ -48,7 +48,7 @@ test('who signs out in one tab is signed out in the others', async () => {
   expect(await other.getByText(name, { exact: true }).count()).toBe(0)
 })
 
-test('who comes back from the identity provider without an answer can begin again', async () => {
+test('a visitor who comes back from the identity provider without a response can begin again', async () => {
   const { page } = await stage.visit()
   await openConsole(stage, page)
   await page.route(`${stage.gateway.issuer}/auth?**`, (route) => route.fulfill({ status: 204 }))
@@ -61,7 +61,7 @@ test('who comes back from the identity provider without an answer can begin agai
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
 })
 
-test('a browser that keeps nothing for the page is told apart from a gateway that does not answer', async () => {
+test('the page distinguishes a browser that keeps nothing for it from a gateway that does not respond', async () => {
   const { page } = await stage.visit()
   await page.addInitScript(() =>
     Object.defineProperty(window, 'sessionStorage', {
@@ -75,7 +75,7 @@ test('a browser that keeps nothing for the page is told apart from a gateway tha
   await page.goto('about:blank')
 })
 
-test('a reload after which the identity provider wants to ask the person something is no failure', async () => {
+test('a reload after which the identity provider requires an interaction is no failure', async () => {
   const { page } = await newVisitor(stage)
   await page.route(`${stage.gateway.issuer}/auth?**`, (route) => {
     const requested = new URL(route.request().url()).searchParams

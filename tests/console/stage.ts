@@ -1,8 +1,8 @@
 /**
  * The console as people meet it: `npm start` with backends that a test can break, and a browser in front.
  *
- * Every visit is watched: a request to another host, a breach of the page's policy, an error of its script or anything in
- * the browser's storage fails the test, whatever it was about.
+ * The stage watches every visit. A request to another host, a breach of the page's policy, an error of its script or
+ * anything in the browser's storage fails any test.
  */
 
 import { mkdir } from 'node:fs/promises'
@@ -28,7 +28,7 @@ const FRAIL_MODELS = ['frail-1', 'frail-2', 'frail-3', 'frail-4', 'frail-5'] as 
 export interface Stage {
   readonly gateway: Standalone
   readonly backend: Backend
-  /** `others`: origins that the page may ask besides the gateway and the identity provider. */
+  /** `others`: origins that the page may call besides the gateway and the identity provider. */
   visit(options?: BrowserContextOptions, others?: string[]): Promise<Visit>
   ctl(...args: string[]): Promise<void>
 }

@@ -1,5 +1,5 @@
 /**
- * What was used: the allowance, usage over time, models and what they cost.
+ * The pages of usage: the allowance, usage over time, models and their cost.
  */
 
 import type { Page } from 'playwright-core'
@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { stage, TOP_UP_URL } from './shared-stage.ts'
 import { sendRequest, fact, goTo, newKeyOwner, newVisitor } from './visitor.ts'
 
-/** Usage reaches the ledger some moments after an answer. */
+/** Usage reaches the ledger some moments after a response. */
 async function waitForUsage(page: Page, text: string | RegExp): Promise<void> {
   await expect
     .poll(
@@ -21,7 +21,7 @@ async function waitForUsage(page: Page, text: string | RegExp): Promise<void> {
     .toMatch(text)
 }
 
-test('usage is shown by day and by model, as figures that agree with the answers', async () => {
+test('usage is shown by day and by model, as figures that agree with the responses', async () => {
   const { page, shot } = await newKeyOwner(stage)
   await goTo(page, 'Playground')
   const first = await sendRequest(page, 'One', 'svc-instant')
@@ -65,7 +65,7 @@ test('usage is found in a browser whose clock is wrong', async () => {
   await page.getByText('No usage in this time').waitFor()
 })
 
-test('on pay-as-you-go, everything is told in dollars', async () => {
+test('on pay-as-you-go, the page shows everything in dollars', async () => {
   const { page, name, shot } = await newKeyOwner(stage)
   await stage.ctl('accounts', 'set-plan', name, 'payg')
   await page.reload()
@@ -85,7 +85,7 @@ test('on pay-as-you-go, everything is told in dollars', async () => {
   await shot('models-pay-as-you-go')
 })
 
-test('the allowance warns from 80 % on, and says what to do when nothing is left', async () => {
+test('the allowance warns from 80 % on, and names the next step when nothing is left', async () => {
   const { page, name, shot } = await newKeyOwner(stage)
   await stage.ctl('accounts', 'set-plan', name, 'tiny')
   await page.reload()
@@ -110,7 +110,7 @@ test('the allowance warns from 80 % on, and says what to do when nothing is left
   await shot('overview-out')
 })
 
-/** Asks with the page's own session until the ledger has at least this much. */
+/** Sends requests with the page's own session until the ledger has at least this much. */
 async function useUp(page: Page, atLeast: number): Promise<void> {
   const request = page.waitForRequest((requested) => requested.url().endsWith('/billing/quota'))
   await page.reload()

@@ -1,5 +1,5 @@
 /**
- * What a visitor does, by what the page shows them.
+ * The actions of a visitor, by the words that the page shows them.
  */
 
 import { expect as expectVitest } from 'vitest'
@@ -64,12 +64,12 @@ export function heading(page: Page, name: string): Locator {
   return page.getByRole('heading', { name, exact: true })
 }
 
-/** The turn of the playground that was asked last. */
+/** The last turn of the playground. */
 export function lastTurn(page: Page): Locator {
   return page.getByRole('article').last()
 }
 
-/** Asks in the playground and waits until the answer is over. */
+/** Sends a message in the playground and waits until the response is over. */
 export async function sendRequest(page: Page, question: string, model?: string): Promise<Locator> {
   if (model) await page.getByLabel('Model').selectOption(model)
   await page.getByLabel('Your message').fill(question)
@@ -79,7 +79,7 @@ export async function sendRequest(page: Page, question: string, model?: string):
   return lastTurn(page)
 }
 
-/** A figure below an answer, by its name. */
+/** Returns a figure below a response, by its name. */
 export async function fact(turn: Locator, name: string): Promise<string> {
   return turn
     .locator('dt', { hasText: new RegExp(`^${name}$`) })

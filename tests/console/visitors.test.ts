@@ -1,6 +1,6 @@
 /**
- * How visitors come, stay and leave, whatever they see by and whatever they type on: one gateway and one browser for all.
- * `npm test -- tests/console -t session` runs one part.
+ * Visitors come, stay and leave, with any display and any keyboard: one gateway and one browser for all. `npm test --
+ * tests/console -t session` runs one part.
  */
 
 import { describe } from 'vitest'

@@ -1,5 +1,6 @@
 /**
- * The same request by the Responses API or the Messages API, read from the wire: what its user saw, in the terms of chat.
+ * Sends the same request by the Responses API or the Messages API. Reads the response from the wire, and records the
+ * user's view in the terms of chat.
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
@@ -14,7 +15,7 @@ export function requestBy(dialect: ClientDialect, options: RequestOptions): Requ
 interface Form {
   path: string
   body(content: string): object
-  /** Takes what an event, or (`type` as in its JSON) a plain answer, shows its user. */
+  /** Records the content that an event, or (`type` as in its JSON) a plain response, shows its user. */
   take(seen: Seen, event: Json): void
 }
 

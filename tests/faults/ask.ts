@@ -9,18 +9,18 @@ export interface Seen {
   /** Null until the headers came. */
   status: number | null
   requestId: string | null
-  /** Text of the answer, as far as it came. */
+  /** Text of the response, as far as it came. */
   text: string
   finishReason: string | null
-  /** The answer came whole: the client's own verdict. */
+  /** The response came whole: the client's own verdict. */
   complete: boolean
-  /** Whether `[DONE]`, or its dialect's terminal event, was on the wire. */
+  /** `[DONE]`, or its dialect's terminal event, was on the wire. */
   done: boolean
-  /** Whether an error event was on the wire. */
+  /** An error event was on the wire. */
   errorEvent: boolean
-  /** What the client threw. */
+  /** The error that the client threw. */
   error: unknown
-  /** The body of an answer with another status than 200. */
+  /** The body of a response with another status than 200. */
   refusal: unknown
   usage: { prompt_tokens: number; completion_tokens: number } | null
   /** The longest time between two pieces, once it had begun. */
@@ -105,7 +105,7 @@ async function readStream(
   }
 }
 
-/** A fetch that notes what is on the wire and passes it on unchanged. */
+/** A fetch that notes all that is on the wire and passes it on unchanged. */
 function watching(seen: Seen): typeof fetch {
   return async (...args) => {
     const response = await fetch(...args)

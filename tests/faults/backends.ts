@@ -1,6 +1,6 @@
 /**
- * What clients are promised when the first of two backends fails in any way: nothing to notice before content, the truth
- * after it, and no more on the bill than what was shown.
+ * Promises to clients for the time when the first of two backends fails in any way. Clients notice nothing before
+ * content, and read the truth after it. The bill has no more than the content shown.
  */
 
 import type { FaultPageSection } from '@gateway/testing/fault-page'
@@ -82,7 +82,10 @@ export const HARMLESS: Case[] = [
   { name: 'sends 500 chunks without content first', fault: { emptyChunks: 500 }, only: 'stream' },
 ]
 
-/** What the backend may make of its call. One that waits has to be told; any other may have sent it all by then. */
+/**
+ * The outcomes that the backend's call may have. The router stops a call that waits; any other may have sent it all by
+ * then.
+ */
 function endsOf(fault: Fault = {}): BackendCall['outcome'][] {
   if (fault.halfOpenAfterChunks !== undefined) return ['running']
   const waits = fault.hang || fault.firstByteDelayMs !== undefined || fault.stallAfterChunks !== undefined
@@ -95,7 +98,9 @@ function reported(fault: Fault | undefined): string {
   return ends.length === 1 ? 'asked once, stopped' : 'asked once'
 }
 
-/** In order. A router that was slow to accept may have asked the same one before it heard that another took the job. */
+/**
+ * In order. A router that was slow to accept may have called the same one before it learned that another took the job.
+ */
 const distinct = (calls: BackendCall[]) => [...new Set(calls.map(({ backend }) => backend))]
 
 interface Observed {
@@ -145,7 +150,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     if (call) await expect.poll(() => ends.includes(call.outcome), SOON).toBe(true)
   }
 
-  /** One row, of the backend that answered, with that backend's own figures and their price. */
+  /** Expects one row, of the backend that responded, with that backend's own figures and their price. */
   async function expectMetered(requestId: string, lane: Lane, by: BackendCall): Promise<LedgerRow> {
     const row = await stage().row(requestId)
     expect(row).toMatchObject({ reporter: 'edge', outcome: 'completed', delivered: true, backend: by.backend })
@@ -182,7 +187,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     })
   })
 
-  describe('a backend that fails after content is told of, and no other is asked', () => {
+  describe('the client learns of a backend that fails after content, and no other backend is called', () => {
     const cases = inBothModes(AFTER_CONTENT.map((row) => ({ ...row, only: 'stream' as const })))
     const observed = observeAll(cases)
     test.each(cases)('$name', async (row) => {
@@ -210,7 +215,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     })
   })
 
-  describe('what only looks like a fault does no harm', () => {
+  describe('behaviour that only looks like a fault does no harm', () => {
     const cases = inBothModes(HARMLESS)
     const observed = observeAll(cases)
     test.each(cases)('$name ($mode)', async (row) => {
@@ -232,7 +237,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     })
   })
 
-  test("what is the request's own fault is told at once, blames nobody and costs nothing", async () => {
+  test("the request's own fault is reported at once, counts against no backend and costs nothing", async () => {
     const { caller, edges, fail, lane: take, calls, rows } = stage()
     const lane = take()
     fail(lane.first, { status: 400, body: '{"error":{"message":"unknown role"}}' })
@@ -243,7 +248,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     expect(await rows(lane)).toEqual([])
   })
 
-  test('when every backend fails, the client is told in the documented words, and nothing is billed', async () => {
+  test('when every backend fails, the client reads the documented words, and nothing is billed', async () => {
     const { caller, edges, fail, lane: take, calls, rows } = stage()
     const lane = take()
     fail(lane.first, { status: 500 })

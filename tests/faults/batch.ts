@@ -1,6 +1,6 @@
 /**
- * A batch of requests to a cluster, and what must be true of all of them: what their clients saw, what the backends were
- * asked, what the ledger says.
+ * A batch of requests to a cluster, and the expectations of all of them: the clients' view, the backends' calls and the
+ * ledger's rows.
  */
 
 import type { BackendCall } from '@gateway/stand-ins/backend'
@@ -12,7 +12,7 @@ import type { Stage } from './stage.ts'
 /** Enough that some are on either router: all on one has a chance of 1 : 8 million. */
 export const BATCH = 24
 
-/** Half plain, half streamed where both are asked for, at both edges. */
+/** Half plain, half streamed where the modes are both, at both edges. */
 export function requestBatch(
   { caller, edges }: Stage,
   lane: Lane,

@@ -1,6 +1,6 @@
 /**
- * What clients are promised of the broker between them and their router: that it dies is a pause, and that its messages
- * are small is nobody's concern.
+ * Promises to clients about the broker between them and their router: its death is a pause, and nobody notices that its
+ * messages are small.
  */
 
 import type { FaultPageSection } from '@gateway/testing/fault-page'
@@ -95,7 +95,7 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     page.row('a request of 20 MB', 'plain', 'the whole answer', 'each byte, once', 'once, its own figures')
   })
 
-  test('an image answer of 10 MB reaches its client whole, through messages of 1 MB', async () => {
+  test('an image response of 10 MB reaches its client whole, through messages of 1 MB', async () => {
     const { caller, edges, lane: take, fail, row } = stage()
     const lane = take('images')
     const picture = Buffer.concat([PNG_SIGNATURE, Buffer.alloc((IMAGE_BYTES * 3) / 4, 'pixels')]).toString('base64')

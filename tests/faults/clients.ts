@@ -1,5 +1,5 @@
 /**
- * What the official client's helpers and strict readers of server-sent events are promised.
+ * Promises to the official client's helpers and to strict readers of server-sent events.
  */
 
 import { describe, expect, test } from 'vitest'

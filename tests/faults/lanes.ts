@@ -1,8 +1,8 @@
 /**
  * The lanes of the fault tests: models with two backends each that nobody has seen fail yet, the first preferred.
  *
- * A backend that failed is avoided for a while, so every case takes a lane of its own. One simulated server plays all
- * backends, told apart by a header.
+ * The router avoids a backend that failed for a while, so every case takes a lane of its own. One simulated server
+ * plays all backends, and distinguishes them by a header.
  */
 
 export interface Lane {
@@ -12,7 +12,7 @@ export interface Lane {
   second: string
 }
 
-/** How many lanes there are of each kind. */
+/** The number of lanes of each kind. */
 const COUNTS = {
   warmup: 1,
   chat: 90,
@@ -24,7 +24,7 @@ const COUNTS = {
   no_tls: 2,
   /** With one backend only. */
   lone: 20,
-  /** The same; its answers never end. */
+  /** The same; its responses never end. */
   endless: 2,
 }
 export type LaneGroup = keyof typeof COUNTS
@@ -32,7 +32,7 @@ const WITH_ONE_BACKEND: ReadonlySet<LaneGroup> = new Set(['lone', 'endless'])
 
 export const WARM_UP_MODEL = 'warmup-1'
 
-/** Silence that a backend is allowed: far above what a busy machine needs for an answer. */
+/** Silence that a backend is allowed: far above the time that a busy machine needs for a response. */
 export const SILENCE_MS = 5_000
 
 const groups = Object.keys(COUNTS) as LaneGroup[]
@@ -54,7 +54,7 @@ export function openLanes(): (group?: LaneGroup) => Lane {
 }
 
 export interface Urls {
-  /** Plays all backends that can be reached and end their answers. */
+  /** Plays all backends that can be reached and end their responses. */
   backend: string
   endless: string
   /** Nobody listens there. */

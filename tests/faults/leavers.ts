@@ -1,6 +1,6 @@
 /**
- * What backends and the ledger are promised when those who wait for an answer are gone: edges that die, clients that
- * leave, one by one or hundreds at once.
+ * Promises to backends and the ledger when the receivers of a response are gone. Edges die, and clients leave, one by
+ * one or hundreds at once.
  */
 
 import type { FaultPageSection } from '@gateway/testing/fault-page'
@@ -65,7 +65,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
   })
 
   describe('a client that leaves', () => {
-    test('mid-stream stops its backend within three seconds, and is billed what was generated', async () => {
+    test('mid-stream stops its backend within three seconds, and is billed for the generated part', async () => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { paceMs: 300 })
       const { caller, edges } = stage()
@@ -203,7 +203,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
     }
   }
 
-  /** Every answer waits for its reader. */
+  /** Waits until every response waits for its reader. */
   async function untilHeldUp(): Promise<void> {
     const { endless } = stage()
     for (let before = -1; endless.sentBytes > before;) {

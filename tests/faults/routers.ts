@@ -1,6 +1,6 @@
 /**
- * What clients are promised when a router is killed or frozen: at every stage of a request, half of a batch is on the
- * router that it happens to, and nobody is told who.
+ * Promises to clients when a router is killed or frozen. At every stage of a request, half of a batch is on that
+ * router, and chance decides which half.
  */
 
 import type { FaultPageSection } from '@gateway/testing/fault-page'
@@ -134,7 +134,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       await expectAllComplete(complete, 'one two three four five six seven eight')
       for (const seen of broken) expect(seen).toMatchObject({ done: false, errorEvent: true })
       await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
-      // What the woken router reports of them is outranked by what the edge saw.
+      // The edge's report of them outranks the one of the woken router.
       for (const { requestId } of broken) {
         expect(await stage().row(requestId!)).toMatchObject({ reporter: 'edge', outcome: 'router_lost' })
       }
@@ -148,7 +148,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       )
     })
 
-    test('that is killed between the last content and the end breaks no answer that its client has whole', async () => {
+    test('that is killed between the last content and the end breaks no response that its client has whole', async () => {
       const lane = stage().lane('lone')
       // Role, three tokens, finish reason, usage; the goodbye does not come.
       stage().fail(lane.first, { stallAfterChunks: 6 })

@@ -1,6 +1,6 @@
 /**
- * The gateway as a cluster of real processes on servers of its own, before backends that a test breaks at will, and
- * what a test needs to see: the backends' calls and the ledger's rows.
+ * The gateway as a cluster of real processes on servers of its own, before backends that a test breaks at will. It
+ * shows a test the backends' calls and the ledger's rows.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -28,7 +28,7 @@ export interface Stage extends AsyncDisposable {
   /** One that nobody has used yet. */
   lane(group?: LaneGroup): Lane
   fail(backend: string, fault: Fault): void
-  /** What the lane's backends were asked, in order of arrival. */
+  /** The calls of the lane's backends, in order of arrival. */
   calls(lane: Lane): BackendCall[]
   /** The ledger's row of a request, as soon as there is one. */
   row(requestId: string): Promise<LedgerRow>
@@ -48,7 +48,7 @@ export interface LedgerRow {
   delivered: boolean
 }
 
-/** For what follows within seconds, on a machine that may be busy. */
+/** For events that follow within seconds, on a machine that may be busy. */
 export const SOON = { timeout: 60_000, interval: 50 }
 
 export async function startStage(): Promise<Stage> {

@@ -1,5 +1,5 @@
 /**
- * A vendor of which a test says what it answers. It speaks chat, Responses and Messages, and keeps what it was sent.
+ * A vendor whose responses a test sets. It speaks chat, Responses and Messages, and keeps the bodies that it was sent.
  */
 
 import { createServer } from 'node:http'
@@ -9,7 +9,7 @@ export interface VendorStandIn extends AsyncDisposable {
   /** With the version. */
   url: string
   bodies: Record<string, unknown>[]
-  /** The plain answer to whatever comes next, by the last step of its path. */
+  /** The plain response to any request that comes next, by the last step of its path. */
   replies: Record<string, object>
 }
 

@@ -1,5 +1,5 @@
 /**
- * Bodies that try what a JSON endpoint may be made to do, and what is to be answered.
+ * Bodies that try to misuse a JSON endpoint, each with the response that it must get.
  */
 
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'

@@ -1,12 +1,12 @@
 /**
- * A well-behaved client that asks without pause, while others misbehave.
+ * A well-behaved client that sends requests without pause, while others misbehave.
  */
 
 import type { Caller } from '../promises/gateway.ts'
 
 export interface HealthyClient {
   readonly served: number
-  /** What went wrong, in words. */
+  /** Its failures, in words. */
   readonly troubles: string[]
   /** The longest that it waited. */
   readonly longestMs: number

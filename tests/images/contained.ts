@@ -1,6 +1,7 @@
 /**
- * Runs a program as an image would, without an engine: as an unprivileged user, the first process of its own, on a file
- * system of which it can write nothing. As root on Linux by namespaces of the kernel; elsewhere as oneself.
+ * Runs a program as an image would, without an engine: as an unprivileged user and the first process of its own. It can
+ * write nothing of its file system. As root on Linux, namespaces of the kernel do so; elsewhere the program runs as the
+ * present user.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -28,7 +29,7 @@ export interface ContainedFolder extends AsyncDisposable {
 }
 
 export interface Contained extends AsyncDisposable {
-  /** What it has printed so far. */
+  /** Its output so far. */
   readonly output: string
   readonly exited: Promise<number | null>
   /** To the program itself. */

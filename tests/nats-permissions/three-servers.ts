@@ -59,7 +59,7 @@ function startServer(config: string, directory: string, port: number): Promise<S
   )
 }
 
-/** As in the containers, but for what differs between processes of one machine. */
+/** As in the containers, except for the values that differ between processes of one machine. */
 function configOf(index: number, port: number, routePorts: number[], directory: string): string {
   const values: Record<string, string> = {
     NATS_NAME: `nats-${index + 1}`,

@@ -1,5 +1,5 @@
 /**
- * The chart's NATS users with passwords, and what a broker answers when one of them says or hears something.
+ * The chart's NATS users with passwords, and the broker's reply to each message or subscription of theirs.
  */
 
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ export const accounts = readFileSync(FILE, 'utf8').replaceAll(/\$NATS_([A-Z]+)_P
 
 export type Operation = `PUB ${string}` | `SUB ${string}`
 
-/** The broker's answer to one operation of a user: `+OK`, or an error. */
+/** Returns the broker's reply to one operation of a user: `+OK`, or an error. */
 export async function responseTo(url: string, user: string, operation: Operation): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })

@@ -1,13 +1,13 @@
 /**
- * Backends without sockets: a test drives each call of a router to a backend step by step. It uses the callbacks through
- * which the HTTP client tells a call's progress.
+ * Backends without sockets: a test drives each call of a router to a backend step by step. It uses the callbacks
+ * through which the HTTP client reports a call's progress.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Client, type Dispatcher } from 'undici'
 import { vi } from 'vitest'
 
-/** Each word of an answer is one event and one token. */
+/** Each word of a response is one event and one token. */
 export const WORD = 'w '
 
 export interface Call {
@@ -126,10 +126,10 @@ function driveCall(
   return call
 }
 
-/** A plain answer takes several frames, and more than the window of its stream. */
+/** A plain response takes several frames, and more than the window of its stream. */
 const LONG_ID = 'c'.repeat(1_500)
 
-/** The backends' own count. It differs from the edge's estimate, so that a test can tell the two apart. */
+/** The backends' own count. It differs from the edge's estimate, so that a test can distinguish the two. */
 export const PROMPT_TOKENS = 9
 
 function event(value: object): string {

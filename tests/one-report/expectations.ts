@@ -47,7 +47,7 @@ export function expectOneRow(gateway: SimulatedGateway, story: Story): void {
   }
 }
 
-/** A client that has seen no content of a lost router gets one whole answer from another router. */
+/** A client that has seen no content of a lost router gets one whole response from another router. */
 export function expectUnnoticed(gateway: SimulatedGateway, story: Story): void {
   const { client, dead, calls } = gateway
   const isRoutersLoss = dead.size === 1 && !dead.has('edge')

@@ -1,11 +1,11 @@
 /**
- * An HTTP client as the edge's answer writer meets it: a response whose reader may be slow, and may leave.
+ * An HTTP client as the edge's response writer meets it: a response whose reader may be slow, and may leave.
  */
 
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
-/** The room between the edge and a client that does not read. */
+/** The buffer between the edge and a client that does not read. */
 const SOCKET_BYTES = 200
 
 export interface SimulatedClient {

@@ -51,7 +51,7 @@ const TUNING = { streamWindowBytes: 600, ackEveryBytes: 100, frameBytes: 400 }
 
 export interface Plan {
   stream: boolean
-  /** Whether backends report usage, or the router has to count. */
+  /** Backends report usage; otherwise the router has to count. */
   reportsUsage: boolean
 }
 
@@ -68,7 +68,7 @@ export interface SimulatedGateway extends AsyncDisposable {
   readonly finished: readonly { charge: number; tokens: number }[]
   /** The edge still counts it as running. */
   readonly isRunning: boolean
-  /** The relay has answered, with its error where it has one. */
+  /** The relay has returned, with its error where it has one. */
   readonly outcome: { error: unknown } | null
   /** The number of the last dispatch that left the edge. */
   readonly lastAttempt: number
@@ -77,9 +77,9 @@ export interface SimulatedGateway extends AsyncDisposable {
   /** The edge has taken a router for dead. */
   readonly hasLostRouter: boolean
   readonly isCut: boolean
-  /** How many words were written to the client. */
+  /** The number of words that were written to the client. */
   readonly wordsSeen: number
-  /** The ledger's stream has stored what the edge has reported so far. */
+  /** Makes the ledger's stream store all that the edge has reported so far. */
   store(): void
   kill(process: Process): void
   /** The request's key is revoked. */

@@ -69,7 +69,7 @@ export function simulateNetwork(): SimulatedNetwork {
           publish: {
             value(subject: string, payload: Uint8Array, replyTo?: string) {
               if (!wire.connected) return
-              // A process hears itself whatever happens between processes.
+              // A process hears itself in any state of the network between processes.
               if (subject.startsWith(`inbox.${processId}.h.`)) return wire.publish(subject, payload, replyTo)
               waiting.push({ subject, payload, replyTo, sentAtMs: performance.now() })
               if (network.isQuick) deliver(waiting.length)

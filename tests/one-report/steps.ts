@@ -1,5 +1,5 @@
 /**
- * What can happen to a request, in any order: the steps of clients, backends, processes and the network.
+ * The events that a request may meet, in any order: the steps of clients, backends, processes and the network.
  */
 
 import * as fc from 'fast-check'
@@ -51,7 +51,7 @@ const storyOf = (steps: fc.WeightedArbitrary<Step>[]): fc.Arbitrary<Story> =>
 /** Nobody dies and nothing fails; frames are lost, and clients leave. */
 export const calmStories = storyOf(usual)
 export const stories = storyOf([...usual, ...troubles])
-/** Routers die in the middle of answers that somebody waits for. */
+/** Routers die in the middle of responses that somebody waits for. */
 export const deaths = storyOf([
   ...usual.filter(({ arbitrary }) => arbitrary !== leave),
   { weight: 2, arbitrary: kill.filter(({ process }) => process !== 'edge') },
@@ -100,7 +100,7 @@ const RECEIVED_WITHIN_MS = 5_000
 /** By then every process knows who is gone. */
 const SETTLED_WITHIN_MS = 5_000
 
-/** From here on nothing is lost, backends end what they are asked, and the client reads on where it is still there. */
+/** From here on nothing is lost, and backends complete their calls. The client reads on where it is still there. */
 export async function comeToRest(gateway: SimulatedGateway): Promise<void> {
   const { network, client } = gateway
   network.isQuick = true
@@ -112,7 +112,7 @@ export async function comeToRest(gateway: SimulatedGateway): Promise<void> {
     if (!client.hasLeft) for (const call of openCalls(gateway)) call.end()
     await gateway.settle()
   }
-  // Whoever connects only now finds out that nobody asks any more.
+  // A call that connects only now learns that nobody waits for it any more.
   for (const call of openCalls(gateway)) call.connect()
   await gateway.wait(SETTLED_WITHIN_MS)
   gateway.store()

@@ -1,6 +1,6 @@
 /**
- * The whole gateway in this process, on the default configuration and a PostgreSQL of its own, with the parts in reach
- * that a test of prices looks at: the ledger, the backend's log, an operator's request to change a plan.
+ * The whole gateway in this process, on the default configuration and a PostgreSQL of its own. Tests of prices reach
+ * the ledger, the backend's log, and an operator's request to change a plan.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -39,7 +39,7 @@ export interface GatewayInProcess extends Address, AsyncDisposable {
   /** The key of a new account that holds the plan. */
   newKey(plan: string): Promise<string>
   ledgerRow(requestId: string): Promise<LedgerRow | undefined>
-  /** Asks as an operator does, of an account. */
+  /** Sends a request as an operator does, about an account. */
   operate<Name extends AccountChange>(change: Name, question: Written<Name, 'request'>): Promise<void>
   /** Replaces the config file; the default sections stand where it names none. */
   configure(file: object): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * What one request costs on each plan, written out by hand: thousandths of an allowance token on plans that count
- * tokens, billionths of a dollar on pay-as-you-go. Nothing here is computed by the gateway.
+ * The cost of one request on each plan, written out by hand. It is in thousandths of an allowance token on plans that
+ * count tokens, in billionths of a dollar on pay-as-you-go. Nothing here is computed by the gateway.
  */
 
 export const PLANS = ['guest-device', 'free', 'pro', 'payg'] as const
@@ -15,7 +15,7 @@ export interface Row {
   cost: Record<Plan, number | null>
 }
 
-/** What the simulated backend counts for the question of each kind. */
+/** The usage that the simulated backend counts for the request of each kind. */
 export const USED = {
   /** 40 tokens, of which 28 are of the conversation so far. */
   chat: { prompt_tokens: 37, completion_tokens: 3, cached_tokens: 28, reasoning_tokens: 0 },
@@ -58,7 +58,7 @@ export const TABLE: Row[] = [
   row('svc-chat-lg', 'chat', REFUSED, REFUSED, 150_000, 450_000),
   row('svc-reason', 'thinking', REFUSED, REFUSED, 1_340_000, 4_020_000),
 
-  // Direct models: 9 prompt tokens, 28 cached ones and 3 of the answer, each at its list rate.
+  // Direct models: 9 prompt tokens, 28 cached ones and 3 of the response, each at its list rate.
   row('gpt-5', 'chat', REFUSED, REFUSED, REFUSED, 9 * 1_250 + 28 * 125 + 3 * 10_000),
   row('gpt-5-mini', 'chat', REFUSED, REFUSED, REFUSED, 9 * 250 + 28 * 25 + 3 * 2_000),
   row('claude-sonnet-4-6', 'chat', REFUSED, REFUSED, REFUSED, 9 * 3_000 + 28 * 300 + 3 * 15_000),
@@ -67,7 +67,7 @@ export const TABLE: Row[] = [
   row('gemini-2.5-flash', 'chat', REFUSED, REFUSED, REFUSED, 9 * 300 + 28 * 30 + 3 * 2_500),
 ]
 
-/** The same question is answered by all chat models with the same three tokens. */
+/** All chat models respond to the same messages with the same three tokens. */
 export const CONVERSATION = [
   { role: 'user', content: 'Hello, who are you?' },
   { role: 'assistant', content: 'A gateway. Ask me anything you like.' },

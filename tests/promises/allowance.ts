@@ -1,6 +1,6 @@
 /**
- * What is promised of allowances: passed by less than one request, never in the way of what fits, and more of it holds
- * for the very next request.
+ * Promises about allowances. A request passes an allowance by less than its own worst case, and the allowance never
+ * refuses a request that fits. More of it holds for the very next request.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -9,11 +9,11 @@ import { sendRequest, type OperatedGateway, NARROW_PLANS, newDeveloperOn, operat
 
 const PATH = '/v1/chat/completions'
 const PROMPT = 'Say: hi'
-/** A prompt has a token for each byte at most, and what the backend's template adds. */
+/** A prompt has a token for each byte at most, and the tokens that the backend's template adds. */
 const MOST_PROMPT_TOKENS = Buffer.byteLength(PROMPT) + 1_520
 const MOST_OUTPUT_TOKENS = 100
 const SOME_OUTPUT_TOKENS = 50
-/** How long a request may take to appear in the quota record. */
+/** The time that a request may take to appear in the quota record. */
 const SETTLED = { timeout: 60_000, interval: 50 }
 
 export function promiseAllowance(gateway: () => OperatedGateway): void {
@@ -25,7 +25,7 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
     for (const url of gateway().urls) statuses.push((await send(url, PATH, { key, body: chat })).status)
     return new Set(statuses)
   }
-  /** What either backend says that each request took, until `cancel`. */
+  /** The usage that either backend reports for each request, until `cancel`. */
   const costing = (tokens: number, more: { times?: number; firstByteDelayMs?: number } = {}) => {
     const counts = { prompt_tokens: tokens - SOME_OUTPUT_TOKENS, completion_tokens: SOME_OUTPUT_TOKENS }
     const usage = { ...counts, total_tokens: tokens }
@@ -34,7 +34,7 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
     return { cancel: () => rules.forEach((rule) => rule.cancel()) }
   }
 
-  test('an allowance is passed by less than one worst case, however many ask at once on all edges', async () => {
+  test('an allowance is passed by less than one worst case, however many requests come at once on all edges', async () => {
     const { slug, limit } = NARROW_PLANS.tenResponses
     const developer = await newDeveloperOn(gateway(), slug)
     const worstCase = MOST_PROMPT_TOKENS + MOST_OUTPUT_TOKENS
@@ -82,7 +82,7 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
     })
   })
 
-  test('a pay-as-you-go allowance is kept, told and topped up in dollars', async () => {
+  test('a pay-as-you-go allowance is kept, shown and topped up in dollars', async () => {
     const developer = await newDeveloperOn(gateway(), NARROW_PLANS.threeThousandths.slug)
     const all = costing(1_000, { times: 1 })
     expect(await statusOf(developer.key)).toBe(200)

@@ -1,5 +1,6 @@
 /**
- * What is promised of every row of the route table: it refuses whoever lacks its credential, on each path that serves it.
+ * Promises about every row of the route table: it refuses a caller that lacks its credential, on each path that serves
+ * it.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -48,7 +49,7 @@ const REFUSALS: Record<Credential, Partial<Record<Kind, string>>> = {
 
 export function promiseCredentials(gateway: () => Address): void {
   describe('credentials', () => {
-    test('only these routes answer anybody', () => {
+    test('only these routes serve anybody', () => {
       const open = reference.filter(({ credential }) => credential === 'none')
       expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
         'GET /v1/models',
@@ -58,7 +59,7 @@ export function promiseCredentials(gateway: () => Address): void {
       ])
     })
 
-    test('every route refuses each wrong credential, whatever is asked and on whichever path', async () => {
+    test('every route refuses each wrong credential, for any request and on every path', async () => {
       const [url] = gateway().urls
       const bearers = await collectBearers(gateway())
       expect(await findWrongResponses(url, bearers)).toEqual([])
@@ -112,7 +113,7 @@ export async function collectBearers(gateway: Address): Promise<Bearers> {
   }
 }
 
-/** Each route that answers a wrong credential with anything but its refusal. */
+/** Returns each route that responds to a wrong credential with anything but its refusal. */
 export async function findWrongResponses(url: string, bearers: Bearers): Promise<string[]> {
   const wrong: string[] = []
   for (const operation of reference) {

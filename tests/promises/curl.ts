@@ -1,6 +1,6 @@
 /**
  * As much of curl as the API reference uses, for machines without it: `-N`, `-X`, `-H`, `-d` and an address. Fails on
- * anything else, and on an answer that is not 2xx, with the answer.
+ * anything else. Fails with the response where its status is not 2xx.
  */
 
 import { parseArgs } from 'node:util'

@@ -1,5 +1,5 @@
 /**
- * What clients are promised when backends fail: nothing to notice while one is left, and never a silent end.
+ * Promises to clients when backends fail: they notice nothing while one is left, and never meet a silent end.
  */
 
 import type { BackendCall, Fault } from '@gateway/stand-ins/backend'
@@ -92,7 +92,7 @@ export function promiseFailover(gateway: () => Gateway): void {
       await expect(collect(caller, lane.model)).rejects.toThrow(/./)
     })
 
-    test("what is the request's own fault is told at once and blames no backend", async () => {
+    test("the request's own fault is reported at once and counts against no backend", async () => {
       const caller = await newDeveloper(gateway())
       const lane = newLane(gateway())
       fail(lane.first, { status: 400, body: '{"error":{"message":"the prompt is too long"}}' })
@@ -114,7 +114,7 @@ export function promiseFailover(gateway: () => Gateway): void {
       expect(requested(lane)).toEqual([lane.first, lane.first])
     })
 
-    test('when no backend is left: 503 UPSTREAMS_EXHAUSTED with the tier and what was attempted', async () => {
+    test('when no backend is left: 503 UPSTREAMS_EXHAUSTED with the tier and the attempted backends', async () => {
       const caller = await newDeveloper(gateway())
       const lane = newLane(gateway())
       const faults = [fail(lane.first, { status: 503 }), fail(lane.second, { status: 503 })]
@@ -153,7 +153,7 @@ async function collect(caller: Caller, model: string): Promise<string> {
   return text
 }
 
-/** A broken answer may end with the connection: what came before counts. */
+/** A broken response may end with the connection: the text before that counts. */
 async function readToTheEnd(response: Response): Promise<string> {
   let text = ''
   const decoder = new TextDecoder()

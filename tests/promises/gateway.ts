@@ -191,7 +191,7 @@ export async function newDeveloper(gateway: Address): Promise<Caller & { token: 
 
 export type AccountChange = 'keysSetPlan' | 'keysSetOverage' | 'keysTopUp'
 
-/** Asks as `npm run ctl` does. */
+/** Sends a request as `npm run ctl` does. */
 export async function operate<Name extends AccountChange>(
   gateway: OperatedGateway,
   change: Name,

@@ -1,5 +1,5 @@
 /**
- * What a client is promised that sends an `Idempotency-Key`, whichever way the gateway runs.
+ * Promises to a client that sends an `Idempotency-Key`, for each way in which the gateway runs.
  */
 
 import { randomUUID } from 'node:crypto'

@@ -1,5 +1,5 @@
 /**
- * What holders of keys are promised: one key each, and a dead key is dead everywhere at once.
+ * Promises to holders of keys: one key each, and a dead key is dead everywhere at once.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -35,7 +35,7 @@ export function promiseKeys(gateway: () => Gateway): void {
       expect(other.key).not.toBe((replies[0] as { key: string }).key)
     })
 
-    test('devices that ask at the same time for the first time get one key each', async () => {
+    test('devices that send several first requests at the same time get one key each', async () => {
       const device = randomUUID()
       const { urls } = gateway()
       const minted = await Promise.all(

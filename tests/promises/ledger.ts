@@ -1,5 +1,5 @@
 /**
- * Compares the ledger with what clients were given.
+ * Compares the ledger with the responses that clients received.
  */
 
 import type { Database } from '@gateway/postgres/database'
@@ -16,7 +16,7 @@ interface LedgerRow {
 /** A broker that was away redelivers, and a ledger that was away catches up. */
 const CAUGHT_UP = { timeout: 60_000, interval: 500 }
 
-/** Each answer whose end reached its client is in the ledger once, with the tokens that the client was told. */
+/** Each response whose end reached its client is in the ledger once, with the tokens that the client read. */
 export async function expectMeteredOnce(database: Database, outcomes: readonly Outcome[]): Promise<void> {
   const completed = outcomes.filter((outcome) => outcome.completed)
   const reported = new Map(completed.map(({ requestId, tokens }) => [requestId!, tokens]))
@@ -36,7 +36,7 @@ export async function expectMeteredOnce(database: Database, outcomes: readonly O
   await expectWindowsToBeSums(database)
 }
 
-/** Streams that broke off are in the ledger too, with what had been made of them. */
+/** Streams that broke off are in the ledger too, with the part that had been generated. */
 export async function expectPartsMetered(database: Database, broken: readonly Outcome[]): Promise<void> {
   const readUnmetered = async () => {
     const rows = await readRows(database)

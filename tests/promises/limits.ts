@@ -1,6 +1,6 @@
 /**
- * What limits are promised to be: never passed, whichever edges the requests go to, and never in the way of traffic
- * that fits.
+ * Promises about limits: no client passes them, at any of the edges, and they are never in the way of traffic that
+ * fits.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -68,7 +68,7 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
     test('waiting as long as a refusal says admits on any edge, and waiting 50 ms less does not', async () => {
       const { key } = await newDeveloperOn(gateway(), NARROW_PLANS.tokenAMillisecond.slug)
       const perMinute = NARROW_PLANS.tokenAMillisecond.tpm
-      // What passes a full bucket owes the rest: a token comes back every millisecond.
+      // Usage beyond a full bucket is a debt: a token comes back every millisecond.
       const usage = { prompt_tokens: perMinute, completion_tokens: 2_500, total_tokens: perMinute + 2_500 }
       const large = gateway().backends.steadyA.fail({ usage, times: 1 })
       await send(edge(0), '/v1/chat/completions', { key, body: chat })
@@ -82,7 +82,7 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
         await sleep(20)
       } while (tries.at(-1)!.reply.status === 429)
 
-      // When exactly an edge decided is not known, only that it was between the sending and the answer.
+      // The exact time of an edge's decision is unknown: it lies between the sending and the response.
       const [first, admitted] = [tries[0]!, tries.at(-1)!]
       const { type, retry_after_ms: waitMs } = first.reply.body['error'] as { type: string; retry_after_ms: number }
       expect([type, admitted.reply.status]).toEqual(['tokens', 200])
@@ -91,7 +91,7 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
       expect(tries.at(-2)!.sentAtMs).toBeLessThan(first.respondedAtMs + waitMs + HONEST_TO_MS)
     })
 
-    test('a client that hangs up in the middle waits for what was generated, as one that reads to the end', async () => {
+    test('a client that hangs up in the middle waits for the generated tokens, as one that reads to the end', async () => {
       const { client, key } = await newDeveloperOn(gateway(), NARROW_PLANS.hundredTokensASecond.slug)
       const request = {
         model: 'svc-instant',

@@ -1,5 +1,5 @@
 /**
- * Clients that ask without a pause, plain and streamed, and note what each of them was given.
+ * Clients that send requests without a pause, plain and streamed, and note their results.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,11 +9,11 @@ export interface Outcome {
   url: string
   streamed: boolean
   requestId: string | null
-  /** The end of the answer arrived whole: its JSON, or `[DONE]`. */
+  /** The end of the response arrived whole: its JSON, or `[DONE]`. */
   completed: boolean
-  /** As the answer told them. */
+  /** As the response stated them. */
   tokens: number
-  /** What went wrong in the client's eyes: a status, `broken` in the middle, `unreachable`, `hung`. */
+  /** The failure in the client's eyes: a status, `broken` in the middle, `unreachable`, `hung`. */
   problem: string | null
   /** The body of a refusal; the last event of a stream without `[DONE]`; why nobody was reached. */
   detail: string

@@ -1,5 +1,5 @@
 /**
- * What a bill is promised to be: tokens times the multiplier, once per request, for what the client saw.
+ * Promises about a bill: tokens times the multiplier, once per request, for the content that the client saw.
  */
 
 import { describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ import {
   sendRaw,
 } from './gateway.ts'
 
-/** How long a request may take to appear in the quota record. */
+/** The time that a request may take to appear in the quota record. */
 const SETTLED = { timeout: 60_000, interval: 50 }
 
 export function promiseMetering(gateway: () => Gateway): void {
@@ -76,7 +76,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       await expect.poll(() => usedOf(developer), SETTLED).toBeCloseTo(data.usage!.total_tokens * multipliers[lane]!, 3)
     })
 
-    test('streams are metered alike, asked for usage or not', async () => {
+    test('streams are metered alike, with or without a request for usage', async () => {
       const developer = await newDeveloper(gateway())
       const request = { model: 'svc-core', messages: sendRequest('Say: hello there'), stream: true as const }
       for await (const chunk of await developer.client.chat.completions.create(request)) void chunk
@@ -97,7 +97,7 @@ export function promiseMetering(gateway: () => Gateway): void {
         .toBeCloseTo(embedded.usage.total_tokens + drawn.usage!.total_tokens, 3)
     })
 
-    test('the headers of the next answer know of the last', async () => {
+    test('the headers of the next response know of the last', async () => {
       const developer = await newDeveloper(gateway())
       const request = { model: 'svc-instant', messages: sendRequest('Say: hello there') }
       const first = await developer.client.chat.completions.create(request)
@@ -107,7 +107,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       expect(used).toBeLessThanOrEqual(first.usage!.total_tokens * 2)
     })
 
-    test('a client that leaves in the middle of a stream pays for what was made, and the backend is stopped', async () => {
+    test('a client that leaves in the middle of a stream pays for the generated tokens, and the backend is stopped', async () => {
       const developer = await newDeveloper(gateway())
       const { steadyA } = gateway().backends
       const slow = steadyA.fail({ paceMs: 50, times: 1 })
@@ -120,7 +120,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       const call = steadyA.calls.at(-1)!
       await expect.poll(() => call.outcome).toBe('aborted')
       await expect.poll(() => usedOf(developer), SETTLED).toBeGreaterThan(seen)
-      // The backend told no usage, so the gateway counted, with a tokenizer of its own.
+      // The backend reported no usage, so the gateway counted, with a tokenizer of its own.
       expect(await usedOf(developer)).toBeLessThanOrEqual(2 * (call.chunksSent + call.usage!.prompt_tokens!))
     })
 

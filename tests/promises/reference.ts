@@ -1,5 +1,5 @@
 /**
- * What readers of the API reference are promised: every example on the page does what it says when it is run as printed.
+ * Promises to readers of the API reference: every example on the page does as it says when it is run as printed.
  */
 
 import { execFile } from 'node:child_process'

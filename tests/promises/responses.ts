@@ -1,5 +1,5 @@
 /**
- * What a client of the inference endpoints is promised when nothing goes wrong.
+ * Promises to a client of the inference endpoints when nothing goes wrong.
  */
 
 import type { Fault } from '@gateway/stand-ins/backend'
@@ -50,7 +50,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       expect(reply.choices[0]!.message.content).toBe('yes')
     })
 
-    test('a stream carries the text piece by piece and ends with [DONE]; usage only when asked for', async () => {
+    test('a stream carries the text piece by piece and ends with [DONE]; usage only on request', async () => {
       const request = { model: 'svc-core', messages: sendRequest('Say: Grüße 🎉 to all of you'), stream: true as const }
       const stream = await developer.client.chat.completions.create(request)
       const pieces: string[] = []
@@ -98,7 +98,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       }
     })
 
-    test("when no answer has begun within a client's own timeout, the backend is stopped", async () => {
+    test("when no response has begun within a client's own timeout, the backend is stopped", async () => {
       const { backends } = gateway()
       const faults = [backends.steadyA, backends.steadyB].map((one) => one.fail({ endpoint: 'chat', hang: true }))
       const before = backends.steadyA.calls.length
@@ -148,7 +148,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       expect(cut).toMatchObject({ choices: [{ finish_reason: 'length' }], usage: { completion_tokens: 5 } })
     })
 
-    test('a tool is called, streamed too, and its result is answered', async () => {
+    test('a tool is called, streamed too, and its result gets a response', async () => {
       const tools = [WEATHER_TOOL]
       const messages = sendRequest('What is the weather in Paris?')
       const request = { model: 'svc-agent', messages, tools }
@@ -204,7 +204,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       expect({ text, tokens }).toEqual({ text: 'Grüße 🎉 to all of you', tokens: 6 })
     })
 
-    test('a huge answer arrives whole, to a client that reads slowly too', async () => {
+    test('a huge response arrives whole, to a client that reads slowly too', async () => {
       const { model, first } = newLane(gateway())
       const sizeBytes = 3 * 1024 * 1024
       gateway().backends.frail.fail({ backend: first, sizeBytes })
@@ -260,7 +260,7 @@ export function promiseResponses(gateway: () => Gateway): void {
   })
 
   describe('images', () => {
-    test('a PNG of 1024x1024 unless asked otherwise, with its usage', async () => {
+    test('a PNG of 1024x1024 unless the request names another size, with its usage', async () => {
       const { client } = await newGuest(gateway())
       const sizeOf = async (size?: '512x512' | '2048x2048') => {
         const image = await client.images.generate({
@@ -282,7 +282,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       expect(await sizeOf('2048x2048')).toBe('2048x2048')
     })
 
-    test('an image whose backend tells no usage costs the tokens reserved for it', async () => {
+    test('an image whose backend reports no usage costs the tokens reserved for it', async () => {
       const { client } = await newDeveloper(gateway())
       const fault = gateway().backends.steadyA.fail({ times: 1, endpoint: 'images', noUsage: true })
       try {
@@ -294,7 +294,7 @@ export function promiseResponses(gateway: () => Gateway): void {
     })
   })
 
-  describe('what anyone may ask', () => {
+  describe('anyone may read', () => {
     test('the models, each with its owner', async () => {
       const client = new OpenAI({ baseURL: `${gateway().urls[0]}/v1`, apiKey: 'none' })
       const models = await client.models.list()

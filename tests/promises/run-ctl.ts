@@ -1,5 +1,5 @@
 /**
- * Runs `npm run ctl`, told no more than a test says.
+ * Runs `npm run ctl` with the arguments and the environment of a test, and nothing more.
  */
 
 import { execFile } from 'node:child_process'

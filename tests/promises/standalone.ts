@@ -1,5 +1,5 @@
 /**
- * Starts what `npm start` runs, as a process of its own on free ports.
+ * Starts the program of `npm start`, as a process of its own on free ports.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -18,7 +18,7 @@ export interface Standalone extends AsyncDisposable {
   readonly issuer: string
   /** Everything that it printed so far. */
   readonly output: string
-  /** Ends it; answers its exit code, or the signal that killed it. */
+  /** Ends it. Returns its exit code, or the signal that killed it. */
   stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | string>
   /** Starts it again on the same ports and data. */
   restart(): Promise<void>

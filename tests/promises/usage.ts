@@ -1,12 +1,12 @@
 /**
- * What owners are promised of their usage over time: the ledger's own sums, for a key and for whoever signed in.
+ * Promises to owners about their usage over time: the ledger's own sums, for a key and for a person who signed in.
  */
 
 import { type UsageRecord, usageRecord } from '@gateway/contracts/usage-api'
 import { describe, expect, test } from 'vitest'
 import { sendRequest, type Gateway, manageKeys, newDeveloper, newGuest, quotaOf, send, signInAs } from './gateway.ts'
 
-/** How long a request may take to appear. */
+/** The time that a request may take to appear. */
 const SETTLED = { timeout: 60_000, interval: 50 }
 
 export function promiseUsage(gateway: () => Gateway): void {
@@ -19,7 +19,7 @@ export function promiseUsage(gateway: () => Gateway): void {
   const today = () => new Date().toISOString().slice(0, 10)
 
   describe('usage over time', () => {
-    test('by day and by model it is what was answered, for the key and for its owner, on every edge', async () => {
+    test('by day and by model it is the sum of the responses, for the key and for its owner, on every edge', async () => {
       const developer = await newDeveloper(gateway())
       const used: Record<string, { requests: number; tokens: number }> = {}
       for (const model of ['svc-core', 'svc-instant', 'svc-core']) {

@@ -1,6 +1,7 @@
 /**
- * A small load balancer in front of edges, as a platform has one: it sends new requests to those whose `/readyz` says so, in
- * turn, half of them over connections that it keeps, half over new ones. It repeats nothing: a request that an edge does not answer is lost, and is seen.
+ * A small load balancer in front of edges, as a platform has one. It sends new requests to those whose `/readyz` says
+ * so, in turn, half of them over connections that it keeps, half over new ones. It repeats nothing: a request that an
+ * edge does not serve is lost, and is seen.
  */
 
 import { once } from 'node:events'
@@ -60,11 +61,11 @@ async function isReady({ healthUrl }: BalancedEdge): Promise<boolean> {
 function pass(incoming: IncomingMessage, outgoing: ServerResponse, edge: string, agent: Agent): void {
   const { connection: _, host: __, ...headers } = incoming.headers
   const onward = request(`${edge}${incoming.url}`, { agent, method: incoming.method, headers }, (reply) => {
-    // Whether to keep a connection is said anew on each one.
+    // These headers belong to one connection, and the balancer's own connections have theirs.
     const { connection: ___, 'keep-alive': ____, ...passedOn } = reply.headers
     outgoing.writeHead(reply.statusCode!, passedOn)
     reply.pipe(outgoing)
-    // What breaks behind breaks in front.
+    // A response that breaks behind the balancer breaks in front of it.
     reply.once('aborted', () => outgoing.destroy())
   })
   onward.on('error', (error) => {

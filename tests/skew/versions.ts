@@ -33,7 +33,7 @@ export async function writeChanged(
   return { folder, isCompiled: true }
 }
 
-/** Libraries are those that some part of the workspace has: no registry is asked. */
+/** Libraries are those that some part of the workspace has: the test calls no registry. */
 async function linkDependencies(folder: string): Promise<void> {
   const { dependencies } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>

@@ -1,6 +1,6 @@
 /**
- * Loaded into a service before its own code: names are unknown from the moment when the file `NAMES_UNKNOWN` is there, as in a
- * cluster whose Services are deleted.
+ * Loaded into a service before its own code. Names are unknown from the moment when the file `NAMES_UNKNOWN` is there,
+ * as in a cluster whose Services are deleted.
  */
 
 import dns from 'node:dns'

@@ -1,6 +1,6 @@
 /**
- * A model for each fault and dialect, with two backends that nobody has seen fail yet, the first preferred. One simulated
- * server plays all backends, told apart by a header.
+ * A model for each fault and dialect, with two backends that nobody has seen fail yet, the first preferred. One
+ * simulated server plays all backends, and distinguishes them by a header.
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'

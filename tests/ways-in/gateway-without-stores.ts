@@ -1,5 +1,5 @@
 /**
- * Edge and routers in this process on the memory bus, without a database: the test holds the keys, and takes the usage
+ * Edge and routers in this process on the memory bus, without a database. The test holds the keys, and takes the usage
  * reports off the stream itself.
  */
 

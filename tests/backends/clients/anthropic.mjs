@@ -1,4 +1,4 @@
-// The official client of Anthropic for Node: nothing is told but the address, the key and the model.
+// The official client of Anthropic for Node. It knows only the address, the key and the model.
 import Anthropic from '@anthropic-ai/sdk'
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// The same questions for every client, and one line of JSON for each answer.
+// The same requests for every client, and one line of JSON for each response.
 export const QUESTION = [{ role: 'user', content: 'What is the capital of France?' }]
 export const TOOL_QUESTION = [{ role: 'user', content: 'What is the weather in Paris? Call the tool.' }]
 const CITY = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }

@@ -1,4 +1,4 @@
-// The official client of OpenAI for Node: nothing is told but the address, the key and the model.
+// The official client of OpenAI for Node. It knows only the address, the key and the model.
 import OpenAI from 'openai'
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
