@@ -2,7 +2,7 @@
  * Rows of the route table, and the way of a request: the first steps of every request, and then those of its row.
  *
  * A row cannot leave its credential out, and a handler gets its principal from that credential alone. `key at admission`
- * takes no handler: whoever admits nothing must have the key proven first.
+ * takes no handler: a row that admits nothing must have the key proven first.
  */
 
 import type { RequestListener } from 'node:http'
@@ -62,8 +62,8 @@ export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
   app.set('case sensitive routing', true)
   app.use(...first)
 
-  // Nearly every request asks a model, and takes its steps without asking Express for the way. Express knows them, too: a path
-  // may come with a query, and each has other methods.
+  // Nearly every request is for a model, and takes its steps without a look-up of its route in Express. Express knows them,
+  // too: a path may come with a query, and each has other methods.
   const ways = new Map<string, RequestListener>()
   for (const [path, methods] of Object.entries(routes)) {
     const onPath = app.route(path)
@@ -98,7 +98,7 @@ export function stepsOf(edge: EdgeContext, route: Route): Step[] {
   return proven<unknown>(edge, proofs[route.credential], route.body ? [readSmallJsonBody] : [], handle)
 }
 
-/** Whoever asks for its own figures without a pause takes no more than its share of the event loop's time. */
+/** A client that requests its own figures without a pause takes no more than its share of the event loop's time. */
 function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
   return async (edge: EdgeContext, request: StepRequest, response: StepResponse) => {
     const hold = edge.bytes.hold(request, response)

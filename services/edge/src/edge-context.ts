@@ -33,7 +33,7 @@ export interface EdgeContext {
   keys: KeysClient
   metering: MeteringClient
   plans: AccountCache
-  /** What the ledger says, for those who ask for their own figures. */
+  /** The ledger's figures, for accounts that request their own. */
   figures: LedgerFigures
   /** Null where no backend counts. */
   countAtBackends: CountAtBackends

@@ -1,6 +1,6 @@
 /**
- * What the edge counts and measures. On a request's way, a measurement is an addition to a counter that was looked up before.
- * Labels come from the routes, the config's models and the contract's codes, never from a client.
+ * The edge's counts and measurements. On a request's way, a measurement is an addition to a counter that was looked up
+ * before. Labels come from the routes, the config's models and the contract's codes, never from a client.
  */
 
 import type { AdmitDecision } from '@gateway/admission/port'

@@ -1,6 +1,6 @@
 /**
- * The account's limits outside of admission: the edge looks at them before it reads a large body, and counts an invalid request
- * among the minute's requests.
+ * The account's limits outside of admission. The edge looks at them before it reads a large body. It also counts an invalid
+ * request among the minute's requests.
  *
  * A look refuses only a request that admission would refuse at that moment. Admission itself still decides.
  */

@@ -1,9 +1,9 @@
 /**
  * The public keys of the OIDC issuer: jose's remote key set, behind discovery and with keys that outlive an outage.
  *
- * For an unknown key id, the edge fetches the keys again, at most once per cool-down: it sees a rotation at once, and a flood
- * of forged tokens does not reach the issuer. While the issuer is away, the last keys stay good for {@link STALE_KEYS_MS};
- * without any, verification fails as unavailable.
+ * For an unknown key id, the edge fetches the keys again, at most once per cool-down. So it sees a rotation at once, and a
+ * flood of forged tokens does not reach the issuer. While the issuer is away, the last keys stay good for {@link
+ * STALE_KEYS_MS}; without any, verification fails as unavailable.
  */
 
 import { createRemoteJWKSet, customFetch, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'

@@ -1,6 +1,6 @@
 /**
- * The bounds that a request's charge is reserved by. Each call of a hosted tool may fill the context window anew: its result
- * becomes part of the next prompt, and the vendor bills that prompt as a whole.
+ * The bounds by which the edge reserves a request's charge. Each call of a hosted tool may fill the context window again: its
+ * result becomes part of the next prompt. The vendor bills all of that prompt.
  */
 
 import type { HostedCalls } from '@gateway/contracts/hosted-tools'

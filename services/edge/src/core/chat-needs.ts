@@ -1,7 +1,7 @@
 import type { ChatMessage } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
 
-/** What a target must be able to do to serve this chat. */
+/** Lists the capabilities that a target needs to serve this chat. */
 export function chatNeeds(request: { messages: ChatMessage[]; tools?: unknown[] | null | undefined }): Capability[] {
   const needs: Capability[] = ['chat']
   if (request.tools?.length) needs.push('tools')

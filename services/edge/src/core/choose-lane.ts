@@ -1,6 +1,7 @@
 /**
- * Which model a request is served and billed at. An explicitly named model is itself, always; only the generic alias
- * (`type: auto`) is resolved, to one of its lanes that the plan includes and whose pool can do what the request needs.
+ * Chooses the model that serves and bills a request. A model that the client names explicitly always stays itself. Only the
+ * generic alias (`type: auto`) is resolved. It becomes one of its lanes that the plan includes and whose pool has every
+ * capability that the request needs.
  */
 
 import type {
@@ -20,9 +21,9 @@ export interface LaneChoice {
   lane: ServedModelConfig
   /** Only where the alias was resolved: why this lane. */
   reason?: string
-  /** How sure Auto is of the lane, from 0 to 1. */
+  /** Auto's confidence in the lane, from 0 to 1. */
   confidence?: number
-  /** Only where the alias was resolved: the lane that Auto wants, also where another answers in shadow mode. */
+  /** Present only where the alias was resolved: the lane that Auto wants, also where another lane serves in shadow mode. */
   wantedId?: string
 }
 

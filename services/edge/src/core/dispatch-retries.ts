@@ -1,23 +1,26 @@
 /**
- * When a job that nobody serves is dispatched again.
+ * Decides when the edge dispatches a job again that no router serves.
  *
- * A router that is restarted is back within seconds, so a job waits that long for one; a frozen router keeps taking
- * its share of the queue, so a timeout is repeated at once: the bus names a router that is awake. A job may itself have
- * killed its router, or block it for so long that it counts as lost. So the edge gives the job up at the second loss: one
- * killed router is no reason to, and a bad job does not go round until every router stands still.
+ * A restarted router is back within seconds, so a job waits that long for one. A frozen router keeps taking its share of the
+ * queue. So the edge repeats a dispatch at once after a timeout, and the bus names a router that is awake.
+ *
+ * A job may itself have killed its router, or block it for so long that it counts as lost. So the edge gives the job up at
+ * the second loss. One killed router is no reason to give up, and a bad job does not go round until every router stands
+ * still.
  */
 
-/** `busy`: the router that was asked is late with what it has. */
+/** `busy`: the router is late with the jobs that it already has. */
 export type Unavailability = 'no_responder' | 'timeout' | 'rejected' | 'lost' | 'busy'
 
-/** How long a job waits for any router at all before its client is told. */
+/** A job waits so long for any router at all; then its client gets an error. */
 const MAX_WAIT_FOR_ROUTER_MS = 15_000
 const FIRST_TIMEOUT_MS = 500
 const MAX_TIMEOUT_MS = 2_000
 const FIRST_DELAY_MS = 25
 /**
- * Routers that are all late are asked for so long. A router counts jobs by the turns of its event loop, which last as long
- * as it is late: a number of tries could all fall into a few of them, and a burst that it can serve would be refused.
+ * While all routers are late, the edge tries them for so long. A router counts jobs by the turns of its event loop, and a
+ * late router's turns are long. A fixed number of tries could all fall into a few of those turns. The edge would then refuse
+ * a burst that the routers can serve.
  */
 export const BUSY_TIMEOUT_MS = 1_500
 const MAX_DELAY_MS = 500
@@ -30,7 +33,7 @@ interface Unserved {
   reason: Unavailability
   /** The number of the dispatch, from 1. */
   attempt: number
-  /** How many routers were lost while they had the job. */
+  /** The number of routers that were lost while they had the job. */
   losses: number
   /** From the first dispatch, or from the loss of the router that had the job last. */
   waitedMs: number
@@ -39,7 +42,7 @@ interface Unserved {
 
 export interface DispatchState {
   afterMs: number
-  /** How long it waits to be accepted; undefined: the bus' own, short time. */
+  /** The time within which a router must accept it; undefined: the bus' own, short time. */
   acceptTimeoutMs: number | undefined
 }
 
@@ -51,10 +54,7 @@ export function retry({ reason, attempt, losses, waitedMs, remainingMs }: Unserv
   return afterMs < remainingMs ? { afterMs, acceptTimeoutMs: acceptTimeoutMs(attempt + 1) } : null
 }
 
-/**
- * It grows from the third dispatch on: where routers are overloaded rather than frozen, each dispatch adds to what they
- * have to do.
- */
+/** It grows from the third dispatch on: where routers are overloaded rather than frozen, each dispatch adds to their work. */
 function acceptTimeoutMs(attempt: number): number | undefined {
   return attempt <= 2 ? undefined : Math.min(MAX_TIMEOUT_MS, FIRST_TIMEOUT_MS * 2 ** (attempt - 3))
 }

@@ -1,6 +1,6 @@
 /**
- * Tells which clients read an error only where it is an object (`error.message`). They show nothing, or a fault of their
- * own, where `error` is a sentence. A client counts by what it says of itself.
+ * Decides which clients read an error only where it is an object (`error.message`). Such a client shows nothing, or a fault
+ * of its own, where `error` is a sentence. The edge recognizes a client by the headers that the client sends.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -29,7 +29,7 @@ function productsOf(userAgent: string): string[] {
 
 const LONGEST_AGENT = 500
 
-/** Whether a client of chat gets the contract's flat codes nested. */
+/** True where a client of chat gets the contract's flat codes nested. */
 export function readsNested(headers: IncomingHttpHeaders, shape: ErrorShape = 'auto'): boolean {
   if (shape !== 'auto') return shape === 'openai'
   if (headers[SDK_LANGUAGE] !== undefined) return true

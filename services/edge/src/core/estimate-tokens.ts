@@ -1,10 +1,10 @@
 /**
- * Token counts before a backend has counted: a bound that is never too low for reservations of allowance, and a usual
- * figure for the tokens-per-minute bucket. Both are replaced by the backend's own count when the request ends.
+ * Token counts before a backend has counted. A bound that is never too low serves reservations of allowance; a usual figure
+ * serves the tokens-per-minute bucket. The backend's own count replaces both when the request ends.
  *
- * Byte-level tokenizers emit at most one token per UTF-8 byte, so bytes bound a text's tokens. An image is charged by
- * its tiles, not by the bytes of its encoding, hence the fixed figures. A document or a video may hold any number of pages
- * or frames, wherever it stands: only the model's context window bounds it, as it bounds many images.
+ * Byte-level tokenizers emit at most one token per UTF-8 byte, so bytes bound a text's tokens. An image is charged by its
+ * tiles, not by the bytes of its encoding, hence the fixed figures. A document or a video may hold any number of pages or
+ * frames, wherever it stands. Only the model's context window bounds its tokens, as it bounds many images.
  */
 
 import {
@@ -43,9 +43,9 @@ const UNREAD = new Set([
 /** The usual tokens of each piece of such a part; a page of a PDF has about as many. */
 const USUAL_TOKENS_OF_PIECE = 3_000
 const PIECE_BYTES = 200_000
-/** Of vendors' models with the longest prompts, for targets whose window the config does not tell. */
+/** The longest prompts of vendors' models, for targets whose window the config does not state. */
 export const LARGEST_WINDOW_TOKENS = 2_000_000
-/** Four bytes a token is the rule of thumb for English; what it misses is corrected at the end. */
+/** Four bytes a token is the rule of thumb for English. The backend's own count corrects the error at the end. */
 const USUAL_BYTES_PER_TOKEN = 4
 /** The text of a token of cl100k_base, but for the few that `long-tokens.json` lists with their bytes. */
 const MOST_BYTES_PER_TOKEN = 16
@@ -60,9 +60,9 @@ export const IN_PROMPT = [
 ] as const
 /** With these, of vLLM and SGLang, a prompt may become longer than anything in the request: only the window bounds it. */
 const UNBOUND = ['chat_template', 'mm_processor_kwargs'] as const
-/** No more than a request may ask for by `n`. */
+/** The largest `n` that a request may have. */
 const MOST_CHOICES = 128
-/** What an answer usually takes of a lane that allows more. */
+/** The usual output of a response, in a lane that allows more. */
 const USUAL_OUTPUT_TOKENS = 500
 /** The bound where neither the request nor the lane sets one. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 16_384
@@ -73,13 +73,13 @@ export interface TokenEstimate {
   /** Bounds from above. */
   maxPromptTokens: number
   maxOutputTokens: number
-  /** Some of the tokens may be of sound: in a part that only the backend reads, or in the answer. */
+  /** Some of the tokens may be of sound: in a part that only the backend reads, or in the response. */
   mayHoldSound?: boolean
   /** Where the prompt holds sound: the usual tokens of all else in it. */
   usualTokensBesideSound?: number
   /** The usual tokens of a prompt of this size. */
   usualPromptTokens: number
-  /** What the request usually takes, prompt and answer together. */
+  /** The usual tokens of such a request, prompt and response together. */
   usualTokens: number
 }
 
@@ -193,7 +193,7 @@ function usualTokensOf(input: Input): number {
   return typeof input === 'string' ? Math.ceil(Buffer.byteLength(input) / USUAL_BYTES_PER_TOKEN) : input.length
 }
 
-/** Tokens are sent on as their text, which the backend's own tokenizer cuts anew. */
+/** Tokens are sent on as their text, which the backend's own tokenizer cuts again. */
 function mostBytesOf(input: Input): number {
   if (typeof input === 'string') return Buffer.byteLength(input)
   return input.reduce((sum, token) => sum + (LONG_TOKENS.get(token) ?? MOST_BYTES_PER_TOKEN), 0)

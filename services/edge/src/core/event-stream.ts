@@ -1,7 +1,6 @@
 /**
- * The events that the edge writes into a stream beside the backend's own: a dialect's signs of life, its end, and a failure
- * after the beginning. The edge knows the event that ends a stream, so that it can hold that event back until the usage is
- * stored.
+ * The events that the edge adds to a backend's stream: a dialect's signs of life, its end, and a failure after the beginning.
+ * The edge knows the event that ends a stream, so that it can hold that event back until the usage is stored.
  */
 
 import { type GatewayError, messagesErrorBody } from '@gateway/contracts/errors'
@@ -9,9 +8,9 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 
 interface StreamForm {
   keepAlive: string
-  /** The bytes behind the last event of an answer that has ended well. */
+  /** The bytes behind the last event of a response that has ended well. */
   done: string
-  /** Whole events were sent: what a failure says may depend on them. */
+  /** Notes complete events that were sent: the text of a failure may depend on them. */
   note?(events: Uint8Array): void
   /** The events that end a stream which broke. They never look like a good end. */
   failure(error: GatewayError): string
@@ -116,8 +115,8 @@ const TERMINAL: Record<ClientDialect, readonly string[]> = {
 }
 
 /**
- * Whether the event that begins at `lastAt`, the last of whole events, ends a good stream. Undefined: no event of the
- * dialect does. The router writes the name of such an event in its first line.
+ * Returns a function that is true where the event at `lastAt`, the last of complete events, ends a good stream. Undefined: no
+ * event of the dialect ends one. The router writes the name of such an event in its first line.
  */
 export function terminalEventOf(dialect: ClientDialect): ((events: Uint8Array, lastAt: number) => boolean) | undefined {
   const lines = TERMINAL[dialect].map((name) => Buffer.from(`event: ${name}\n`))

@@ -1,9 +1,9 @@
 /**
- * Draws the consequences of a router's last word: the cost of the request, which also depends on whether the client still
- * waits, and the error for a client that waits without an answer. The edge reports by this table alone.
+ * Draws the consequences of a router's last word. One is the cost of the request, which also depends on whether the client
+ * still waits. The other is the error for a client that waits without a response. The edge reports by this table alone.
  *
- * A failure before content is free while the client waits. A client that has left, or whose own timeout is over, pays for
- * the work of its last backend.
+ * A failure before content is free while the client waits. A client that has left, or whose own timeout is over, pays for the
+ * work of its last backend.
  */
 
 import type { ResponseEnd, ResponseFailure, ResponseHead } from '@gateway/contracts/job'
@@ -30,13 +30,13 @@ export interface Received {
   promptTokensEstimate: number
 }
 
-/** Who gave the answer. */
+/** The backend that served the response. */
 export type Served = Pick<ResponseHead, 'backend' | 'backendModel'>
 
 export interface Charge {
   served: Served
   outcome: UsageEvent['outcome']
-  /** Whether the whole answer was ready to reach the client. */
+  /** True where all of the response was ready to reach the client. */
   delivered: boolean
   usage: TokenUsage
   attempts: AttemptRecord[]
@@ -92,7 +92,7 @@ function lastOf(attempts: readonly AttemptRecord[]): Served | null {
 
 const NOTHING: Bill = { kind: 'nothing' }
 
-/** `lane`: the one that was to answer. */
+/** `lane`: the lane that was to serve the request. */
 export function errorOf(word: LastWord, lane: string): GatewayError {
   switch (word.kind) {
     case 'end':
@@ -126,7 +126,7 @@ export function failureToError(failure: ResponseFailure, lane: string): GatewayE
   }
 }
 
-/** What no target has refused is the gateway's own refusal. A router of release 0.1.0 does not say which. */
+/** A refusal that came from no target is the gateway's own. A router of release 0.1.0 does not say which. */
 function refusalError({ refusal, backendBody, message: ours }: ResponseFailure): GatewayError {
   if (!refusal) return new GatewayError('VALIDATION_ERROR', refusalSentence(backendBody) ?? ours)
   const { message, ...words } = refusal

@@ -1,12 +1,13 @@
 /**
- * How many bytes of clients may be in this process at once, and how many of one sender.
+ * Bounds the bytes of clients that this process holds at once: in all, and for each sender.
  *
- * Each kind of bytes has a pot of its own, so that those who cost nothing to become (a key that is made up, a guest) can
- * never take the room of those who pay, and large bodies never that of small ones. In every pot one sender has a share only:
- * an address while nobody has proven a key, and for guests; the account otherwise. Pure: takes and gives, nothing else.
+ * Each kind of bytes has a budget of its own. So senders who cost nothing to become (a key that is made up, a guest) never
+ * take the memory of those who pay. Nor do large bodies ever take the memory of small ones. In every budget one sender has a
+ * share only. The sender is an address while nobody has proven a key, and for guests; otherwise it is the account. Pure: it
+ * takes and gives, nothing else.
  *
- * Each sender gives back as much as it took. So when nothing is in flight, every pot is whole again and no sender
- * is remembered.
+ * Each sender gives back as much as it took. So when nothing is in flight, every budget is free again and no sender is
+ * remembered.
  */
 
 export type MemoryBudget =
@@ -18,11 +19,11 @@ export type MemoryBudget =
   | 'guests'
   /** Bodies of all others whose key is alive. */
   | 'accounts'
-  /** Answers that their readers have not taken. */
+  /** Responses that their readers have not read. */
   | 'answers'
 export type BodyBudget = Exclude<MemoryBudget, 'answers'>
 
-/** Who has no room left: the sender alone, or everybody. */
+/** The reason for a refusal: this sender has no memory left, or nobody has. */
 export type Taken = 'taken' | 'sender_full' | 'full'
 
 interface BudgetState {
@@ -35,7 +36,7 @@ interface BudgetState {
 export interface ByteBudget {
   /** Of `guests` and `accounts` together. */
   readonly provenLimit: number
-  /** Of all pots but `answers`. */
+  /** The limit of all budgets but `answers` together. */
   readonly bodiesLimit: number
   readonly memoryBudgets: Readonly<Record<MemoryBudget, BudgetState>>
 }
@@ -46,13 +47,13 @@ const SHARES: Record<MemoryBudget, { memoryBudget: number; sender: number }> = {
   proving: { memoryBudget: 1 / 16, sender: 1 / 32 },
   guests: { memoryBudget: 1 / 4, sender: 1 / 8 },
   accounts: { memoryBudget: 1 / 2, sender: 3 / 8 },
-  // The budget refuses no answer; `isCrowding` tells the sender that holds more than its fair part.
+  // The budget refuses no response; `isCrowding` finds the sender that holds more than its fair part.
   answers: { memoryBudget: 3 / 8, sender: 3 / 8 },
 }
 const PROVEN_SHARE = 1 / 2
 const BODIES_SHARE = 5 / 8
 
-/** `largestBody`: of any kind of sender, one at least has room. */
+/** `largestBody`: every kind of sender has memory for at least one such body. */
 export function createByteBudget(totalBytes: number, largestBody: number): ByteBudget {
   const bodyFits = (bytes: number) => Math.max(largestBody, Math.floor(bytes))
   const budgetOf = (memoryBudget: MemoryBudget): BudgetState => {
@@ -116,7 +117,10 @@ function bodyBytes(budget: ByteBudget): number {
   return budget.memoryBudgets.unproven.used + budget.memoryBudgets.proving.used + provenBytes(budget)
 }
 
-/** Unread answers are too many, and this sender has at least its part of them. While they are, there is such a sender. */
+/**
+ * True where unread responses are too many and this sender has at least its part of them. While they are too many, there is
+ * such a sender.
+ */
 export function isCrowding({ memoryBudgets }: ByteBudget, sender: string): boolean {
   const { used, limit, bySender } = memoryBudgets.answers
   return used > limit && (bySender.get(sender) ?? 0) * bySender.size >= limit

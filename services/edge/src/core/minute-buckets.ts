@@ -1,8 +1,8 @@
 /**
- * A rate for each account: a bucket that holds a minute's requests, begins full and is refilled evenly. For requests that an
- * edge answers by itself, each edge on its own. Pure: the clock is an argument.
+ * A rate for each account: a bucket that holds a minute's requests, begins full and is refilled evenly. It limits the
+ * requests that an edge serves without a backend, on each edge by itself. Pure: the clock is an argument.
  *
- * Of too many accounts the one asked for longest ago is forgotten, which lets it begin anew.
+ * Beyond so many accounts, the buckets forget the account whose last request is oldest. It begins again with a full bucket.
  */
 
 const MINUTE_MS = 60_000
@@ -17,7 +17,7 @@ export function createMinuteBuckets(mostAccounts: number): MinuteBuckets {
   return { mostAccounts, fullAtMs: new Map() }
 }
 
-/** Takes one; answers 0. Where there is none, takes nothing and answers how long until there is. */
+/** Takes one request and returns 0. Where there is none, takes nothing and returns the time until there is one. */
 export function takeOne(
   { mostAccounts, fullAtMs }: MinuteBuckets,
   account: string,

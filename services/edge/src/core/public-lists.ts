@@ -1,6 +1,6 @@
 /**
- * What is told of models without a key: the list of models and the catalog of tiers. Both follow from the configuration
- * alone and say nothing of pools, backends or credentials.
+ * The models as the gateway publishes them without a key: the list of models and the catalog of tiers. Both follow from the
+ * configuration alone and say nothing of pools, backends or credentials.
  */
 
 import type { DeprecationNotice, ModelEntry, TierEntry } from '@gateway/contracts/catalog'

@@ -1,6 +1,6 @@
 /**
- * Reads a path alone: the dialect of its answers, and the path that a client with a wrong base URL meant. They hold
- * before anything is read: also for a method that the path does not take, and for a caller that nobody knows.
+ * Reads a path alone: the dialect of its responses, and the path that a client with a wrong base URL meant. Both are known
+ * before anything else is read: also for a method that the path does not take, and for an unknown caller.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -9,13 +9,13 @@ import { type ClientDialect, clientDialects } from '@gateway/contracts/vendors'
 /** The resources of a conversation, each below `/v1`. */
 const RESOURCES: Record<ClientDialect, string> = { chat: 'chat', responses: 'responses', messages: 'messages' }
 
-/** As proxies are asked, a target may begin with its host. */
+/** The target of a request to a proxy may begin with its host. */
 const ORIGIN = /^https?:\/\/[^/?]*/i
 
 /** Anthropic's clients send it with every request. */
 export const ANTHROPIC_VERSION = 'anthropic-version'
 
-/** Everything that is no conversation answers a client of Anthropic's as Messages does, and others as chat does. */
+/** Outside of conversations, a client of Anthropic's gets responses as Messages has them, and others as chat has them. */
 export function dialectOf(target: string | undefined, headers: IncomingHttpHeaders): ClientDialect {
   return conversationOf(target) ?? (headers[ANTHROPIC_VERSION] === undefined ? 'chat' : 'messages')
 }
@@ -31,19 +31,19 @@ function conversationOf(target = ''): ClientDialect | undefined {
   return version === 'v1' ? clientDialects.find((dialect) => RESOURCES[dialect] === resource) : undefined
 }
 
-/** The words for a client that asked in vain; `known` are told without parameters. */
+/** The words for a client that requested an unknown path. `known` are paths without parameters. */
 export function hintFor(path: string, known: readonly string[]): string {
   const meant = nearestPath(path, known)
   if (meant !== null) return `; it is at ${meant}, so check the client's base URL`
-  // The API before chat: LlamaIndex's OpenAILike asks it unless it is told `is_chat_model`.
+  // The API before chat: LlamaIndex's OpenAILike calls it unless `is_chat_model` is set.
   return TEXT_COMPLETIONS.test(path) ? '; models are asked at /v1/chat/completions, so set the client to chat' : ''
 }
 
 const TEXT_COMPLETIONS = /\/completions\/?$/i
 
 /**
- * With `/v1` left out, given twice, or behind somebody else's prefix. Null where no known path ends like this one. `known` are
- * told without parameters.
+ * Finds the path that a client meant with `/v1` left out, given twice, or behind somebody else's prefix. Null where no known
+ * path ends like this one. `known` are paths without parameters.
  */
 export function nearestPath(path: string, known: readonly string[]): string | null {
   const requested = path.toLowerCase().replace(/(?<!\/)\/+$/, '')

@@ -1,7 +1,7 @@
 /**
- * The headers beside an answer. Some tell of the lane that answers: which one Auto chose, what the request may lack, and when
- * the model ends. The others tell where the account stands: the contract's `x-svc-quota-*`, and the limits as OpenAI and
- * Anthropic name them.
+ * The headers beside a response. Some describe the lane that serves: Auto's choice, the needs that the request may lack, and
+ * the end of the model. The others describe the account's quota status: the contract's `x-svc-quota-*`, and the limits as
+ * OpenAI and Anthropic name them.
  */
 
 import type { QuotaStatus } from '@gateway/admission/port'
@@ -31,7 +31,7 @@ export interface OutputRequest {
   thinkingDisabled?: boolean
 }
 
-/** Warns of a cap that a model which thinks first may use up before its answer. The request is served as it was asked. */
+/** Warns of a cap that a model which thinks first may use up before its response. The request is served unchanged. */
 export function adviceHeader(
   { advisedMinOutputTokens: advised }: Pick<ServedModelConfig, 'advisedMinOutputTokens'>,
   inference: OutputRequest & { model: string },
@@ -56,7 +56,7 @@ export function noticeHeaders({ deprecatedAt, sunsetAt, replacement }: ModelConf
   return headers
 }
 
-/** `spent` is what the answering request itself has cost, where that is known already. */
+/** `spent` is the cost of this request itself, where it is known already. */
 export function quotaHeaders(
   quotaStatus: Pick<QuotaStatus, 'plan' | 'used' | 'limit' | 'windowResetAtMs'>,
   unit: PlanUnit,
@@ -106,7 +106,7 @@ function duration(ms: number): string {
 
 const OF_THE_MOMENT = ['x-svc-quota-', 'x-ratelimit-', 'anthropic-ratelimit-']
 
-/** Of an answer's headers, those that stay true when it is given again: all but where the account stood then. */
+/** Returns those headers that stay true when the response is replayed: all but the account's quota status at that moment. */
 export function lastingHeaders(headers: Record<string, string>): Record<string, string> {
   const lasting = Object.entries(headers).filter(([name]) => !OF_THE_MOMENT.some((prefix) => name.startsWith(prefix)))
   return Object.fromEntries(lasting)

@@ -1,9 +1,9 @@
 /**
- * How much of the event loop's time each sender has taken. Every sender owes what it took, and pays back at the rate of one
- * share. Whoever owes more than a moment's work has taken more than its share, and has to wait until it does not.
+ * Shares the event loop's time among senders. Every sender owes the time that it took, and pays back at the rate of one
+ * share. A sender that owes more than a moment's work has taken more than its share. It waits until it owes less.
  *
- * A sender is an account, or a network while nobody has proven a key and for guests. One that owes nothing is forgotten. Pure:
- * the clock is an argument.
+ * A sender is an account, or a network while nobody has proven a key and for guests. A sender that owes nothing is forgotten.
+ * Pure: the clock is an argument.
  */
 
 /** Of the time that passes. */
@@ -46,7 +46,7 @@ export function tookFor(shares: WorkShares, from: string, to: string, ms: number
   took(shares, to, ms, nowMs)
 }
 
-/** How long until the sender is within its share; 0 where it is now. */
+/** The time until the sender is within its share; 0 where it is now. */
 export function waitFor(shares: WorkShares, sender: string, nowMs: number): number {
   return Math.max(0, owedBy(shares, sender, nowMs) - MOMENT_MS) / SHARE
 }

@@ -1,6 +1,6 @@
 /**
- * The API reference as one HTML page without a script: the operations, errors and headers of the contracts, with examples that
- * run as they are printed. Everything that is put into the page is escaped here.
+ * The API reference as one HTML page without a script: the contracts' operations, errors and headers. Its examples run as
+ * they are printed. Everything that is put into the page is escaped here.
  */
 
 import { ERROR_STATUS, type ErrorCode } from '@gateway/contracts/errors'

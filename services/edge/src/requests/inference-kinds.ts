@@ -1,6 +1,6 @@
 /**
- * What differs between chat, embeddings and images before a job is dispatched: one entry a kind. Each parses a body with the
- * contract's schema, and derives the values that admission and the router read.
+ * The differences between chat, embeddings and images before a job is dispatched: one entry a kind. Each parses a body with
+ * the contract's schema, and derives the values that admission and the router read.
  */
 
 import { createHash } from 'node:crypto'

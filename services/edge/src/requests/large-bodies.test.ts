@@ -115,7 +115,7 @@ test('the event loop goes on while twenty thousand messages are read', async () 
   expect(turns).toBeGreaterThan(3)
 })
 
-test('who has a body read hears what it took of a core, wrong or not', async () => {
+test('a request learns the CPU time that a thread took to read its body, right or wrong', async () => {
   used.length = 0
   await inThread('chat', JSON.stringify({ messages: [{ role: 'user', content: 'word '.repeat(200_000) }] }))
   await expect(inThread('chat', `${'['.repeat(20)}${'"x",'.repeat(200_000)}`)).rejects.toThrow()

@@ -1,7 +1,7 @@
 /**
  * Reads large bodies on threads of their own, so that no other request waits for their parsing.
  *
- * Senders take turns. A sender that fills the queue gives way to others and gets a 429; whoever would wait for longer than
+ * Senders take turns. A sender that fills the queue gives way to others and gets a 429. A body that waits for longer than
  * {@link LONGEST_WAIT_MS} gets a 503 then. A thread that dies fails the body that it read, and the next body starts another.
  */
 
@@ -20,7 +20,7 @@ import { type Done, orThrow, type Read, type Reading, type Wanted } from './read
 import type { Understood } from './understand.ts'
 import type { countTokens } from './messages.ts'
 
-/** Who has a body read. */
+/** The request that has a body read. */
 export interface ThreadUser {
   readonly sender: string
   /** Its body took so much of a core. */

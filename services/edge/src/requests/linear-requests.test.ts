@@ -1,6 +1,6 @@
 /**
- * The edge reads a request in time that is in proportion to its bytes, whatever it is made of: the parse, the contract's
- * schema, the estimate of tokens, the choice of Auto and the body that goes on.
+ * The edge reads a request in time that is in proportion to its bytes, for every content. That holds for the parse, the
+ * contract's schema, the estimate of tokens, Auto's choice and the body that goes on.
  */
 
 import { loadDefaultConfig } from '@gateway/config/load-config'

@@ -8,7 +8,7 @@ const size = fc.oneof(
   fc.nat(99_999),
 )
 
-test('a body is the same in whatever pieces it comes, and a large one is copied as it comes', () => {
+test('a body is the same however it is cut into pieces, and a large one is copied as it comes', () => {
   fc.assert(
     fc.property(fc.array(size, { maxLength: 6 }), fc.boolean(), (sizes, isAnnounced) => {
       const length = sizes.reduce((sum, size) => sum + size, 0)

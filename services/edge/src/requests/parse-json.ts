@@ -19,8 +19,9 @@ export class LargeJson {
 export const SMALL_BODY_BYTES = 64 * 1024
 
 /**
- * Gathers a body. A large one of a known length is copied piece by piece as it comes: 25 MB at its end would hold the event loop for
- * 20 ms. The memory for it is asked for when more than a small body has come, and the system gives it as it is written to.
+ * Gathers a body. It copies a large one of a known length piece by piece as it comes. One copy of 25 MB at the end would hold
+ * the event loop for 20 ms. It allocates that memory when more than a small body has come, and the system gives it as it is
+ * written to.
  */
 export class BodyBytes {
   readonly #announced: number | null

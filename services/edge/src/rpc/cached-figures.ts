@@ -1,8 +1,8 @@
 /**
  * Figures of the ledger, kept for a moment: a client that polls its own figures causes about one read of PostgreSQL a second.
  *
- * An end of one of the account's requests on this edge makes its figures old, so they show the usage that this edge has stored.
- * What ended elsewhere shows when the moment is over. A question that fails is not kept.
+ * An end of one of the account's requests on this edge makes its figures old, so they show the usage that this edge has
+ * stored. They show the usage of other edges when the moment is over. A query that fails is not kept.
  */
 
 import { GatewayError } from '@gateway/contracts/errors'
