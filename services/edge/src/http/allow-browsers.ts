@@ -1,6 +1,6 @@
 /**
- * Lets pages of the configured origins call the API from a browser, and read every header that the API answers with.
- * A page of any other origin that asks first is told which variable would let it in. Browsers keep it out.
+ * Lets pages of the configured origins call the API from a browser, and read every header of the API's responses. The
+ * response to a preflight of any other origin names the variable that would let it in. Browsers keep such a page out.
  */
 
 import cors from 'cors'
@@ -41,7 +41,7 @@ const EXPOSED_HEADERS = [
   'link',
   'etag',
 ]
-/** Browsers ask again after this long; two hours is the most that any of them honours. */
+/** Browsers send a preflight again after this long; two hours is the most that any of them honours. */
 const PREFLIGHT_MAX_AGE_S = 7_200
 
 /** Credentials are bearer tokens that a page sends itself, so cookies are never involved. */

@@ -1,13 +1,12 @@
 /**
- * Whom a limit of an address counts: the client's own address, or the one that the proxies in front say, as far as they
- * are trusted.
+ * Finds the address that a limit counts: the client's own address, or the one that trusted proxies in front report.
  */
 
 import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import express from 'express'
 
-/** Whether this address, so many hops away, is a proxy whose word counts. */
+/** True for the address of a proxy, so many hops away, whose word counts. */
 type Trusts = (address: string, hop: number) => boolean
 
 /** A request's network. */
@@ -37,7 +36,7 @@ export function clientAddress(remoteAddress: string, forwardedFor: string | unde
   return address
 }
 
-/** A person holds a whole IPv6 /64, so that is what the cap counts. */
+/** A person holds a whole IPv6 /64, so the cap counts a /64 as one. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped) return mapped

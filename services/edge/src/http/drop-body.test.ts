@@ -158,7 +158,7 @@ test('a client that leaves meanwhile is forgotten', async () => {
   await expect.poll(() => [...sockets].every(({ destroyed }) => destroyed)).toBe(true)
 })
 
-test('a refused body takes no room from the next one of its sender while the rest of it comes', async () => {
+test('a refused body takes no memory from the next one of its sender while the rest of it comes', async () => {
   const { socket, received } = open()
   socket.write(headOf('/taken', `content-length: ${20 * MEGABYTE}`))
   await expect.poll(received).toContain('HTTP/1.1 429')

@@ -1,13 +1,13 @@
 /**
- * The edge's HTTP server. Slow or silent clients are cut by the server's own timeouts, so that they hold a socket and
- * nothing else; an answer that is still being written ends (`close`) as soon as its client closes its side.
+ * The edge's HTTP server. Its own timeouts cut slow or silent clients, so that they hold a socket and nothing else. A
+ * response that is still being written ends (`close`) as soon as its client closes its side.
  *
  * Node takes one new connection from a listening socket in each turn of its event loop. A loop that is late with long turns
- * would leave new clients unheard for seconds, while those with a connection are answered or refused. So there are many
+ * would leave new clients unheard for seconds, while it serves or refuses those with a connection. So there are many
  * listening sockets on the one port (`SO_REUSEPORT`), and as many connections are taken in a turn.
  *
- * Stopping breaks nobody's request: first each kept connection is retired with its next answer, then no new one is taken,
- * and those that are idle stay until the end, since a client may just be sending on one.
+ * Stopping breaks nobody's request. First the edge retires each kept connection with its next response, and then takes no new
+ * one. Idle connections stay until the end, since a client may just be sending on one.
  */
 
 import { once } from 'node:events'
@@ -28,19 +28,19 @@ const SILENCE_TIMEOUT_MS = 660_000
 const CONNECTION_BYTES = 64 * 1024
 /** Other systems than Linux share a port in other ways, or not at all. */
 const LISTENERS = process.platform === 'linux' ? 64 : 1
-/** For connections without an answer, and for the last bytes of those that have just ended. */
+/** For connections without a response, and for the last bytes of those that have just ended. */
 const CLOSE_GRACE_MS = 1_000
 
 interface ListeningServer {
   readonly url: string
-  /** From now on every answer says `connection: close`. */
+  /** From now on every response says `connection: close`. */
   retireConnections(): void
   stopAccepting(): void
-  /** Open answers have so long, and at least a second; connections without one have a second. */
+  /** Open responses have so long, and at least a second; connections without one have a second. */
   close(graceMs?: number): Promise<void>
 }
 
-/** `refuse`: answers bytes that are no request. */
+/** `refuse`: responds to bytes that are no request. */
 export async function listen(
   app: RequestListener,
   { host, port }: { host: string; port: number },
@@ -80,14 +80,14 @@ export async function listen(
     },
     stopAccepting() {
       isStopping = true
-      // An HTTP server's own `close` would reset idle connections, and with them what is on its way on them.
+      // An HTTP server's own `close` would reset idle connections, and with them the bytes on their way.
       for (const listener of listeners) Server.prototype.close.call(listener)
     },
     async close(graceMs = 0) {
       server.close()
       for (const listener of listeners) if (listener.listening) listener.close()
       await atMost(CLOSE_GRACE_MS, closed)
-      // Node counts a connection that has not asked anything yet as busy.
+      // Node counts a connection that has not sent a request yet as busy.
       await atMost(Math.max(0, graceMs - CLOSE_GRACE_MS), responses.none())
       server.closeAllConnections()
       await closed
@@ -95,7 +95,7 @@ export async function listen(
   }
 }
 
-/** Answers that are neither written whole nor broken off. */
+/** Counts responses that are neither written completely nor broken off. */
 function countResponses() {
   let open = 0
   let noneIsLeft: (() => void) | undefined
@@ -113,8 +113,8 @@ function countResponses() {
 }
 
 /**
- * The reader of a body asks for it (`writeContinue`). Where nobody does, the client may leave it out or send
- * it all the same: what follows on that connection could be read in two ways, so nothing follows.
+ * The reader of a body calls `writeContinue`. Where nobody does, the client may leave the body out or send it all the same.
+ * The next bytes on that connection would then have two readings, so the connection closes.
  */
 function closeUnlessRead(response: ServerResponse, isStopping: () => boolean): void {
   response.setHeader('connection', 'close')
@@ -162,9 +162,9 @@ const OPEN = Symbol('open responses')
 type RespondingSocket = Socket & { [OPEN]: ServerResponse[] }
 
 /**
- * A client that has closed its side gets nothing more: Node ends the socket then, behind what is already written. Those
- * bytes may stay unsent for as long as the system repeats them to nobody, which can be minutes, and all that time the
- * response would look alive. One that is not written whole can never be, so it ends now.
+ * A client that has closed its side gets nothing more: Node ends the socket then, behind the bytes that are already written.
+ * Those may stay unsent while the system repeats them to nobody, which can take minutes. All that time the response would
+ * look alive. A response that is not written completely can never be, so it ends now.
  *
  * A connection listens once for all of its requests: a listener for each took a fifth of the CPU of a refusal.
  */

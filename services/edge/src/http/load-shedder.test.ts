@@ -69,7 +69,7 @@ const many = (count: number, what: () => void) => {
   for (let i = 0; i < count; i++) what()
 }
 
-test('while too many requests are on their way, one more is refused with the time to come back, and served as soon as there is capacity', async () => {
+test('while too many requests are on their way, one more is refused with the time to retry, and served as soon as there is capacity', async () => {
   many(shedder.limit, shedder.enter)
   const refused = await send()
   expect(refused.status).toBe(503)

@@ -23,8 +23,8 @@ import { measuredOf, type Step } from './take-steps.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 
 /**
- * A client waits for some turns of the same event loops more until its answer begins. `least`: all processes together do
- * so many within some 50 ms, and within the target on a machine a fifth as fast.
+ * A client waits for some turns of the same event loops more until its response begins. `least`: all processes together do so
+ * many within some 50 ms, and within the target on a machine a fifth as fast.
  */
 const TUNING = { targetMs: 250, least: 64, most: 1_024 }
 
@@ -33,11 +33,11 @@ export interface LoadShedder extends Disposable {
   hasCapacity(isKnown: () => boolean): boolean
   enter(): void
   leave(): void
-  /** Lets a request wait for capacity, behind all that wait already. False: there is no room for it. */
+  /** Lets a request wait for capacity, behind all that wait already. False: the line is full. */
   wait(waiting: Waiting, isKnown: boolean): boolean
   /** One has come to a router, or to none, after all of its waits together. */
   arrived(sinceMs: number): void
-  /** The admission store answered, and the caller may not go on. */
+  /** The admission store responded, and the caller may not go on. */
   turnedAway(): void
   /** The routers gave a request back, because they are late. */
   refusedBehind(): void
@@ -137,15 +137,15 @@ export function refuseWhileLate(edge: Refuser, isKnown: (request: IncomingMessag
   }
 }
 
-/** In one turn: what the rest of the process has to say goes out in between. */
+/** So many refusals go in one turn. All other messages of the process go out in between. */
 export const REFUSED_AT_ONCE = 256
 let refusals: (() => void)[] = []
 let refusedInTurn = 0
 
 /**
- * A refusal is answered by the next request of its connection within the same turn of the event loop. With thousands of
- * connections the turn would have no end, and whatever leaves at its end, timers and heartbeats too, would wait for it. So only
- * the first of a turn go at once: with a thousand connections, one that waits costs 7 µs more (`dev/bench/refusals/run.ts`).
+ * The next request of a refused connection comes within the same turn of the event loop. With thousands of connections the
+ * turn would have no end. Everything that leaves at its end, timers and heartbeats too, would wait for it. So only the first
+ * of a turn go at once: with a thousand connections, one that waits costs 7 µs more (`dev/bench/refusals/run.ts`).
  */
 function refuseInTurn(refuse: () => void): void {
   if (refusedInTurn === 0) setImmediate(beginTurn)

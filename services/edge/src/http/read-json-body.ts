@@ -1,11 +1,11 @@
 /**
- * Reads a JSON body: of up to 25 MB where a request to a model comes, small ones elsewhere. Anything that is not JSON is
- * refused with what to send instead; the limits hold for what is unpacked, too.
+ * Reads a JSON body: of up to 25 MB in a request to a model, small ones elsewhere. It refuses anything that is not JSON, and
+ * the error names a form that it accepts. The limits hold for the unpacked body, too.
  *
- * A request to a model takes room for its body before it is read, and what is read is held against that. A small body of an
- * announced length is read at once, and admission proves its key in the call that admits. For any other, and for small ones
- * while too many of them come with keys that nobody has proven, the key is looked up first: nobody makes the edge read and
- * unpack megabytes with a key that only looks like one.
+ * A request to a model reserves memory for its body before it is read, and the bytes read count against that. A small body of
+ * an announced length is read at once, and admission proves its key in the call that admits. The edge looks the key up first
+ * for any other body, and for small ones while too many come with unproven keys. So nobody makes the edge read and unpack
+ * megabytes with a key that only looks like one.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -31,7 +31,7 @@ import { measuredOf, type Next, type Step, type StepRequest, type StepResponse }
 const MEGABYTE = 1024 * 1024
 const JSON_TYPE = 'application/json'
 const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
-/** The bytes that Node reads of a body before anybody asks for it. */
+/** The bytes that Node reads of a body before anybody reads from it. */
 const READ_AHEAD_BYTES = 64 * 1024
 
 export interface BodyContext extends LimitsContext {
@@ -66,7 +66,7 @@ export function readClaimed(edge: BodyContext): Step {
 }
 
 /**
- * For requests that the edge answers by itself. They have a rate of their own, and prove the key of every body, whatever its
+ * For requests that the edge serves without a backend. They have a rate of their own, and prove the key of every body, of any
  * size.
  */
 export async function proveAndReserve(
@@ -100,7 +100,7 @@ async function reserveBody(
   const isWithinShare = !hold.isOverShare() || namesKnownAccount(edge, request)
   if (isSmall && isWithinShare && hold.takeUnproven(Number(length))) return
   await proveFirst(edge, request, hold, caller, async () => {
-    // An answer that is kept under the key costs nothing, and passes limits that are used up.
+    // A response that is kept under the key costs nothing, and passes limits that are used up.
     if (request.headers[IDEMPOTENCY_HEADER] !== undefined) return proveKey(edge, caller)
     const bytes = Number(length ?? SMALL_BODY_BYTES)
     return { ...caller, plan: await lookAtLimits(edge, caller, measuredOf(response).requestId, bytes) }
@@ -125,13 +125,14 @@ async function proveFirst<Proven extends { account: string; plan: string }>(
     return proven
   } catch (error) {
     noteProven(edge, hold, caller, error)
-    // What Node has read is dropped, and more counts as it comes. A client that waits to be told sends none.
+    // The edge drops the bytes that Node has read, and counts more as they come. A client that waits for `100 Continue` sends
+    // none.
     if (!waitsForContinue(request)) hold.drops(readAhead)
     throw error
   }
 }
 
-/** One that counts itself begins with nothing; what the others may unpack to is known at their end only. */
+/** A body that counts itself begins with nothing. The unpacked size of the others is known at their end only. */
 function bytesToTake(request: IncomingMessage): number {
   const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
   if (countsItself(request) || (length === undefined && transfer === undefined)) return 0
@@ -170,7 +171,7 @@ function goAhead(request: IncomingMessage, response: ServerResponse): void {
   if (waitsForContinue(request)) response.writeContinue()
 }
 
-/** Some clients wait with a large body until they are told that it is wanted. HTTP/1.0 has no such answer. */
+/** Some clients hold a large body back until `100 Continue` comes. HTTP/1.0 has no such response. */
 function waitsForContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion === '1.1'
 }
@@ -224,7 +225,7 @@ function readJson(
   unpacker?.on('error', (cause) => over(invalid('body: cannot be read as its content-encoding says', cause)))
   request.on('close', () => {
     if (request.complete || isOver) return
-    // Its client has left: there is nobody to answer.
+    // Its client has left: nobody reads a response.
     response.destroy()
     unpacker?.destroy()
   })
@@ -276,8 +277,8 @@ function tooLarge(limit: number): GatewayError {
 
 export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
 /**
- * For whoever reads a {@link LargeJson}, too: a body that would take the others' time, or whose sender has taken its share of
- * it.
+ * For handlers that can read a {@link LargeJson}, too. A body stays bytes where parsing it would take the others' time, or
+ * where its sender has taken its share.
  */
 export const readBodyOrBytes = readJsonUpTo(
   LARGEST_BODY_BYTES,

@@ -1,6 +1,6 @@
 /**
- * Writes a refusal once for each dialect. Under overload the edge sends thousands of them in a second, and they differ only in the
- * request's id and in the time until a retry. Their bytes are those that `sendError` would send.
+ * Writes a refusal once for each dialect. Under overload the edge sends thousands of them in a second. They differ only in
+ * the request's id and in the time until a retry. Their bytes are those that `sendError` would send.
  */
 
 import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'

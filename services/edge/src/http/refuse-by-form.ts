@@ -1,6 +1,6 @@
 /**
- * Refuses requests by their form alone, before anything is read of them: those that have two readings, and those of foreign
- * web pages which come under a name that is not the gateway's.
+ * Refuses requests by their form alone, before anything is read of them. It refuses those that have two readings, and those
+ * of foreign web pages which come under a name that is not the gateway's.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -9,7 +9,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { Step } from './take-steps.ts'
 
 /**
- * A form that Node's strict parser lets through, although a proxy in front may read it differently: the client, the target
+ * A form that Node's strict parser lets through, although a proxy in front may read it differently. The client, the target
  * and the end of the body must have one reading. The connection closes: the bytes behind may not be a request that their
  * sender meant.
  */
@@ -37,7 +37,7 @@ export function ambiguityOf({ httpVersion, url = '', headers, rawHeaders }: Requ
   }
   const repeated = repeatedHeader(rawHeaders)
   if (repeated !== null) return `${repeated}: is given more than once`
-  // A target with an authority of its own, as proxies are asked.
+  // A target with an authority of its own, as in a request to a proxy.
   const isAbsolute = !url.startsWith('/') && url !== '*'
   if (isAbsolute && URL.parse(url)?.host !== host?.toLowerCase()) return 'host: is not that of the request target'
   return null
@@ -53,7 +53,7 @@ function repeatedHeader(rawHeaders: readonly string[]): string | null {
   return null
 }
 
-/** 0 for headers that may be repeated. Most are told by their length alone, at no cost that could be measured. */
+/** 0 for headers that may be repeated. The length alone identifies most headers, at no cost that could be measured. */
 function bitOf(header: string): number {
   const name = SINGLE_BY_LENGTH[header.length]
   return name !== undefined && header.toLowerCase() === name ? 1 << header.length : 0
@@ -68,11 +68,11 @@ interface Addresses {
 /**
  * Keeps foreign web pages out of a gateway that has no name: one on a developer's machine, where guest keys need no sign-in.
  *
- * Such a page can have its own name resolve to 127.0.0.1 (DNS rebinding). Its browser then takes the gateway for the
- * page's own host, so CORS does not apply. Only a name can be rebound: addresses and `localhost` pass. So do
- * requests without `origin`, which browsers send with whatever a page posts.
+ * Such a page can have its own name resolve to 127.0.0.1 (DNS rebinding). Its browser then takes the gateway for the page's
+ * own host, so CORS does not apply. Only a name can be rebound: addresses and `localhost` pass. So do requests without
+ * `origin`: browsers send that header with every POST of a page.
  *
- * No step where no page needs to be kept out.
+ * Returns no step where no page needs to be kept out.
  */
 export function refuseReboundNames({ publicBaseUrl, port, corsOrigins }: Addresses): Step[] {
   const own = new URL(publicBaseUrl)

@@ -1,6 +1,6 @@
 /**
  * Refuses bytes that Node's parser cannot read as a request of HTTP/1.1, with a body that says why. No step sees them: there
- * is no request. Nothing is written into an answer that is on its way on the same connection.
+ * is no request. Nothing is written into a response that is on its way on the same connection.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -17,7 +17,7 @@ import type { ErrorSettings } from './send-error.ts'
 export type UnparsedError = Error & { code?: string; rawPacket?: Buffer }
 export type RefuseUnparsed = (error: UnparsedError, socket: Socket) => void
 
-/** A client may still be sending: the answer is lost where its bytes meet a closed connection. */
+/** A client may still be sending: the response is lost where its bytes meet a closed connection. */
 const LINGER_MS = 1_000
 
 export function refuseUnparsed({ settings, config }: Pick<ErrorSettings, 'settings' | 'config'>): RefuseUnparsed {
@@ -29,7 +29,7 @@ export function refuseUnparsed({ settings, config }: Pick<ErrorSettings, 'settin
   }
 }
 
-/** Node's own answer to such bytes asks the same (`socketOnError` in its `_http_server.js`). */
+/** Node checks the same before its own response to such bytes (`socketOnError` in its `_http_server.js`). */
 function isResponding(socket: Socket & { _httpMessage?: { headersSent: boolean } | null }): boolean {
   return socket._httpMessage?.headersSent ?? false
 }
@@ -79,7 +79,7 @@ const GOAWAY = 7
 /** RFC 9113, section 7. */
 const CODE_HTTP_1_1_REQUIRED = 0x0d
 
-/** An answer in HTTP/2: empty settings, and a farewell whose words every client shows or logs. */
+/** A response in HTTP/2: empty settings, and a farewell whose words every client shows or logs. */
 const HTTP_1_1_REQUIRED = Buffer.concat([
   frame(SETTINGS, Buffer.alloc(0)),
   frame(GOAWAY, farewell('This gateway speaks HTTP/1.1; set the client to it, or put a proxy in front for HTTP/2')),

@@ -1,6 +1,7 @@
 /**
- * The one place that answers errors over HTTP. Any error but a `GatewayError` is a defect of ours: logged whole, told as
- * INTERNAL_ERROR. Errors after the first byte of an answer are the answer writer's business and do not come here.
+ * The one place that sends errors over HTTP. Any error but a `GatewayError` is a defect of ours: it is logged in full, and
+ * the client gets INTERNAL_ERROR. Errors after the first byte of a response are the response writer's business and do not
+ * come here.
  */
 
 import type { ErrorRequestHandler, RequestHandler } from 'express'
@@ -12,7 +13,7 @@ import { reservationOf } from './memory-budget.ts'
 import { type ErrorSettings, sendError } from './send-error.ts'
 import { type Fail, measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
-/** A client whose base URL is wrong is told the path that it meant. */
+/** The error names the path that a client with a wrong base URL meant. */
 export function notFound(paths: readonly string[]): RequestHandler {
   const known = paths.filter((path) => !/[*{:]/.test(path))
   return (request) => {

@@ -1,6 +1,6 @@
 /**
- * Answers a public body that changes with the configuration only: clients and proxies may keep it for a short while and
- * then ask whether it is still the same (`ETag` of its bytes; if so, 304 without a body).
+ * Sends a public body that changes with the configuration only. Clients and proxies may keep it for a short while. Then they
+ * check whether it is still the same (`ETag` of its bytes; if so, 304 without a body).
  */
 
 import { createHash } from 'node:crypto'
@@ -24,7 +24,8 @@ export function etagOf(body: string | Buffer): string {
 }
 
 /**
- * Whether the client holds this very body. `Cache-Control: no-cache` does not count: it asks for validation, and this is it.
+ * True where the client holds this very body. `Cache-Control: no-cache` does not count: it demands validation, and this is
+ * it.
  */
 export function isHeld(request: Request, etag: string): boolean {
   const held =

@@ -1,5 +1,5 @@
 /**
- * Sends an error in the shape that its reader knows: by the dialect of the path, and by what the client says of itself.
+ * Sends an error in the shape that its reader knows, by the dialect of the path and by the headers that identify the client.
  */
 
 import type { GatewayConfig } from '@gateway/contracts/config'
@@ -9,7 +9,7 @@ import { dialectOf } from '../core/read-path.ts'
 import { type DropsBodies, endAfterBody } from './drop-body.ts'
 import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
-/** An error's answer depends on these besides the request. */
+/** The response to an error depends on these besides the request. */
 export interface ErrorSettings extends DropsBodies {
   settings: ErrorLinks
   config: { readonly current: Pick<GatewayConfig, 'errors'> }

@@ -1,10 +1,11 @@
 /**
- * A request's way through steps that are known beforehand: Express' kind of middleware without a router between one and
- * the next, which costs more than most steps do. The same steps serve under Express.
+ * A request's way through steps that are known beforehand. The steps are Express' kind of middleware, without a router
+ * between one and the next, which costs more than most steps do. The same steps serve under Express.
  *
- * The first step begins the request. It gets an id of ours (UUIDv7, never a client's), which is its `x-request-id` and names
- * the job on the bus, the reservation in the admission store and the row in the ledger. From there the edge measures it to
- * the end of its response, whatever route, error or departure of the client ends it; where traces are on, as a span as well.
+ * The first step begins the request. It gets an id of ours (UUIDv7, never a client's), which is its `x-request-id`. The id
+ * also names the job on the bus, the reservation in the admission store and the row in the ledger. From there the edge
+ * measures the request until its response ends by a route, an error or the client's departure. Where traces are on, a span
+ * measures it, too.
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
@@ -19,7 +20,7 @@ export interface StepRequest extends IncomingMessage {
 }
 
 export interface StepResponse extends ServerResponse {
-  /** What steps tell those behind them. */
+  /** Values that steps leave for the steps behind them. */
   locals: Record<string, unknown>
 }
 
@@ -28,8 +29,8 @@ export type Step = (request: StepRequest, response: StepResponse, next: Next) =>
 export type Fail = (error: unknown, request: StepRequest, response: StepResponse) => void
 
 /**
- * What a step throws, rejects with or hands to `next` ends the way and goes to `fail`, once. `endpoint`: the route as it is
- * documented.
+ * A step that throws, rejects or hands an error to `next` ends the way, and the error goes to `fail`, once. `endpoint`: the
+ * route as it is documented.
  */
 export function takeSteps(endpoint: string, steps: readonly Step[], fail: Fail): RequestListener {
   return (request, incoming) => {
@@ -51,7 +52,7 @@ export function takeSteps(endpoint: string, steps: readonly Step[], fail: Fail):
 export interface Measured {
   readonly requestId: string
   readonly startedAtMs: number
-  /** The config's model that was asked for, once it is known. */
+  /** The config's model that the request names, once it is known. */
   model: string
   /** The code of the error that ended the request. */
   failure: string | null
@@ -120,7 +121,7 @@ function endSpan({ span, requestId }: Measured, response: StepResponse, outcome:
 }
 
 const BYTES_OF_AN_ID = 16
-/** Asking the system for randomness costs the same for one id as for hundreds. */
+/** A call to the system for randomness costs the same for one id as for hundreds. */
 const pool = new Uint8Array(256 * BYTES_OF_AN_ID)
 let used = pool.length
 

@@ -11,7 +11,7 @@ const waiting = (at: number, bytes = 0, isGone = false): Waiting & { at: number 
   refuse() {},
 })
 
-test('whoever comes and leaves, requests go on in the order of arrival, and each of them once', () => {
+test('while any clients come and leave, requests go on in the order of arrival, and each of them once', () => {
   const event = fc.oneof(
     { weight: 3, arbitrary: fc.record({ kind: fc.constant('add' as const), isGone: fc.boolean() }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('take' as const), isGone: fc.boolean() }) },
@@ -37,7 +37,7 @@ test('whoever comes and leaves, requests go on in the order of arrival, and each
   )
 })
 
-test('a line has room for thousands of small bodies, and for large ones together no more than 16 MB', () => {
+test('a line holds thousands of small bodies, and of large ones together no more than 16 MB', () => {
   const line = new WaitingLine()
   for (let at = 0; at < 4_096; at++) expect(line.add(waiting(at, 2_000))).toBe(true)
   expect(line.add(waiting(0))).toBe(false)

@@ -1,6 +1,7 @@
 /**
  * Requests that came while the process takes no more. Each waits for a second at most, in the order of arrival, and is then
- * refused: a client that is refused at once comes back at once, and every refusal takes time from the requests that are served.
+ * refused. A client that is refused at once comes back at once, and every refusal takes time from the requests that are
+ * served.
  *
  * Nobody reads a body here. So only small bodies wait, and all of them together have a bound in bytes.
  */
@@ -39,7 +40,7 @@ export class WaitingLine {
     return this.#waiting.length - this.#head
   }
 
-  /** False: there is no room for it. */
+  /** False: the line is full. */
   add(waiting: Waiting): boolean {
     if (this.size >= MOST_WAITING || this.#bytes + waiting.bytes > MOST_BYTES) return false
     this.#waiting.push(waiting)
