@@ -1,7 +1,7 @@
 /**
- * Reads an answer that another request runs, for a client of this edge: of this edge's memory, or from another edge. The bus
- * may cut a large event into several frames; the client gets it whole, so that a life sign or a failure never stands inside
- * it.
+ * Reads a response that another request runs, for a client of this edge. The response comes from this edge's memory or from
+ * another edge. The bus may cut a large event into several frames. The client gets the event in one piece, so that a life
+ * sign or a failure never stands inside it.
  */
 
 import type { Bus } from '@gateway/bus/port'
@@ -25,8 +25,8 @@ const ACCEPT_TIMEOUT_MS = 1_000
 const NO_BODY = new Uint8Array(0)
 
 /**
- * Resolves with whether the client has been answered. False: the other edge is gone or no longer has the answer, and the
- * client has seen nothing of it. `dialect`: a stream's; null where the answer is JSON.
+ * Resolves to true when the client has its response. False: the other edge is gone or no longer has the response, and the
+ * client has seen nothing of it. `dialect`: a stream's; null where the response is JSON.
  */
 export function followResponse(
   { bus, bytes }: FollowContext,
@@ -87,7 +87,7 @@ export function followResponse(
   })
 }
 
-/** As `followResponse`, of an answer that this edge runs. */
+/** As `followResponse`, for a response that this edge runs. */
 export function joinResponse(response: SharedResponse, reader: HttpClient): Promise<boolean> {
   return new Promise((resolve) => {
     const joined = { ...reader, fail: (error: GatewayError) => resolve(failJoined(reader, error)) }
@@ -104,7 +104,7 @@ function failJoined(reader: HttpClient, error: GatewayError): boolean {
   return true
 }
 
-/** False: the client has seen nothing. Another answer has headers of its own. */
+/** False: the client has seen nothing. Another response has headers of its own. */
 function breakOff(reader: HttpClient): boolean {
   if (!reader.begun() && reader.restart()) return false
   reader.fail(interrupted())

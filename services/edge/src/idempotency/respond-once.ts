@@ -1,12 +1,13 @@
 /**
- * A request with an `Idempotency-Key` runs once: the first to claim the key runs, those that come while it runs are given
- * its answer as it comes, and those that come later the answer that was kept.
+ * A request with an `Idempotency-Key` runs once. The first to claim the key runs. Requests that come while it runs get its
+ * response as it comes. Later ones get the response that was kept.
  *
- * At any moment at most one request runs under a key: a claim is renewed while its edge lives, and is taken over only when
- * it has lapsed and that edge does not answer either. While the store is away nobody can know, so the answer is a 503.
+ * At any moment at most one request runs under a key. A claim is renewed while its edge lives. Another edge takes the claim
+ * over only when it has lapsed and its own edge does not respond either. While the store is away nobody can know, so the
+ * response is a 503.
  *
- * A claim is made in the account's name, so the key is proven first: one look-up more, which a request without an
- * `Idempotency-Key` does not have.
+ * A claim is made in the account's name, so the key is proven first. That is one look-up more than a request without an
+ * `Idempotency-Key` has.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -39,7 +40,7 @@ interface OnceRequest {
   deadlineMs: number
 }
 
-/** One attempt at the request: what is known of it, and who waits for its answer. */
+/** One attempt at the request, with the reader that waits for its response. */
 interface Attempt {
   claim: Claim
   question: Question
@@ -52,7 +53,7 @@ interface Attempt {
 
 type Found = Exclude<ClaimResult, { kind: 'claimed' }>
 
-/** Resolves when the client has been answered or has left; rejects with what to answer while nothing has been sent. */
+/** Resolves when the client has its response or has left. Rejects with the error to send while nothing has been sent. */
 export async function respondOnce(
   edge: OnceContext,
   request: OnceRequest,
@@ -63,7 +64,7 @@ export async function respondOnce(
   const question = questionOf(inference)
   const claim = await claimFor(edge, request, question)
   const reader = httpClient(response, { stream: inference.stream, dialect: inference.dialect, requestId })
-  // It may be refused before anyone waits for its answer.
+  // It may be refused before anyone waits for its response.
   reader.ended.catch(() => {})
   reader.listen(NO_SOURCE)
   const giveUpAtMs = performance.now() + request.deadlineMs
@@ -81,7 +82,7 @@ export async function respondOnce(
   await reader.ended
 }
 
-/** What makes two requests the same one: everything that reaches the backend or shapes the answer. */
+/** Two requests are the same one where these values are equal: all that reach the backend or shape the response. */
 function questionOf({
   kind,
   dialect,
@@ -118,7 +119,7 @@ async function claimOrRead(edge: OnceContext, attempt: Attempt): Promise<boolean
   try {
     let after: string | undefined
     for (let round = 0; !reader.isOver(); round++) {
-      // Anew for each look: a key may die while its request waits.
+      // The key is proven again for each look: it may die while its request waits.
       const proven = await proveKey(edge, caller)
       const found = await claimKey(edge, claim, after)
       if (found.kind === 'claimed') return await isWanted(edge, attempt)
@@ -156,7 +157,7 @@ async function claimKey(edge: OnceContext, claim: Claim, after: string | undefin
   }
 }
 
-/** Whether the client has been answered with what was found. */
+/** True where the client has been served from the record that was found. */
 async function readFound(edge: OnceContext, attempt: Attempt, found: Found, caller: ProvenCaller): Promise<boolean> {
   const { claim, reader } = attempt
   if ((await isSameQuestion(edge, found, attempt)) === false) {
@@ -187,8 +188,8 @@ async function readRunning(
 }
 
 /**
- * Null: nobody can tell any more, because the master secret was replaced. Those who wait ask again and again, so a large
- * question is read only where its fingerprint does not tell.
+ * Null: nobody can decide any more, because the master secret was replaced. Waiting requests look again and again, so a large
+ * question is read only where its fingerprint does not decide.
  */
 async function isSameQuestion(
   edge: OnceContext,

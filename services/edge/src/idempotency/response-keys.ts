@@ -1,7 +1,7 @@
 /**
- * The keys that guard the record of a request with an `Idempotency-Key`: its answer is sealed, and its question is known
- * by a keyed fingerprint, which tells nobody who lacks the key whether a guess is right. The keys service is asked
- * for them when they are first needed.
+ * The keys that guard the record of a request with an `Idempotency-Key`. Its response is sealed. Its question is known by a
+ * keyed fingerprint, which shows nobody without the key whether a guess is right. The edge fetches the keys from the keys
+ * service when it first needs them.
  */
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
@@ -11,7 +11,7 @@ import { type KeysClient, shareCalls } from '../rpc/service-clients.ts'
 
 export interface ResponseKeySource {
   current(): Promise<ResponseKeys>
-  /** Asks again: something is guarded by a key that is not known here, so the master secret has been rotated. */
+  /** Fetches the keys again: a record is guarded by a key that is not known here, so the master secret has been rotated. */
   refreshed(): Promise<ResponseKeys>
 }
 
@@ -54,7 +54,7 @@ export function fingerprintOf({ current }: ResponseKeys, question: Question): st
   return `${current.id}.${mac(current, question).toString('base64url')}`
 }
 
-/** Null: the keys differ, so only the question itself can tell. */
+/** Null: the keys differ, so only the question itself can decide. */
 export function isSameFingerprint(one: string, other: string): boolean | null {
   return keyIdOf(one) === keyIdOf(other) ? one === other : null
 }
@@ -80,8 +80,8 @@ function mac({ fingerprintKey }: ResponseKey, question: Question): Buffer {
 }
 
 /**
- * What bills of the same question under the same key have in common, for the ledger, which keeps it: keyed as the
- * fingerprint is, so it confirms no guess at either. A rotation of the master secret between two runs parts them.
+ * Bills of the same question under the same key share this value, and the ledger keeps it. It is keyed as the fingerprint is,
+ * so it confirms no guess at either. A rotation of the master secret between two runs parts them.
  */
 export function billedClaimOf({ name, fingerprint }: { name: string; fingerprint: string }): string {
   return createHash('sha256').update(`${name} ${fingerprint}`).digest('base64url')

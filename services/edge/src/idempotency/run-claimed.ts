@@ -1,9 +1,9 @@
 /**
- * Runs the request that has claimed its key, for its own client and all that join it, and keeps its answer.
+ * Runs the request that has claimed its key, for its own client and all that join it, and keeps its response.
  *
- * Kept before its usage is stored, and its end given to clients after both: so an answer whose end anyone has seen is
- * kept and paid for once, whenever this process dies. A store that is away holds up no answer; it is kept when the store is
- * back, and given to those who ask from memory until then.
+ * The response is kept before its usage is stored, and clients get its end after both. So once anyone has seen the end, the
+ * response is kept and paid for once, whenever this process dies. A store that is away holds up no response. It keeps the
+ * response when it is back; until then the edge serves repeated requests from memory.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -54,7 +54,7 @@ export function runClaimed(
     })
 }
 
-/** What becomes of the answer. */
+/** Keeps the response in the store, or frees the key. */
 function keepOf(edge: RunClaimedContext, claim: Claim) {
   const { store, keys } = edge.idempotency
   let sealed: Uint8Array | null = null

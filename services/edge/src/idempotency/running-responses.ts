@@ -1,6 +1,6 @@
 /**
- * The answers that this edge runs under an `Idempotency-Key`: their claims are renewed while they run, so that only those of
- * a dead edge lapse, and other edges are given them for clients of their own.
+ * The responses that this edge runs under an `Idempotency-Key`. It renews their claims while they run, so that only those of
+ * a dead edge lapse. It also passes them to other edges, for clients of their own.
  */
 
 import { atMost } from '@gateway/service/start-service'
@@ -23,7 +23,7 @@ import type { SharedResponse } from './shared-response.ts'
 export const CLAIM_LEASE_MS = 5_000
 const RENEW_EVERY_MS = 1_000
 
-/** How long a stopping edge waits for what is left to do of an answer that has been given. */
+/** A stopping edge waits so long for the rest of the work on a response that its client already has. */
 const CLOSING_MS = 5_000
 
 interface Running {
@@ -86,8 +86,8 @@ export async function trackRunningResponses(
 }
 
 /**
- * Gives an answer that runs here to another edge: as a job's frames, so that numbering, pace and the loss of either side
- * are the bus' business.
+ * Serves a response that runs here to another edge, as a job's frames. So the bus handles numbering, pace and the loss of
+ * either side.
  */
 function serveFollower(job: IncomingJob, response: SharedResponse | undefined): void {
   if (response?.join(frameReader(job))) job.accept()

@@ -1,10 +1,10 @@
 /**
- * One answer for everyone who asked for it with the same `Idempotency-Key`: the client whose request runs, and those that
- * came later, each of whom gets it from its beginning and then as it comes.
+ * One response for all requests with the same `Idempotency-Key`. Its readers are the client whose request runs, and those
+ * that came later. Each gets it from its beginning and then as it comes.
  *
- * It runs on when its clients leave, because the next attempt will ask for it. That ends at the size above which it cannot
- * be kept, or where the process has no room for it: from there on nobody can join, the slowest reader sets the pace, and
- * when the last one leaves it is stopped.
+ * It runs on when its clients leave, because the next attempt will request it. That ends at the size above which it cannot be
+ * kept, or where the process has no memory for it. From there on nobody can join, and the slowest reader sets the pace. When
+ * the last reader leaves, it is stopped.
  */
 
 import type { GatewayError } from '@gateway/contracts/errors'
@@ -12,7 +12,7 @@ import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { type Client, type Headers, NO_SOURCE, type Reader } from '../relay/client-writer.ts'
 import { NOTHING_COUNTED, type ResponseReservation } from '../http/memory-budget.ts'
 
-/** Larger answers are not kept. */
+/** Larger responses are not kept. */
 export const MAX_KEPT_BYTES = 1024 * 1024
 
 interface Head {
@@ -20,22 +20,22 @@ interface Head {
   headers: Headers
 }
 
-/** An answer that has come to its end, as the store keeps it. */
+/** A response that has come to its end, as the store keeps it. */
 export interface CompleteResponse extends Head {
   pieces: readonly Uint8Array[]
   usage: UsageEvent
 }
 
 export interface SharedResponse {
-  /** The relay writes the request's own answer to it. */
+  /** The relay writes the request's own response to it. */
   readonly client: Client
-  /** Gives the answer to one more reader. False: too much of it has passed already. */
+  /** Serves the response to one more reader. False: too much of it has passed already. */
   join(reader: Reader): boolean
-  /** The request failed before its answer began. Resolves when all are told. */
+  /** The request failed before its response began. Resolves when all readers have the error. */
   fail(error: GatewayError): Promise<void>
   /** Stops the request: another edge has taken it over. */
   stop(error: GatewayError): void
-  /** Nobody will join any more: what was held for them is free. */
+  /** Nobody will join any more: this frees the bytes that were held for later readers. */
   close(): void
 }
 
@@ -79,7 +79,7 @@ export function shareResponse(
     heldBytes = 0
   }
 
-  /** What is held here counts as taken; beyond that, what the slowest reader has taken. */
+  /** Bytes that are held here count as taken; beyond them the slowest reader counts. */
   function passOn(): void {
     const slowest = Math.min(bytes, ...Array.from(readers.values(), ({ taken }) => taken))
     const due = Math.min(bytes, Math.max(MAX_KEPT_BYTES, slowest))
@@ -102,7 +102,7 @@ export function shareResponse(
     resolve()
   }
 
-  /** Freed before it is told: whoever is refused may ask again under the same key at once, also for something else. */
+  /** The key is freed before the error is sent. A refused client may use it again at once, also for another question. */
   async function fail(error: GatewayError): Promise<void> {
     await responseStore.free()
     conclude({ error })
@@ -112,7 +112,7 @@ export function shareResponse(
     if (readers.delete(reader) && !end) goOn()
   }
 
-  /** The request runs on for those who read, and for those who may still ask. */
+  /** The request runs on for those who read, and for those who may still join. */
   function goOn(): void {
     if (readers.size > 0 || isKeepable()) return passOn()
     source.left()

@@ -1,12 +1,12 @@
 /**
- * An answer as it is kept, and given again: the bytes and what is said about them as they were, where the account stands as of
- * now.
+ * A response as it is kept, and given again. Its bytes and the headers about them are as they were; the account's quota
+ * status is as of now.
  *
- * It is compressed, then sealed to its key, so that the store holds nothing that can be read, and nothing that opens under
- * another key, request or account. Inside: the length of the head (4 bytes), the head as JSON, the answer's own bytes.
+ * It is compressed, then sealed to its key. So the store holds nothing that can be read, and nothing that opens under another
+ * key, request or account. Inside are the length of the head (4 bytes), the head as JSON, and the response's own bytes.
  *
- * The answer was kept before its usage was stored. If that is not known to have happened, it is reported again first: the
- * ledger takes each request once, so whoever is given the answer, it is paid for exactly once.
+ * The response was kept before its usage was stored. Where nothing confirms that the usage is stored, the edge reports it
+ * again first. The ledger takes each request once, so the response is paid for exactly once, for any number of readers.
  */
 
 import { promisify } from 'node:util'

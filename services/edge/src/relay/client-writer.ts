@@ -1,11 +1,11 @@
 /**
- * One who reads an answer: an HTTP client of this edge (`http-client.ts`), another edge on behalf of a client of its own
- * (`running-responses.ts`), or all who share an answer (`shared-response.ts`). A reader reads until its answer ends or it
- * leaves, whichever comes first. Later ends do nothing.
+ * The reader of a response. It is an HTTP client of this edge (`http-client.ts`), or another edge on behalf of a client of
+ * its own (`running-responses.ts`). Or it stands for all who share a response (`shared-response.ts`). A reader reads until
+ * its response ends or it leaves, whichever comes first. Later ends do nothing.
  *
- * A passage passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,
- * and the passage counts them. It holds back the terminal event of dialects that have one: nobody may see a good end before
- * the usage is stored. Held bytes count as the process' memory.
+ * A window passes a response's bytes on to its reader. A JSON response passes as it comes. A stream passes in complete
+ * events, and the window counts them. It holds back the terminal event of dialects that have one: nobody may see a good end
+ * before the usage is stored. Held bytes count as the process' memory.
  */
 
 import type { GatewayError } from '@gateway/contracts/errors'
@@ -21,7 +21,7 @@ export type Consumed = (bytes: number) => void
 export interface Reader {
   /** The reader reports to this source from now on. */
   listen(source: Source): void
-  /** `headers` are asked for when they are sent. */
+  /** `headers` is called when they are sent. */
   begin(contentType: string, headers: () => Headers): void
   write(bytes: Uint8Array): void
   /** `headers` replace those of `begin` where none has been sent yet. */
@@ -38,16 +38,18 @@ export interface Source {
   headersOnSilence(): Headers
 }
 
-/** The reader for whom a request runs. */
+/** The client of a request that runs. */
 export interface Client extends Reader {
-  /** Resolves when the answer has ended or the client has left; rejects with what to answer while nothing has been sent. */
+  /**
+   * Resolves when the response has ended or the client has left. Rejects with the error to send while nothing has been sent.
+   */
   readonly ended: Promise<void>
   isOver(): boolean
-  /** Forgets the answer so far, so that another router's can take its place. False: the client has some of it. */
+  /** Forgets the response so far, so that another router's can take its place. False: the client has some of it. */
   restart(): boolean
   /**
-   * Makes the whole answer one that can be given again, before its usage is stored. Only some are. `rest`: what of it is
-   * not written yet. False: another edge has taken the request over, and this answer is nobody's.
+   * Makes the complete response one that can be given again, before its usage is stored. Only some are. `rest`: the bytes
+   * that are not written yet. False: another edge has taken the request over, and this response is nobody's.
    */
   keep?(usage: UsageEvent, rest: Uint8Array): Promise<boolean>
 }
@@ -59,27 +61,27 @@ export interface ResponseWindow {
   pass(bytes: Uint8Array): void
   /** The client has left: counts the events and writes nothing. */
   note(bytes: Uint8Array): void
-  /** The bytes that have come and are not written, of an answer that has ended in good order. */
+  /** The bytes that have come and are not written, of a response that has ended in good order. */
   rest(): Uint8Array
   /** The client has taken bytes that were written. */
   readonly taken: Consumed
   /** Whole events so far. */
   readonly events: number
-  /** The answer is over: nothing is held any more. */
+  /** The response is over: nothing is held any more. */
   close(): void
 }
 
 interface ResponseWindowEnds {
   reader: Pick<Reader, 'write'>
-  /** The router is told how many bytes the client has taken. */
+  /** Reports to the router how many bytes the client has taken. */
   consumed: Consumed
-  /** Where the bytes count that the passage holds. */
+  /** Counts the bytes that the window holds. */
   hold: ResponseReservation
-  /** There is no room for them. */
+  /** There is no memory for them. */
   onOutOfMemory(): void
 }
 
-/** `dialect`: a stream's; null where the answer is JSON. */
+/** `dialect`: a stream's; null where the response is JSON. */
 export function openResponseWindow(dialect: ClientDialect | null, ends: ResponseWindowEnds): ResponseWindow {
   return dialect ? passEvents(dialect, ends) : passBytes(ends)
 }
@@ -108,7 +110,7 @@ function passEvents(
   let events = 0
   /** Where the last event begins in the whole events that came last. */
   let lastAt = 0
-  /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
+  /** Bytes that were reported as consumed while they waited for the end of their event, which else might never come. */
   let reportedAhead = 0
   let heldBytes = 0
 

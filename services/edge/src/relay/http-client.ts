@@ -1,8 +1,12 @@
 /**
- * The HTTP client of this edge that reads an answer, as JSON or as server-sent events. Both hold back the very end (a JSON
- * answer's last bytes, a chat's `[DONE]`) until `finish`, which the caller calls once the usage is stored; both tell how much
- * the client has taken, so that a slow one slows its own backend and nobody else. Bytes that wait for a client count as the
- * process' memory; where that is used up, those who let most of it wait lose their answers.
+ * The HTTP client of this edge that reads a response, as JSON or as server-sent events.
+ *
+ * Both forms hold back the very end (a JSON response's last bytes, a chat's `[DONE]`) until `finish`. The caller calls it
+ * once the usage is stored. Both report how much the client has taken, so that a slow one slows its own backend and nobody
+ * else.
+ *
+ * Bytes that wait for a client count as the process' memory. Where that is used up, the clients that let most of it wait lose
+ * their responses.
  */
 
 import type { ServerResponse } from 'node:http'
@@ -17,9 +21,9 @@ import { type Client, type Consumed, type Headers, NO_SOURCE } from './client-wr
 export interface HttpClient extends Client {
   /** Anything has been sent, headers included. */
   begun(): boolean
-  /** Leaves its source; the answer ends with this error. */
+  /** Leaves its source; the response ends with this error. */
   cut(error: GatewayError): void
-  /** It reads the answer to another request, or (null) to its own. */
+  /** It reads the response to another request, or (null) to its own. */
   replays(requestId: string | null): void
 }
 
@@ -90,10 +94,10 @@ export function httpClient(
   }
 }
 
-/** Writes what the client reads. An answer that breaks after its begin never looks like a complete one. */
+/** Writes the client's response. One that breaks after its begin never looks like a complete one. */
 type ResponseWriter = Pick<HttpClient, 'begun' | 'begin' | 'write' | 'restart' | 'finish' | 'fail'>
 
-/** A larger answer is sent as it comes; up to this it is sent whole, with its length and final headers. */
+/** A larger response is sent as it comes; up to this it is sent in one piece, with its length and final headers. */
 const HELD_JSON_BYTES = 256 * 1024
 const SHORT_BYTES = 16 * 1024
 
@@ -121,7 +125,7 @@ export function jsonResponse(response: ServerResponse, consumed: Consumed): Resp
       }
       if (!response.headersSent) {
         response.writeHead(200, { ...headersOfBegin(), 'content-type': contentType })
-        // They count anew where they wait for the client.
+        // They count again where they wait for the client.
         hold.paid(heldBytes - bytes.byteLength)
       }
       const last = held.pop()
@@ -188,7 +192,7 @@ export function streamResponse(
       form.note?.(bytes)
       send(bytes)
     },
-    // Headers and comments are the same for every router's answer.
+    // Headers and comments are the same for every router's response.
     restart: () => !hasContent,
     finish() {
       clearInterval(keepAlive)
@@ -205,7 +209,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** Sends bytes and reports them as consumed once the client's socket has room again. */
+/** Sends bytes and reports them as consumed once the client's socket takes more again. */
 function sendingTo(response: ServerResponse, consumed: Consumed): (bytes: Uint8Array) => void {
   const hold = responseReservationOf(response)
   let owed = 0

@@ -733,7 +733,7 @@ describe('a JSON response', () => {
   })
 })
 
-test('a run whose key another edge has by its end gives its client no end, and the ledger can tell it apart', async () => {
+test('a run whose key another edge has by its end gives its client no end, and the ledger can distinguish it', async () => {
   const serve = (job: IncomingJob) => {
     job.accept()
     job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))

@@ -1,9 +1,9 @@
 /**
- * Relays one admitted request's answer: dispatch, relay, settle, and only then the last byte.
+ * Relays one admitted request's response: dispatch, relay, settle, and only then the last byte.
  *
- * A client pays for the content that it saw. A client that has left pays for all that its backend generated until the
- * router stopped it. The router's last word tells the usage, and the edge settles by it (`core/last-word.ts`), whether the
- * client still waits or not. A router reports only for an edge that is lost.
+ * A client pays for the content that it saw. A client that has left pays for all that its backend generated until the router
+ * stopped it. The router's last word states the usage, and the edge settles by it (`core/last-word.ts`), whether the client
+ * still waits or not. A router reports only for an edge that is lost.
  */
 
 import type { Bus } from '@gateway/bus/port'
@@ -34,7 +34,7 @@ export interface RelayContext extends SettleContext {
 
 interface Relay {
   admitted: Admitted
-  /** Headers about the model that was asked for, whatever becomes of the answer. */
+  /** Headers about the model that the request names. They stay the same for every outcome. */
   notices: Record<string, string>
   job: PlannedJob
   body: Uint8Array
@@ -44,7 +44,7 @@ interface Relay {
   measured: Measured
 }
 
-/** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
+/** Resolves when the response has ended. Rejects with the error to send while nothing has been sent yet. */
 export function relayResponse(edge: RelayContext, relay: Relay, client: Client): Promise<void> {
   // Its client left while it was being admitted.
   if (client.isOver()) return release(edge, relay.job)
@@ -52,10 +52,10 @@ export function relayResponse(edge: RelayContext, relay: Relay, client: Client):
   return client.ended
 }
 
-/** The client waits for the answer, or has gone in some way, or the router has said its last word. */
+/** The client waits for the response, or has gone in some way, or the router has said its last word. */
 type Phase = 'wanted' | Departure | 'over'
 
-/** Stands between the job, whose answer it hears, and the client, to whom it passes the answer on. */
+/** Stands between the job and the client: it receives the job's response and passes it on to the client. */
 class RelayedResponse implements ResponseEvents, Source {
   readonly #edge: RelayContext
   readonly #relay: Relay
@@ -63,7 +63,7 @@ class RelayedResponse implements ResponseEvents, Source {
   readonly #enteredAtMs: number
   #phase: Phase = 'wanted'
   #run: JobRun | null = null
-  /** Of the router that answers now; another router begins anew. */
+  /** The head of the router that responds now; another router begins again. */
   #head: ResponseHead | null = null
   #window: ResponseWindow
 
@@ -167,7 +167,7 @@ class RelayedResponse implements ResponseEvents, Source {
     })
   }
 
-  /** The client has gone: the router stops the backend, and its last word tells the cost. */
+  /** The client has gone: the router stops the backend, and its last word states the cost. */
   #depart(how: Departure): boolean {
     if (this.#phase !== 'wanted') return false
     this.#phase = how
@@ -232,7 +232,7 @@ class RelayedResponse implements ResponseEvents, Source {
     return settleInTime(this.#edge, { ...event, outcome: 'edge_lost', delivered: false })
   }
 
-  /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
+  /** A stream begins with its first content; a JSON response is sent when it is complete and metered. */
   #measureBegin({ backendMs }: ResponseHead): void {
     const { job, measured, endpoint } = this.#relay
     const { metrics } = this.#edge
@@ -244,7 +244,7 @@ class RelayedResponse implements ResponseEvents, Source {
   }
 }
 
-/** Null: the answer is JSON. */
+/** Null: the response is JSON. */
 function streamDialect({ stream, dialect = 'chat' }: PlannedJob): ClientDialect | null {
   return stream ? dialect : null
 }
@@ -282,7 +282,7 @@ function headAttributes(head: ResponseHead, { lane }: Admitted): Attributes {
   }
 }
 
-/** `spent`: what this request has cost, once that is known. */
+/** `spent`: this request's cost, once that is known. */
 function responseHeaders(
   { admitted, notices, job }: Relay,
   head: ResponseHead | null,
@@ -293,7 +293,7 @@ function responseHeaders(
     ...notices,
     ...(job.dialect === 'messages' && { ...anthropicLimitHeaders(admitted.quotaStatus), 'request-id': job.requestId }),
   }
-  // The pool is known before its answer: headers that keep-alive commits early name it, too.
+  // The pool is known before its response: headers that keep-alive commits early name it, too.
   headers['x-svc-upstream'] = head?.upstream ?? job.pool
   if (head?.droppedParams) headers['x-svc-dropped-params'] = head.droppedParams.join(', ')
   const { lane, reason, confidence } = admitted

@@ -1,9 +1,9 @@
 /**
- * Runs one job on the routers: dispatches it, and dispatches it again while nobody took it or its router was lost before
- * the client was given anything.
+ * Runs one job on the routers. It dispatches the job, and dispatches it again while no router took it. It also does so when
+ * the router was lost before the client got anything.
  *
- * Exactly one of `onEnd`, `onFailure`, `onInterrupted` comes last. That holds after `stop`, too: the router's last word
- * then tells the cost.
+ * Exactly one of `onEnd`, `onFailure`, `onInterrupted` comes last. That holds after `stop`, too: the router's last word then
+ * states the cost.
  */
 
 import { decodeJson, encodeJson } from '@gateway/rpc/json'
@@ -32,10 +32,11 @@ export interface ResponseEvents {
   /** The router was lost, and the job can go to no other. */
   onInterrupted(): void
   /**
-   * Once: the first router that was asked has taken the job, or it has not. `isResponded` is false where the run ends before.
+   * Called once: the first router that got the dispatch has taken the job, or it has not. `isResponded` is false where the
+   * run ends before.
    */
   onOffered?(isResponded: boolean): void
-  /** Whether the answer can begin anew: then the job goes to another router, unless it is given up. */
+  /** True where the response can begin again: then the job goes to another router, unless it is given up. */
   onRouterLost(loss: RouterLoss): boolean
   /** The time is up. The router keeps the time, but has not said so. */
   onOverdue(): void
@@ -68,8 +69,8 @@ export function runJob(
   return job
 }
 
-/** Offered to the routers, taken by one, answered with a head, and over; between two offers it pauses. */
-type Stage = 'offered' | 'taken' | 'answered' | 'paused' | 'over'
+/** Offered to the routers, taken by one, responding since its head came, and over. Between two offers it pauses. */
+type Stage = 'offered' | 'taken' | 'responding' | 'paused' | 'over'
 
 class RunningJob implements JobRun {
   readonly #bus: Bus
@@ -125,7 +126,7 @@ class RunningJob implements JobRun {
           this.#enter('taken')
         },
         onHead: (bytes) => {
-          this.#enter('answered')
+          this.#enter('responding')
           this.#events.onHead(responseHead.parse(decodeJson(bytes)))
         },
         onData: (bytes) => this.#events.onData(bytes),
@@ -190,11 +191,11 @@ class RunningJob implements JobRun {
     else this.#giveUp('No router took the request in time; try again shortly')
   }
 
-  /** The router keeps both times; this guards against one that does not answer at all. */
+  /** The router keeps both times; this guards against one that does not respond at all. */
   #lookAt(dueAtMs: number): NodeJS.Timeout {
     return setTimeout(
       () => {
-        const isOverdue = this.#stage !== 'answered' || performance.now() >= this.#deadlineAtMs
+        const isOverdue = this.#stage !== 'responding' || performance.now() >= this.#deadlineAtMs
         if (isOverdue) this.#events.onOverdue()
         else this.#overdueTimer = this.#lookAt(this.#deadlineAtMs)
       },

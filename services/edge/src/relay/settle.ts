@@ -1,5 +1,5 @@
 /**
- * Settles an ended request: its usage becomes durable and its reservation becomes what it really cost.
+ * Settles an ended request: its usage becomes durable, and its reservation becomes its real cost.
  *
  * The reports of one tick share one durable message. Clients wait for a limited time. The bus goes on trying, and a router
  * keeps its last word until the report is stored, so a charge is late but never lost.
@@ -76,7 +76,7 @@ async function within(span: Span, settled: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Nothing was produced for this request: what it held is free again. */
+/** Nothing was produced for this request: its reservation is free again. */
 export function release(edge: SettleContext, job: PlannedJob): Promise<void> {
   return finishReservation(edge, job, 0, 0)
 }
@@ -86,7 +86,7 @@ export function lapse(edge: SettleContext, job: PlannedJob): void {
   edge.running.end(job.requestId)
 }
 
-/** A store that is away does not hold up the answer: the ledger's total corrects it when it is back. */
+/** A store that is away does not hold up the response: the ledger's total corrects it when it is back. */
 async function finishReservation(
   edge: SettleContext,
   { account, requestId, traceparent }: Pick<PlannedJob, 'account' | 'requestId' | 'traceparent'>,
