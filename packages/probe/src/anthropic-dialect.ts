@@ -1,5 +1,5 @@
 /**
- * Anthropic's wire format (https://docs.claude.com/en/api/messages), as far as a probe asks for it.
+ * The part of Anthropic's wire format that a probe needs (https://docs.claude.com/en/api/messages).
  */
 
 import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'

@@ -1,6 +1,6 @@
 /**
- * The questions of a conformance run, each with the most that it may cost. A check tells apart a server that does what
- * it is asked from one that merely does not refuse.
+ * The checks of a conformance run, each with the most that it may cost. A check distinguishes a server that carries out a
+ * request from one that merely does not refuse it.
  */
 
 import { Buffer } from 'node:buffer'
@@ -14,15 +14,15 @@ const RED_SQUARE =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC'
 
 /**
- * `taken`: not refused, and its effect cannot be seen in an answer. `no answer`: none came in time, so nobody knows whether the
- * server can.
+ * `taken`: the server did not refuse it, and no response can show its effect. `no response`: the server did not respond in time,
+ * so the probe cannot know whether it has the ability.
  */
-export type Result = 'yes' | 'taken' | 'no' | 'no answer' | 'unknown'
+export type Result = 'yes' | 'taken' | 'no' | 'no response' | 'unknown'
 
 export interface Finding {
   check: string
   result: Result
-  /** What was seen, or the server's own words. */
+  /** The observation, or the server's own words. */
   note: string
 }
 
@@ -39,9 +39,9 @@ export interface Probing {
   server: Server
   kind: ServerKind | null
   model: string
-  /** Asks with the cap under the name that the server takes. */
+  /** Sends the request with the cap under the name that the server takes. */
   chat(body: ChatBody, capTokens: number, leave?: AbortSignal): Promise<ChatResponse>
-  /** Asks with exactly this body. */
+  /** Sends exactly this body. */
   chatAsWritten(body: ChatBody): Promise<ChatResponse>
 }
 
@@ -71,11 +71,11 @@ const SCHEMA = {
 type Verdict = Omit<Finding, 'check'>
 const YES = (note = ''): Verdict => ({ result: 'yes', note })
 const NO = (note: string): Verdict => ({ result: 'no', note })
-const LATE = (note: string): Verdict => ({ result: 'no answer', note })
+const LATE = (note: string): Verdict => ({ result: 'no response', note })
 const ACCEPTED: Verdict = { result: 'taken', note: '' }
 
-/** One question, and the verdict on its answer. A question without one is merely taken. */
-function question(
+/** One request, and the verdict on its response. Without a `judge`, a request that succeeds counts as `taken`. */
+function chatCheck(
   name: string,
   body: ChatBody,
   judge: (reply: ChatResponse) => Verdict = () => ACCEPTED,
@@ -103,13 +103,13 @@ function cap(name: 'max_tokens' | 'max_completion_tokens'): Check {
     if (tokens !== null && tokens > TINY_TOKENS) return NO(`ignored: ${tokens} tokens instead of ${TINY_TOKENS}`)
     return finish === 'length' || finish === 'max_tokens' || tokens !== null ? YES() : ACCEPTED
   }
-  return question(name, body, judge, { atMostTokens: TINY_TOKENS, asWritten: true })
+  return chatCheck(name, body, judge, { atMostTokens: TINY_TOKENS, asWritten: true })
 }
 
-/** `seen` tells whether the answer shows the parameter's effect. */
+/** `seen` returns whether the response shows the parameter's effect. */
 function parameter(name: string, members: JsonObject, seen?: (reply: ChatResponse) => boolean): Check {
   const judge = seen && ((reply: ChatResponse) => (seen(reply) ? YES() : NO('ignored')))
-  return question(name, { ...say('Count from 1 to 9.'), ...members }, judge)
+  return chatCheck(name, { ...say('Count from 1 to 9.'), ...members }, judge)
 }
 
 function tool(name: string, body: ChatBody): Check {
@@ -119,18 +119,18 @@ function tool(name: string, body: ChatBody): Check {
     if (call.name === 'get_weather' && isObject(parseJson(call.arguments))) return YES(call.arguments)
     return NO('its arguments are no JSON object')
   }
-  return question(name, body, judge, { atMostTokens: LONG_TOKENS })
+  return chatCheck(name, body, judge, { atMostTokens: LONG_TOKENS })
 }
 
 function json(name: string, format: JsonObject, fits: (value: unknown) => boolean): Check {
   const body = { ...say('Tell the city Paris and its number of inhabitants as JSON.'), response_format: format }
   const judge = ({ text }: ChatResponse) =>
     fits(parseJson(text)) ? YES() : NO(`taken, but it wrote: ${text.slice(0, 60)}`)
-  return question(name, body, judge, { atMostTokens: LONG_TOKENS })
+  return chatCheck(name, body, judge, { atMostTokens: LONG_TOKENS })
 }
 
 const judgeUsage = ({ usage }: ChatResponse): Verdict =>
-  usage ? YES(`${usage.prompt} + ${usage.completion} tokens`) : NO('it tells none')
+  usage ? YES(`${usage.prompt} + ${usage.completion} tokens`) : NO('it reports none')
 
 function judgeStream({ ended, firstContentMs: ms }: ChatResponse): Verdict {
   if (!ended) return NO('it ends without its last event')
@@ -144,7 +144,7 @@ const SQUARE = say([
 const judgeColour = ({ text }: ChatResponse): Verdict =>
   /red/i.test(text) ? YES('it names the colour') : NO(`taken, but it says: ${text.slice(0, 40)}`)
 
-/** Where each server tells how many answers it generates. */
+/** Reads from each kind of server the number of responses that it is generating. */
 const COUNTERS: Partial<Record<ServerKind, (server: Server) => Promise<number | null>>> = {
   'llama.cpp': async (server) => {
     const { json } = await server.sendRequest(`${rootOf(server)}/slots`)
@@ -171,13 +171,13 @@ const abort: Check = {
   run: async ({ server, kind, chat }) => {
     const count = kind ? COUNTERS[kind] : undefined
     const before = await count?.(server)
-    if (!count || before == null) return { result: 'unknown', note: 'the server does not tell what it generates' }
+    if (!count || before == null) return { result: 'unknown', note: 'the server does not report its running requests' }
     const leaving = new AbortController()
-    const asking = chat({ ...COUNT, stream: true }, ABORT_TOKENS, leaving.signal)
+    const streaming = chat({ ...COUNT, stream: true }, ABORT_TOKENS, leaving.signal)
     const begun = await waitUntil(async () => ((await count(server)) ?? 0) > before)
     leaving.abort()
-    await asking
-    if (!begun) return { result: 'unknown', note: 'the answer was whole before it could be left' }
+    await streaming
+    if (!begun) return { result: 'unknown', note: 'the response was complete before the client could leave' }
     const leftAtMs = performance.now()
     const stopped = await waitUntil(async () => ((await count(server)) ?? 0) <= before)
     return stopped ? YES(`within ${Math.ceil(performance.now() - leftAtMs)} ms`) : NO(`not in ${LEFT_WITHIN_MS} ms`)
@@ -193,7 +193,7 @@ async function waitUntil(isSo: () => Promise<boolean>): Promise<boolean> {
   return false
 }
 
-/** A server without keys takes any: that is told, too. */
+/** A server without keys accepts any key. The probe reports that, too. */
 const badKey: Check = {
   name: 'refuses a bad key',
   does: 'chat',
@@ -228,7 +228,7 @@ function embedding(name: string, members: JsonObject, seen: (vectors: unknown[])
     run: async (probing) => {
       const { refusal, vectors } = await embed(probing, members)
       const note = seen(vectors)
-      return refusal ?? (note === null ? NO('another answer than was asked for') : YES(note))
+      return refusal ?? (note === null ? NO('the response does not match the request') : YES(note))
     },
   }
 }
@@ -248,24 +248,23 @@ const promisedDimensions: Check = {
     let length = 0
     for (const options of [{ dimensions: PROMISED_DIMENSIONS }, {}]) {
       const { refusal, vectors } = await embed(probing, { input: TEXT, ...options })
-      if (refusal?.result === 'no answer') return refusal
+      if (refusal?.result === 'no response') return refusal
       length = dimensionsOf(vectors[0])
-      if (length === PROMISED_DIMENSIONS)
-        return YES('dimensions' in options ? 'when asked for them' : 'of its own accord')
+      if (length === PROMISED_DIMENSIONS) return YES('dimensions' in options ? 'when requested' : 'by default')
     }
     return NO(`${length} dimensions`)
   },
 }
 
 export const CHECKS: readonly Check[] = [
-  question('chat', HELLO, ({ choices, text }) =>
-    choices > 0 ? YES(text.slice(0, 40)) : NO('no choice in its answer'),
+  chatCheck('chat', HELLO, ({ choices, text }) =>
+    choices > 0 ? YES(text.slice(0, 40)) : NO('no choice in its response'),
   ),
   cap('max_tokens'),
   cap('max_completion_tokens'),
-  question('usage', HELLO, judgeUsage),
-  question('stream', { ...HELLO, stream: true }, judgeStream),
-  question('usage in streams', { ...HELLO, stream: true, stream_options: { include_usage: true } }, judgeUsage),
+  chatCheck('usage', HELLO, judgeUsage),
+  chatCheck('stream', { ...HELLO, stream: true }, judgeStream),
+  chatCheck('usage in streams', { ...HELLO, stream: true, stream_options: { include_usage: true } }, judgeUsage),
   tool('tools', withTool('required')),
   tool('tools in streams', { ...withTool('required'), stream: true }),
   tool('a tool by name', withTool({ type: 'function', function: { name: 'get_weather' } })),
@@ -275,7 +274,7 @@ export const CHECKS: readonly Check[] = [
     { type: 'json_schema', json_schema: { name: 'city', strict: true, schema: SCHEMA } },
     (value) => isObject(value) && typeof value['city'] === 'string' && Number.isInteger(value['inhabitants']),
   ),
-  question('vision', SQUARE, judgeColour, { atMostTokens: LONG_TOKENS }),
+  chatCheck('vision', SQUARE, judgeColour, { atMostTokens: LONG_TOKENS }),
   parameter('developer messages', {
     messages: [{ role: 'developer', content: 'Be brief.' }, ...HELLO.messages],
   }),

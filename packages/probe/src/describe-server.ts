@@ -1,5 +1,5 @@
 /**
- * A server's description of itself, before any question that costs: its kind, its models and their sizes.
+ * A server's description of itself, before any request that costs: its kind, its models and their sizes.
  */
 
 import { isVendor, PLAIN, vendorByHost, VENDORS, type DialectName, type Vendor } from '@gateway/contracts/vendors'
@@ -12,7 +12,7 @@ export type ServerKind = Vendor
 export interface ListedModel {
   id: string
   does: 'chat' | 'embeddings' | 'other'
-  /** Null where the server does not tell. */
+  /** Null where the server does not report it. */
   parameters: number | null
   contextWindow: number | null
 }
@@ -21,9 +21,9 @@ export interface ServerDescription {
   /** Null: a server that speaks the dialect, and nothing more is known. */
   kind: ServerKind | null
   models: ListedModel[]
-  /** How many answers it generates at once, where it tells. */
+  /** The number of responses that the server generates at once; null where it does not report that. */
   places: number | null
-  /** Why there is no list. */
+  /** The reason why there is no list. */
   error: string
 }
 
@@ -58,7 +58,7 @@ export async function describeServer(server: Server): Promise<ServerDescription>
   const listed = isObject(json) ? objectsOf(json['data']) : []
   const kind = kindByHost(server.address.url) ?? ownerOf(listed)?.kind ?? null
   const models = listed.map(readModel).filter(({ id }) => id !== '')
-  const said = status === 200 ? (models.length === 0 ? 'it lists no model' : '') : error || `it answered ${status}`
+  const said = status === 200 ? (models.length === 0 ? 'it lists no model' : '') : error || `it responded ${status}`
   const description: ServerDescription = { kind, models, places: null, error: said }
   const look = kind ? LOOKS[kind] : undefined
   return look && models.length > 0 ? look(server, description) : description

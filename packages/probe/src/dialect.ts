@@ -1,5 +1,6 @@
 /**
- * How a server is asked and read. A probe writes OpenAI's chat body; a dialect turns it into its own.
+ * The requests that a server takes, and the responses that it writes. A probe writes OpenAI's chat body; a dialect turns it
+ * into its own.
  */
 
 import type { JsonObject } from '@gateway/contracts/json'
@@ -8,7 +9,7 @@ export interface ChatBody extends JsonObject {
   messages: JsonObject[]
 }
 
-/** What an answer held, whole or streamed. */
+/** The content of a response, plain or streamed. */
 export interface Received {
   text: string
   finish: string | null
@@ -24,7 +25,7 @@ export interface Dialect {
   path: string
   headers(apiKey: string | undefined): Record<string, string>
   write(body: ChatBody): JsonObject
-  /** Adds a plain answer, or one event of a stream. */
+  /** Adds a plain response, or one event of a stream. */
   read(received: Received, json: JsonObject): void
   /** The words that end a stream, where they are no JSON. */
   lastEvent: string | null

@@ -14,7 +14,7 @@ export interface FoundServer {
   keyVariable: string | null
 }
 
-/** Where these servers listen unless they are told otherwise. */
+/** These servers listen here by default. */
 const USUAL_PORTS = [11434, 1234, 8000, 8080, 30000]
 const KEYS: [variable: string, name: string, url: string][] = [
   ['OPENAI_API_KEY', 'OpenAI', 'https://api.openai.com/v1'],
@@ -40,7 +40,7 @@ export async function findServers(looking: Looking): Promise<FoundServer[]> {
   return [...answers.filter((found) => found !== null), ...keys]
 }
 
-/** Null where nobody answers in time, and where the answer is no list of models. */
+/** Null where no server responds in time, and where the response is no list of models. */
 function lookAt(port: number): Promise<FoundServer | null> {
   const url = `http://127.0.0.1:${port}/v1`
   const agent = new Agent({ keepAlive: false })

@@ -15,7 +15,7 @@ function lanesOf(models: ListedModel[], skilled: { tools?: string[]; vision?: st
 }
 
 describe('the lanes of a server', () => {
-  test('one model answers for all of them but those that it has no skill for', () => {
+  test('one model serves all of them but those that it has no skill for', () => {
     const lanes = lanesOf([chat('gemma', 0.27)])
     expect(new Set(Object.values(lanes))).toEqual(new Set(['gemma']))
     expect(Object.keys(lanes).sort()).toEqual(['apex', 'atlas', 'bolt', 'code', 'nova', 'research', 'spark'])
@@ -28,7 +28,7 @@ describe('the lanes of a server', () => {
     })
   })
 
-  test('models of known size go from the smallest lane to the largest, in whatever order they are listed', () => {
+  test('models of known size go from the smallest lane to the largest, in any order of the list', () => {
     const models = [chat('b:14b', 14), chat('a:4b', 4), chat('d:70b', 70), chat('c:32b', 32)]
     const expected = { spark: 'a:4b', bolt: 'b:14b', nova: 'c:32b', atlas: 'd:70b', apex: 'd:70b', code: 'c:32b' }
     expect(lanesOf(models)).toMatchObject(expected)
@@ -42,7 +42,7 @@ describe('the lanes of a server', () => {
     ])
   })
 
-  test("of a vendor's many versions, the newest of each size answers, under its plain name", () => {
+  test("of a vendor's many versions, the newest of each size serves, under its plain name", () => {
     const ids = ['gpt-5', 'gpt-5-2025-08-07', 'gpt-4o', 'gpt-4o-mini', 'gpt-5-mini', 'gpt-5-nano', 'gpt-4.1-nano']
     expect(lanesOf(ids.map((id) => chat(id)))).toMatchObject({
       spark: 'gpt-5-nano',
@@ -76,7 +76,7 @@ describe('the lanes of a server', () => {
     })
   })
 
-  test('however many models a server lists, few are asked, and each lane gets one of those', () => {
+  test('however many models a server lists, few are probed, and each lane gets one of those', () => {
     const models = Array.from({ length: 300 }, (_, index) => chat(`model-${index}:${index + 1}b`, index + 1))
     const possible = choosePossible(models)
     expect(possible.length).toBeLessThanOrEqual(5)
@@ -84,7 +84,7 @@ describe('the lanes of a server', () => {
     for (const model of Object.values(lanesOf(models))) expect(ids).toContain(model)
   })
 
-  test('the lanes of the models that were asked are the lanes of all', () => {
+  test('the lanes of the probed models are the lanes of all', () => {
     const models = Array.from({ length: 9 }, (_, index) => chat(`m:${index + 1}b`, index + 1))
     expect(lanesOf(choosePossible(models))).toEqual(lanesOf(models))
   })

@@ -1,8 +1,8 @@
 /**
- * Which of a server's models answers for which of the gateway's lanes. Pure.
+ * Chooses which of a server's models serves which of the gateway's lanes. Pure.
  *
- * Lanes go from small to large, so the models are put into that order: by their number of parameters where it is known,
- * else by the words with which vendors name sizes, else by name.
+ * Lanes go from small to large, so the models are put into that order. The order follows the number of parameters where it is
+ * known, else the vendors' words for sizes, else the name.
  */
 
 import type { ListedModel } from './describe-server.ts'
@@ -31,7 +31,7 @@ export interface Skills {
   embeds: ReadonlySet<string>
 }
 
-/** The models worth asking: those that a lane could get. At most five that chat, and one of embeddings. */
+/** The models worth a probe: those that a lane could get. At most five that chat, and one of embeddings. */
 export function choosePossible(models: readonly ListedModel[]): ListedModel[] {
   const { small, middle, large, largest, code } = sizesOf(models)
   const chat = new Set([small, middle, large, largest, code].filter((model) => model !== undefined))

@@ -1,5 +1,5 @@
 /**
- * The probe in front of servers that do, refuse or ignore what they are asked.
+ * The probe in front of servers that carry out, refuse or ignore its requests.
  */
 
 import { createServer, type Server as HttpServer } from 'node:http'
@@ -27,7 +27,7 @@ interface Reply {
   status?: number
   json?: unknown
   events?: string
-  /** The answer never comes. */
+  /** The response never comes. */
   silent?: boolean
 }
 
@@ -38,7 +38,7 @@ interface Requested {
   body: JsonObject
 }
 
-/** A server that answers as the test says. */
+/** Starts a server that responds as the test specifies. */
 async function serve(reply: (requested: Requested) => Reply): Promise<{ url: string; requested: Requested[] }> {
   const requested: Requested[] = []
   const http: HttpServer = createServer((request, response) => {
@@ -104,7 +104,7 @@ describe('a probe', () => {
     })
   })
 
-  test('tells a refusal from silence: a parameter that is ignored is none that is taken', async () => {
+  test('distinguishes a refusal from silence: a parameter that the server ignores does not count as taken', async () => {
     const { url } = await serve(({ body }) => ('seed' in body ? refuses('seed is not supported') : said('1 2 3 4 5 6')))
     const only = ['seed', 'stop', 'n', 'tools', 'JSON object', 'logprobs']
     const found = await findingsOf(url, CHAT, only)
@@ -132,22 +132,22 @@ describe('a probe', () => {
     expect(await findingsOf(url, CHAT, ['stream'])).toEqual({ stream: 'no' })
   })
 
-  test('asks no more than it has told, whatever the server answers, and each question has a cap', async () => {
+  test('sends no more than it has announced, however the server responds, and each request has a cap', async () => {
     for (const reply of [said('x'), refuses('no'), { status: 500 }, { events: 'data: [DONE]\n\n' }]) {
       const { url, requested } = await serve(() => reply)
       await findingsOf(url)
-      const questions = requested.filter(({ method }) => method === 'POST')
+      const chats = requested.filter(({ method }) => method === 'POST')
       const cost = costOf([CHAT])
-      expect(questions.length).toBeLessThanOrEqual(cost.requests)
-      const caps = questions.map(
+      expect(chats.length).toBeLessThanOrEqual(cost.requests)
+      const caps = chats.map(
         ({ body }) => Number(body['max_tokens'] ?? body['max_completion_tokens']) * Number(body['n'] ?? 1),
       )
       expect(caps.reduce((sum, cap) => sum + cap, 0)).toBeLessThanOrEqual(cost.completionTokens)
-      for (const { body } of questions) expect(JSON.stringify(body).length).toBeLessThan(1_200)
+      for (const { body } of chats) expect(JSON.stringify(body).length).toBeLessThan(1_200)
     }
   })
 
-  test('does not go on where the server does not answer at all', async () => {
+  test('ends where the server refuses every request', async () => {
     const { url, requested } = await serve(() => ({ status: 401, json: { error: { message: 'no such key' } } }))
     const { findings } = await probe({ server: openServer({ url }), kind: null, model: CHAT })
     expect(findings).toEqual([{ check: 'chat', result: 'no', note: '401: no such key' }])
@@ -223,7 +223,7 @@ describe('a probe', () => {
 })
 
 describe("a server's description", () => {
-  test('llama.cpp tells its places and the context window of each', async () => {
+  test('llama.cpp reports its slots and the context window of each', async () => {
     const { url } = await serve(({ path }) =>
       path === '/props'
         ? { json: { total_slots: 2, default_generation_settings: { n_ctx: 4096 } } }
@@ -237,7 +237,7 @@ describe("a server's description", () => {
     })
   })
 
-  test('tells why there is no list', async () => {
+  test('states why there is no list', async () => {
     const { url } = await serve(() => ({ status: 401, json: { error: { message: 'no such key' } } }))
     expect(await describeServer(openServer({ url }))).toMatchObject({ models: [], error: 'no such key' })
   })
@@ -263,8 +263,8 @@ test('config lines name the variable of the key, never the key', async () => {
   )
 })
 
-describe('what somebody may want to use', () => {
-  test('a local server is found by what it says of itself, and any other is not', async () => {
+describe('servers that somebody may want to use', () => {
+  test('a local server is found by its own description, and any other is not', async () => {
     const listing = (owner: string) => serve(() => ({ json: { data: [{ id: 'm', owned_by: owner }] } }))
     const vllm = await listing('vllm')
     const gateway = await listing('svc')
@@ -283,7 +283,7 @@ describe('what somebody may want to use', () => {
   })
 })
 
-describe('a server that does not answer a question in time', () => {
+describe('a server that does not respond to a request in time', () => {
   const slowAt = (slow: (requested: Requested) => boolean) =>
     serve((requested) => (slow(requested) ? { silent: true } : requested.body['tools'] ? callsTool() : said('Hello')))
   const requestsTools = ({ body }: Requested) => 'tools' in body
@@ -295,8 +295,8 @@ describe('a server that does not answer a question in time', () => {
     const { findings } = await probe({ server, kind: null, model: CHAT, only })
     expect(findings.find(({ check }) => check === 'tools')).toEqual({
       check: 'tools',
-      result: 'no answer',
-      note: 'no answer in 0.2 s',
+      result: 'no response',
+      note: 'no response in 0.2 s',
     })
     expect(findings.find(({ check }) => check === 'vision')).toMatchObject({ result: 'no' })
   })
@@ -311,11 +311,11 @@ describe('a server that does not answer a question in time', () => {
     expect(config).toContain('id: agent')
   })
 
-  test('is served as any backend is, when its first question takes too long, and is asked no more', async () => {
+  test('is served as any backend is, when its first response takes too long, and gets no further request', async () => {
     const { url, requested } = await slowAt(({ method }) => method === 'POST')
     const server = openServer({ url }, { timeoutMs: 200 })
     const probed = await probe({ server, kind: null, model: CHAT, only })
-    expect(probed.findings).toEqual([{ check: 'chat', result: 'no answer', note: 'no answer in 0.2 s' }])
+    expect(probed.findings).toEqual([{ check: 'chat', result: 'no response', note: 'no response in 0.2 s' }])
     expect(requested).toHaveLength(1)
     const config = configFor({ url }, { kind: null, models: [CHAT], places: null, error: '' }, [probed])
     expect(config).toContain('capabilities: [chat, tools]')
@@ -325,6 +325,6 @@ describe('a server that does not answer a question in time', () => {
     const { url } = await slowAt(({ path }) => path.endsWith('/embeddings'))
     const server = openServer({ url }, { timeoutMs: 200 })
     const { findings } = await probe({ server, kind: null, model: EMBEDDINGS, only: ['embeddings', '768 dimensions'] })
-    expect(findings.map(({ result }) => result)).toEqual(['no answer', 'no answer'])
+    expect(findings.map(({ result }) => result)).toEqual(['no response', 'no response'])
   })
 })

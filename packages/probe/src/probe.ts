@@ -1,6 +1,6 @@
 /**
- * A conformance run: what one model of a server takes and gives. Questions are asked one after the other, so that a
- * server with one place is judged fairly. The run costs at most what `costOf` says.
+ * A conformance run finds the abilities of one model of a server. It sends one request after the other, so that a server with
+ * one slot is judged fairly. The run costs at most the amount that `costOf` returns.
  */
 
 import { CHECKS, type Check, type Finding, type Probing } from './checks.ts'
@@ -10,12 +10,12 @@ import type { Server } from './server.ts'
 
 export interface Cost {
   requests: number
-  /** Each question is of less than 300 tokens. */
+  /** The prompt of each request has less than 300 tokens. */
   promptTokens: number
   completionTokens: number
 }
 
-const LONGEST_QUESTION_TOKENS = 300
+const LONGEST_REQUEST_TOKENS = 300
 
 export interface Probed {
   model: ListedModel
@@ -29,9 +29,9 @@ function checksOf({ does }: ListedModel): Check[] {
 export function costOf(models: readonly ListedModel[]): Cost {
   const checks = models.flatMap(checksOf)
   const requests = checks.reduce((sum, check) => sum + check.requests, 0)
-  // A refused cap is asked again under its other name, once.
+  // The probe sends a refused cap again under its other name, once.
   const completionTokens = checks.reduce((sum, { atMostTokens }) => sum + atMostTokens, 0)
-  return { requests, promptTokens: requests * LONGEST_QUESTION_TOKENS, completionTokens }
+  return { requests, promptTokens: requests * LONGEST_REQUEST_TOKENS, completionTokens }
 }
 
 interface Requesting {
@@ -51,8 +51,8 @@ export async function probe({ server, kind, model, only, notify }: Requesting): 
     const finding = { check: check.name, result, note: note.replaceAll(/\s+/g, ' ') }
     findings.push(finding)
     notify?.(finding)
-    // Without an answer there is nothing to find out, and without a cap a question may cost anything.
-    if (check.name === 'chat' && (result === 'no' || result === 'no answer')) break
+    // Without a response there is nothing to find out, and without a cap a request may cost anything.
+    if (check.name === 'chat' && (result === 'no' || result === 'no response')) break
   }
   return { model, findings }
 }

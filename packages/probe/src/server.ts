@@ -1,6 +1,6 @@
 /**
- * One server, asked one question at a time, each in bounded time. A question that fails is an answer, too: nothing here
- * throws for what the server says or does.
+ * Sends one request at a time to a server, each in bounded time. A request that fails is a finding, too: nothing here throws
+ * for an error of the server.
  */
 
 import { PLAIN, type DialectName } from '@gateway/contracts/vendors'
@@ -19,12 +19,12 @@ export interface ServerAddress {
 }
 
 export interface ChatResponse extends Received {
-  /** 0 where there was no answer. */
+  /** 0 where the server did not respond. */
   status: number
-  /** The server's own words about what it refuses. */
+  /** The server's own words about the request that it refuses. */
   error: string
   firstContentMs: number | null
-  /** The time for an answer was over. */
+  /** The server did not respond in time. */
   isLate: boolean
 }
 
@@ -38,13 +38,13 @@ export interface JsonResponse {
 export interface Server {
   readonly address: ServerAddress
   chat(body: ChatBody, leave?: AbortSignal): Promise<ChatResponse>
-  /** A path below the base address, or an absolute address; asked by GET without a body. */
+  /** A path below the base address, or an absolute address. The method is GET when there is no body. */
   sendRequest(path: string, body?: JsonObject, headers?: Record<string, string>): Promise<JsonResponse>
 }
 
 const dialects: Record<DialectName, Dialect> = { openai: openAiDialect, anthropic: anthropicDialect }
 
-/** The first question may load a model from disk. */
+/** The first request may load a model from disk. */
 const TIMEOUT_MS = 120_000
 const ERROR_LENGTH = 200
 
@@ -129,6 +129,6 @@ function wordsOf(body: string): string {
 function failure(error: unknown, timeoutMs: number): { error: string; isLate: boolean } {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const isLate = cause instanceof Error && cause.name === 'TimeoutError'
-  if (isLate) return { error: `no answer in ${timeoutMs / 1_000} s`, isLate }
+  if (isLate) return { error: `no response in ${timeoutMs / 1_000} s`, isLate }
   return { error: cause instanceof Error ? cause.message || cause.name : String(cause), isLate }
 }

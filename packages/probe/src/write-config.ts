@@ -1,5 +1,5 @@
 /**
- * The config lines for what a probe has found. Pure. A key stays in the environment.
+ * Writes the config lines for the findings of a probe. Pure. A key stays in the environment.
  */
 
 import { PLAIN } from '@gateway/contracts/vendors'
@@ -13,22 +13,22 @@ export const KEY_VARIABLE = 'BACKEND_API_KEY'
 
 export type Capability = 'chat' | 'tools' | 'vision' | 'embeddings'
 
-/** A server that did not answer in time may have the capability: only a seen lack writes one off. */
+/** A server that did not respond in time may have the capability: only a failed check removes it. */
 function mayHave(findings: readonly Finding[], check: string): boolean {
   const result = resultOf(findings, check)
-  return result === 'yes' || result === 'no answer'
+  return result === 'yes' || result === 'no response'
 }
 
 function capabilitiesOf({ model, findings }: Probed): Capability[] {
   const has = (check: string) => mayHave(findings, check)
   if (model.does === 'embeddings') return has('embeddings') ? ['embeddings'] : []
   if (!has('chat')) return []
-  // Nothing more was asked: the capabilities of a backend of which nothing is known.
-  if (resultOf(findings, 'chat') === 'no answer') return ['chat', 'tools']
+  // The probe sent nothing more. These are the capabilities of a backend of which nothing is known.
+  if (resultOf(findings, 'chat') === 'no response') return ['chat', 'tools']
   return ['chat', ...(has('tools') ? ['tools' as const] : []), ...(has('vision') ? ['vision' as const] : [])]
 }
 
-/** Null where no model answered. */
+/** Null where no model responded. */
 export function configFor(
   address: ServerAddress,
   description: ServerDescription,

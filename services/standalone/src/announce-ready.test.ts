@@ -11,7 +11,7 @@ function announced(guestModel: string | undefined): string {
   return write.mock.calls.map(([text]) => String(text)).join('')
 }
 
-test('the printed request asks for a model that guests have', () => {
+test('the printed request names a model that guests have', () => {
   expect(announced('our-model')).toContain(`-d '{"model":"our-model","messages"`)
 })
 
@@ -25,9 +25,9 @@ test('where guests have no model, nothing is printed that would be refused', () 
 })
 
 test.each([
-  [1, /^Stopping: 1 answer is still on its way, for up to 10 minutes\. Ctrl-C once more ends it now\.$/m],
-  [3, /^Stopping: 3 answers are still on their way, for up to 10 minutes\. Ctrl-C once more ends them now\.$/m],
-])('somebody who presses Ctrl-C reads for what the gateway waits (%i), and how to end it at once', (count, line) => {
+  [1, /^Stopping: 1 response is still on its way, for up to 10 minutes\. Ctrl-C once more ends it now\.$/m],
+  [3, /^Stopping: 3 responses are still on their way, for up to 10 minutes\. Ctrl-C once more ends them now\.$/m],
+])('somebody who presses Ctrl-C reads why the gateway waits (%i), and how to end it at once', (count, line) => {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
   announceStop(count, 600_000)
   expect(String(write.mock.calls[0]![0])).toMatch(line)

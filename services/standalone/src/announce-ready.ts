@@ -1,5 +1,5 @@
 /**
- * What a newcomer reads: where the gateway is, which models answer, and a curl that works as printed.
+ * Prints a newcomer's first page: the gateway's address, the models that serve, and a curl that works as printed.
  */
 
 import { createDefaultConfig } from '@gateway/contracts/default-config'
@@ -22,16 +22,16 @@ Model Gateway is ready at ${url}
   docs           ${settings.edge.docsUrl}
   data           ${settings.dataDir}
   configuration  ${configuration}
-  sign-in        ${issuer}${settings.edge.signIn ? '' : '  (development only: takes any name, asks for no password)'}
+  sign-in        ${issuer}${settings.edge.signIn ? '' : '  (development only: takes any name, needs no password)'}
   health         http://127.0.0.1:${settings.healthPort}/readyz
-${lanes ? `\nWho answers:\n\n${describeLanes(lanes)}\n` : ''}${guestModel ? tryIt(url, guestModel) : ''}
+${lanes ? `\nModels by lane:\n\n${describeLanes(lanes)}\n` : ''}${guestModel ? tryIt(url, guestModel) : ''}
 `)
 }
 
-/** `responding`: requests that are not answered whole. */
+/** `responding`: requests whose responses are not complete. */
 export function announceStop(responding: number, drainMs: number): void {
   if (responding === 0) return
-  const [are, their, them] = responding === 1 ? ['answer is', 'its', 'it'] : ['answers are', 'their', 'them']
+  const [are, their, them] = responding === 1 ? ['response is', 'its', 'it'] : ['responses are', 'their', 'them']
   const minutes = Math.ceil(drainMs / 60_000)
   process.stdout.write(
     `\nStopping: ${responding} ${are} still on ${their} way, for up to ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. ` +
@@ -54,7 +54,7 @@ function describeLanes(lanes: readonly LaneChoice[]): string {
   return [...lines, ...(missing.length > 0 ? [`  not served: ${missing.join(', ')}`] : [])].join('\n')
 }
 
-/** Never used unasked. */
+/** The gateway never uses one of them by itself. */
 export function announceHints(servers: readonly (FoundServer & { command: string })[]): void {
   for (const { name, url, keyVariable, command } of servers) {
     const where = keyVariable === null ? `${name} runs here, at ${url}` : `${keyVariable} is set`

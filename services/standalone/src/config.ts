@@ -33,7 +33,7 @@ const VARIABLES = {
   PUBLIC_BASE_URL: variables.PUBLIC_BASE_URL,
   CONSOLE_URL: variables.CONSOLE_URL,
   HEALTH_PORT: variables.HEALTH_PORT,
-  // A person reads this terminal: what goes well needs no line.
+  // A person reads this terminal, and success needs no line.
   LOG_LEVEL: variables.LOG_LEVEL.unwrap().default('warn'),
   GATEWAY_CONFIG: variables.GATEWAY_CONFIG,
   DATA_DIR: variables.DATA_DIR,

@@ -1,6 +1,6 @@
 /**
- * Sign-in without an identity provider of one's own: the development one, on loopback, two ports above the gateway, so
- * that its issuer (and with it the accounts of those who signed in) stays the same from start to start.
+ * Sign-in for a user without an identity provider: the development one, on loopback, two ports above the gateway. So its issuer
+ * stays the same from start to start, and with it the accounts of those who signed in.
  */
 
 import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'

@@ -14,7 +14,7 @@ import { startStandalone } from './start.ts'
 import { readCommandLine } from './usage.ts'
 import { useBackend } from './use-backend.ts'
 
-/** Looked for while the gateway starts; a server that has not answered by then is given this much longer. */
+/** The search runs while the gateway starts. A server that has not responded by then gets this much longer. */
 const LOOK_MS = 200
 
 // The terminal may be gone, or its disk full. The gateway's clients are still there.

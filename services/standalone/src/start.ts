@@ -1,9 +1,9 @@
 /**
  * Every service in one process: the same `start` entries as in a cluster, on embedded parts.
  *
- * PostgreSQL comes with npm and keeps its data under the data folder; bus and admission live in memory, which loses
- * nothing that counts: a usage event is published when the ledger has committed it, and admission is filled again from
- * PostgreSQL. The first one opened is the last one closed: the edge finishes its answers while everything behind it still runs.
+ * PostgreSQL comes with npm and keeps its data under the data folder. Bus and admission live in memory, which loses nothing
+ * that counts. A usage event is published when the ledger has committed it, and admission is filled again from PostgreSQL. The
+ * first part opened is the last one closed: the edge finishes its responses while everything behind it still runs.
  */
 
 import { join } from 'node:path'
@@ -34,9 +34,9 @@ export interface Standalone extends AsyncDisposable {
   readonly url: string
   /** Whose sign-in tokens it takes. */
   readonly issuer: string
-  /** Requests that are not answered whole. */
+  /** Requests whose responses are not complete. */
   responding(): number
-  /** One that answers guests; undefined where none does. */
+  /** A model that serves guests; undefined where none does. */
   readonly guestModel: string | undefined
 }
 
@@ -68,7 +68,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const admission = opening.use(openMemoryAdmission({ onLapsed: countLapsedLeases(metrics) }))
   const idempotency = opening.use(openMemoryIdempotency())
   const hub = createMemoryHub({ streams: [usageStream, accountStream] })
-  /** What each service shares with the process, under its own name. */
+  /** The values that each service shares with the process, under its own name. */
   const shared = async (service: string) => {
     const own = metrics.of(service)
     return {

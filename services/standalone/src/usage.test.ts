@@ -6,7 +6,7 @@ describe('npm start', () => {
     expect(readCommandLine([])).toEqual({ page: null, backend: null })
   })
 
-  test.each(['--help', '-h'])('%s tells how to use it, each variable with its meaning', (word) => {
+  test.each(['--help', '-h'])('%s explains how to use it, each variable with its meaning', (word) => {
     const page = readCommandLine([word]).page!
     expect(page).toContain('GATEWAY_CONFIG')
     expect(page).toContain('npm start -- --backend http://')

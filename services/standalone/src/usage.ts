@@ -1,5 +1,5 @@
 /**
- * The words after `npm start --`. A misspelt one must not start a gateway that its user did not ask for.
+ * The words after `npm start --`. A misspelt one must not start a gateway that its user did not want.
  */
 
 import { parseArgs } from 'node:util'
@@ -14,7 +14,7 @@ export interface CommandLine {
   backend: string | null
 }
 
-/** Those that a first user asks for. */
+/** The variables that a first user needs. */
 const MOST_USED = ['PORT', 'HOST', 'GATEWAY_CONFIG', 'DATA_DIR', 'PUBLIC_BASE_URL', 'AUTH_ISSUER', 'LOG_LEVEL'] as const
 const OPTIONS = { help: { type: 'boolean', short: 'h' }, backend: { type: 'string' } } as const
 
@@ -31,7 +31,7 @@ function parse(args: string[]) {
     return parseArgs({ args, options: OPTIONS }).values
   } catch (error) {
     const why = error instanceof Error ? error.message.split('. ')[0] : String(error)
-    throw new UsageError(`${START_COMMAND}: ${why}; ${START_WITH} --help tells its options`)
+    throw new UsageError(`${START_COMMAND}: ${why}; ${START_WITH} --help lists its options`)
   }
 }
 
@@ -46,8 +46,8 @@ function page(): string {
   starts the whole gateway in one process on embedded parts.
 
 ${START_WITH} --backend http://127.0.0.1:11434/v1
-  the same, on the models of that server: OpenAI's API or Anthropic's. Asks each model that it takes a few short
-  questions, and prints which one answers for which lane. BACKEND_API_KEY holds the server's key, if it wants one.
+  the same, on the models of that server: OpenAI's API or Anthropic's. Sends each model that it takes a few short
+  requests, and prints which one serves which lane. BACKEND_API_KEY holds the server's key, if it wants one.
 
 ${START_WITH} --help
   prints this page.

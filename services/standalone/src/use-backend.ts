@@ -1,6 +1,6 @@
 /**
- * `npm start -- --backend <address>`: asks a server what it has, and writes the config that puts its models behind the
- * lanes. The file lies in the data folder, ready to be edited; it never holds the key.
+ * `npm start -- --backend <address>`: probes a server, and writes the config that puts its models behind the lanes. The file
+ * lies in the data folder, ready to be edited; it never holds the key.
  */
 
 import { writeFile } from 'node:fs/promises'
@@ -18,7 +18,7 @@ export interface UsedBackend {
   lanes: LaneChoice[]
 }
 
-/** What decides where a model is used. `ctl backends probe` asks for more. */
+/** These checks decide where a model is used. `ctl backends probe` runs all of them. */
 const DECISIVE = ['chat', 'tools', 'vision', 'embeddings', '768 dimensions']
 
 export async function useBackend(
@@ -26,7 +26,7 @@ export async function useBackend(
   { environment, dataDir }: { environment: NodeJS.ProcessEnv; dataDir: string },
   notify: (line: string) => void,
 ): Promise<UsedBackend> {
-  // Before minutes of questions.
+  // Before minutes of requests.
   await openDataFolder(dataDir)
   const apiKey = environment[KEY_VARIABLE] || undefined
   const address: ServerAddress = { url: url.replace(/(?<!\/)\/+$/, ''), apiKey, dialect: dialectByHost(url) }
@@ -34,7 +34,7 @@ export async function useBackend(
   const description = await describeServer(server)
   const models = choosePossible(description.models)
   if (models.length === 0) throw new UsageError(`${url} cannot be used: ${description.error || 'no model of it chats'}`)
-  notify(`Asking ${models.map(({ id }) => id).join(', ')} at ${url}: a few short questions each`)
+  notify(`Probing ${models.map(({ id }) => id).join(', ')} at ${url}: a few short requests each`)
   const probed: Probed[] = []
   for (const model of models) {
     probed.push(
@@ -44,18 +44,18 @@ export async function useBackend(
         model,
         only: DECISIVE,
         notify: ({ check, result, note }) =>
-          notify(`  ${model.id}: ${check} ${result === 'no answer' ? note : result}`),
+          notify(`  ${model.id}: ${check} ${result === 'no response' ? note : result}`),
       }),
     )
   }
   const config = configFor(address, description, probed)
   if (config === null) throw new UsageError(`${url} cannot be used: ${whyNone(probed)}`)
   const configPath = join(dataDir, 'backend.yaml')
-  const head = `# Written by npm start -- --backend ${url}, anew at each such start. Copy it to change it.\n\n`
+  const head = `# Written by npm start -- --backend ${url}, again at each such start. Copy it to change it.\n\n`
   await writeFile(configPath, head + config)
   return { configPath, lanes: lanesFor(probed) }
 }
 
 function whyNone(probed: readonly Probed[]): string {
-  return probed.map(({ model, findings }) => `${model.id} did not answer (${findings.at(-1)?.note})`).join('; ')
+  return probed.map(({ model, findings }) => `${model.id} did not respond (${findings.at(-1)?.note})`).join('; ')
 }
