@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => backend[Symbol.asyncDispose]())
 beforeEach(() => backend.forget())
 
-const sendRequest = (content: string) => [{ role: 'user' as const, content }]
+const userMessages = (content: string) => [{ role: 'user' as const, content }]
 
 async function collect(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
   const chunks: OpenAI.ChatCompletionChunk[] = []
@@ -25,15 +25,15 @@ async function collect(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
 
 describe('chat', () => {
   test('says that it is simulated and quotes the question', async () => {
-    const reply = await client.chat.completions.create({ model: 'sim', messages: sendRequest('Why is the sky blue?') })
+    const reply = await client.chat.completions.create({ model: 'sim', messages: userMessages('Why is the sky blue?') })
     expect(reply).toMatchObject({ object: 'chat.completion', model: 'sim' })
     expect(reply.choices).toHaveLength(1)
     expect(reply.choices[0]).toMatchObject({ index: 0, finish_reason: 'stop', message: { role: 'assistant' } })
     expect(reply.choices[0]!.message.content).toMatch(/simulated backend.*Why is the sky blue\?/)
   })
 
-  test('a stream carries the same text and the same usage as the plain answer', async () => {
-    const messages = sendRequest('Say: Grüße aus Köln 🎉, twice!')
+  test('a stream carries the same text and the same usage as the plain response', async () => {
+    const messages = userMessages('Say: Grüße aus Köln 🎉, twice!')
     const plain = await client.chat.completions.create({ model: 'sim', messages })
     const streamed = await collect(
       await client.chat.completions.create({
@@ -49,8 +49,8 @@ describe('chat', () => {
     expect(plain.usage!.total_tokens).toBe(plain.usage!.prompt_tokens + plain.usage!.completion_tokens)
   })
 
-  test('a stream is a role, deltas, a finish reason, usage when asked for, and [DONE]', async () => {
-    const request = { model: 'sim', messages: sendRequest('Say: one two'), stream: true }
+  test('a stream is a role, deltas, a finish reason, usage when requested, and [DONE]', async () => {
+    const request = { model: 'sim', messages: userMessages('Say: one two'), stream: true }
     const events = async (body: object) => {
       const response = await fetch(`${backend.url}/chat/completions`, { method: 'POST', body: JSON.stringify(body) })
       expect(response.headers.get('content-type')).toMatch('text/event-stream')
@@ -76,24 +76,24 @@ describe('chat', () => {
     })
   })
 
-  test('max_tokens cuts the answer and says so', async () => {
+  test('max_tokens cuts the response and says so', async () => {
     const reply = await client.chat.completions.create({
       model: 'sim',
-      messages: sendRequest('300 words'),
+      messages: userMessages('300 words'),
       max_tokens: 7,
     })
     expect(reply.choices[0]!.finish_reason).toBe('length')
     expect(reply.usage!.completion_tokens).toBe(7)
   })
 
-  test('a stop sequence ends the answer before it', async () => {
-    const messages = sendRequest('Say: alpha beta gamma')
+  test('a stop sequence ends the response before it', async () => {
+    const messages = userMessages('Say: alpha beta gamma')
     const reply = await client.chat.completions.create({ model: 'sim', messages, stop: ['gamma', ' beta'] })
     expect(reply.choices[0]).toMatchObject({ message: { content: 'alpha' }, finish_reason: 'stop' })
   })
 
-  test('n choices come in one answer and interleave in a stream', async () => {
-    const request = { model: 'sim', messages: sendRequest('Say: hello there'), n: 3 }
+  test('n choices come in one response and interleave in a stream', async () => {
+    const request = { model: 'sim', messages: userMessages('Say: hello there'), n: 3 }
     const plain = await client.chat.completions.create(request)
     expect(plain.choices.map((choice) => choice.index)).toEqual([0, 1, 2])
     const { chunks } = await collect(await client.chat.completions.create({ ...request, stream: true }))
@@ -110,7 +110,7 @@ describe('chat', () => {
     const seen = await client.chat.completions.create({ model: 'sim', messages: [{ role: 'user', content }] })
     const unseen = await client.chat.completions.create({
       model: 'sim',
-      messages: sendRequest('What is in this picture?'),
+      messages: userMessages('What is in this picture?'),
     })
     expect(seen.choices[0]!.message.content).toContain('1 image.')
     expect(seen.usage!.prompt_tokens).toBe(unseen.usage!.prompt_tokens + 85)
@@ -118,9 +118,9 @@ describe('chat', () => {
 
   test('earlier turns of a conversation are cached prompt tokens', async () => {
     const messages = [
-      ...sendRequest('Hello'),
+      ...userMessages('Hello'),
       { role: 'assistant' as const, content: 'Hi' },
-      ...sendRequest('And again'),
+      ...userMessages('And again'),
     ]
     const { usage } = await client.chat.completions.create({ model: 'sim', messages })
     expect(usage!.prompt_tokens_details!.cached_tokens).toBe(3 + 4 + 1 + 4 + 1)
@@ -138,7 +138,7 @@ describe('chat', () => {
     }
     const reply = await client.chat.completions.create({
       model: 'sim',
-      messages: sendRequest('Describe the wild streets of Paris in 3 ways'),
+      messages: userMessages('Describe the wild streets of Paris in 3 ways'),
       response_format: { type: 'json_schema', json_schema: { name: 'description', schema } },
     })
     expect(JSON.parse(reply.choices[0]!.message.content!)).toEqual({ city: 'Paris', mood: 'wild', ids: [3] })
@@ -146,9 +146,9 @@ describe('chat', () => {
 })
 
 describe('reasoning models', () => {
-  const request = { model: 'sim-reasoning', messages: sendRequest('Say: done') }
+  const request = { model: 'sim-reasoning', messages: userMessages('Say: done') }
 
-  test('think before they answer, in reasoning_content', async () => {
+  test('think before they respond, in reasoning_content', async () => {
     const { chunks, text } = await collect(await client.chat.completions.create({ ...request, stream: true }))
     const deltas = chunks.map((chunk) => chunk.choices[0]!.delta as { reasoning_content?: string })
     expect(deltas.map((delta) => delta.reasoning_content ?? '').join('')).toContain('step by step')
@@ -188,7 +188,7 @@ describe('tools', () => {
     },
     { type: 'function', function: { name: 'send_email', parameters: { type: 'object', properties: {} } } },
   ]
-  const messages = sendRequest('What is the weather in Paris for 3 days, in fahrenheit?')
+  const messages = userMessages('What is the weather in Paris for 3 days, in fahrenheit?')
   const expected = { city: 'Paris', unit: 'fahrenheit', days: 3 }
 
   test('a prompt that calls for a tool gets a call with arguments that fit its schema', async () => {
@@ -210,7 +210,7 @@ describe('tools', () => {
     expect(chunks.at(-1)!.choices[0]!.finish_reason).toBe('tool_calls')
   })
 
-  test('the result of a tool gets a text answer', async () => {
+  test('the result of a tool gets a text response', async () => {
     const first = await client.chat.completions.create({ model: 'sim', messages, tools })
     const called = first.choices[0]!.message
     const result = { role: 'tool' as const, tool_call_id: called.tool_calls![0]!.id, content: '21 degrees' }
@@ -227,7 +227,7 @@ describe('tools', () => {
     const finish = async (extra: object, content = 'Hello') => {
       const reply = await client.chat.completions.create({
         model: 'sim',
-        messages: sendRequest(content),
+        messages: userMessages(content),
         tools,
         ...extra,
       })
@@ -261,7 +261,7 @@ describe('embeddings', () => {
 })
 
 describe('images', () => {
-  test('a real PNG of the size that was asked for, with its usage', async () => {
+  test('a real PNG of the requested size, with its usage', async () => {
     const image = await client.images.generate({ model: 'sim-image', prompt: 'a lighthouse', size: '1536x1024' })
     const png = Buffer.from(image.data![0]!.b64_json!, 'base64')
     expect(readPng(png)).toEqual({ width: 1536, height: 1024, pixelBytes: (1536 + 1) * 1024 })
@@ -270,7 +270,7 @@ describe('images', () => {
     expect(again.data![0]!.b64_json).toBe(image.data![0]!.b64_json)
   })
 
-  test('an image asked for as a URL can be fetched from there', async () => {
+  test('an image requested as a URL can be fetched from there', async () => {
     const request = { model: 'sim-image', prompt: 'a boat', size: '256x256' as const, response_format: 'url' as const }
     const image = await client.images.generate(request)
     const fetched = await fetch(image.data![0]!.url!)
@@ -281,12 +281,12 @@ describe('images', () => {
 describe('requests that are wrong', () => {
   test.each([
     ['no messages', { model: 'sim' }, 'messages'],
-    ['no model', { messages: sendRequest('hi') }, 'model'],
+    ['no model', { messages: userMessages('hi') }, 'model'],
     ['a role that does not exist', { model: 'sim', messages: [{ role: 'wizard', content: 'x' }] }, 'messages[0].role'],
-    ['max_tokens 0', { model: 'sim', messages: sendRequest('hi'), max_tokens: 0 }, 'max_tokens'],
+    ['max_tokens 0', { model: 'sim', messages: userMessages('hi'), max_tokens: 0 }, 'max_tokens'],
     [
       'stream_options without stream',
-      { model: 'sim', messages: sendRequest('hi'), stream_options: {} },
+      { model: 'sim', messages: userMessages('hi'), stream_options: {} },
       'stream_options',
     ],
   ])('%s: 400 that names the field', async (_, body, param) => {
@@ -295,7 +295,7 @@ describe('requests that are wrong', () => {
     expect((error as APIError).param).toBe(param)
   })
 
-  test('what is not JSON is 400, an unknown address 404, a wrong method 405', async () => {
+  test('a body that is not JSON is 400, an unknown address 404, a wrong method 405', async () => {
     const status = async (path: string, init: RequestInit) => (await fetch(backend.url + path, init)).status
     expect(await status('/chat/completions', { method: 'POST', body: '{oops' })).toBe(400)
     expect(await status('/nowhere', { method: 'POST', body: '{}' })).toBe(404)
@@ -305,19 +305,19 @@ describe('requests that are wrong', () => {
   test('a wrong credential, an unknown model and a prompt that is too long are refused where those are set', async () => {
     await using strict = await startBackend({ apiKey: 'secret', models: ['known'], contextWindow: 50 })
     const as = (apiKey: string) => new OpenAI({ baseURL: strict.url, apiKey, maxRetries: 0 }).chat.completions
-    const request = { model: 'known', messages: sendRequest('hi') }
+    const request = { model: 'known', messages: userMessages('hi') }
     await expect(as('wrong').create(request)).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' })
     await expect(as('secret').create({ ...request, model: 'other' })).rejects.toMatchObject({ status: 404 })
-    const long = { ...request, messages: sendRequest('word '.repeat(60)) }
+    const long = { ...request, messages: userMessages('word '.repeat(60)) }
     await expect(as('secret').create(long)).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' })
     await expect(as('secret').create(request)).resolves.toMatchObject({ object: 'chat.completion' })
   })
 })
 
 describe('the log of calls', () => {
-  test('says who asked what, what was answered, and what it cost', async () => {
+  test('holds each caller, its request, the response, and the cost', async () => {
     const reply = await client.chat.completions.create(
-      { model: 'sim', messages: sendRequest('Say: hello there') },
+      { model: 'sim', messages: userMessages('Say: hello there') },
       { headers: { 'x-request-id': 'req-1', 'x-simulated-backend': 'gpu-a' } },
     )
     await expect.poll(() => backend.running).toBe(0)
@@ -328,7 +328,7 @@ describe('the log of calls', () => {
         requestId: 'req-1',
         backend: 'gpu-a',
         model: 'sim',
-        body: { messages: sendRequest('Say: hello there') },
+        body: { messages: userMessages('Say: hello there') },
         status: 200,
         outcome: 'completed',
         usage: reply.usage,
@@ -338,7 +338,7 @@ describe('the log of calls', () => {
 
   test('sees a client leave in the middle of a stream', async () => {
     backend.setSpeed({ tokensPerSecond: 100 })
-    const request = { model: 'sim', messages: sendRequest('500 words'), stream: true as const }
+    const request = { model: 'sim', messages: userMessages('500 words'), stream: true as const }
     const stream = await client.chat.completions.create(request)
     for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break
     backend.setSpeed({ tokensPerSecond: 0 })
@@ -347,11 +347,11 @@ describe('the log of calls', () => {
   })
 })
 
-test('answers come at the speed that is set', async () => {
+test('responses come at the speed that is set', async () => {
   await using slow = await startBackend({ tokensPerSecond: 100, firstByteDelayMs: 100 })
   const paced = new OpenAI({ baseURL: slow.url, apiKey: 'unused', maxRetries: 0 }).chat.completions
   const startedAtMs = performance.now()
-  await collect(await paced.create({ model: 'sim', messages: sendRequest('40 words'), stream: true }))
+  await collect(await paced.create({ model: 'sim', messages: userMessages('40 words'), stream: true }))
   expect(performance.now() - startedAtMs).toBeGreaterThan(400)
 })
 

@@ -1,9 +1,9 @@
 /**
  * A simulated inference server that speaks the OpenAI wire format: chat (plain and streamed, tools, vision, reasoning),
- * embeddings, images, models. Answers are deterministic, and everything that can go wrong with a real one can be asked
- * of it (`backend/faults.ts`). It keeps a log of its calls, the truth that tests compare the ledger with.
+ * embeddings, images, models. Responses are deterministic, and a test can set every fault of a real server
+ * (`backend/faults.ts`). It keeps a log of its calls, the truth that tests compare the ledger with.
  *
- * Held to loopback unless told otherwise.
+ * It listens on loopback unless `host` names another address.
  */
 
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ export interface BackendOptions {
   keepCalls?: number
   /** Larger bodies (1 MiB) are not kept in the log. */
   keepBodyBytes?: number
-  /** Answers some requests itself (true: it has). */
+  /** Serves some requests itself; returns true when it has. */
   intercept?: (req: IncomingMessage, res: ServerResponse) => boolean
 }
 
@@ -44,7 +44,7 @@ export interface Backend extends AsyncDisposable {
   readonly port: number
   /** In order of arrival. */
   readonly calls: readonly BackendCall[]
-  /** Requests being answered. */
+  /** Requests without a complete response. */
   readonly running: number
   readonly faults: Fault[]
   fail(fault: Fault): { cancel(): void }

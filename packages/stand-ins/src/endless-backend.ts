@@ -1,6 +1,6 @@
 /**
- * A backend whose streamed answers never end: events of 16 KiB for as long as somebody reads them. A question may ask for
- * a number of them (`40 events`). All answers are made of one text, so that a thousand of them cost nothing.
+ * A backend whose streamed responses never end: events of 16 KiB for as long as somebody reads them. A request may name a
+ * number of them (`40 events`). All responses are made of one text, so that a thousand of them cost nothing.
  */
 
 import { once } from 'node:events'
@@ -11,15 +11,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface EndlessBackend extends AsyncDisposable {
   readonly url: string
-  /** Answers that go on. */
+  /** Responses that go on. */
   readonly running: number
   readonly sentBytes: number
 }
 
-/** The model whose answer is short instead. */
+/** The model whose response is short instead. */
 export const SHORT_MODEL = 'short'
 
-/** Between two events, so that the system's buffers do not grow to what an idle machine would give them. */
+/** Between two events, so that the system's buffers do not grow to their size on an idle machine. */
 const PACE_MS = 20
 const EVENT_BYTES = 16 * 1024
 
@@ -42,7 +42,7 @@ export async function startEndlessBackend(): Promise<EndlessBackend> {
   let sentBytes = 0
 
   async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { model, messages } = JSON.parse((await text(request)) || '{}') as Question
+    const { model, messages } = JSON.parse((await text(request)) || '{}') as ChatRequest
     let left = Number(/(\d+) events/.exec(String(messages?.at(-1)?.content))?.[1] ?? Infinity)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     if (model === SHORT_MODEL) return void response.end(SHORT_RESPONSE)
@@ -74,7 +74,7 @@ export async function startEndlessBackend(): Promise<EndlessBackend> {
   }
 }
 
-interface Question {
+interface ChatRequest {
   model?: string
   messages?: { content: string }[]
 }

@@ -8,7 +8,7 @@ import { signIn } from './identity-provider/sign-in.ts'
 const consoleUrl = 'http://127.0.0.1:9/console'
 const redirectUri = `${consoleUrl}/callback`
 
-test('who signs in by the page gets an access token for the gateway, signed by the published key', async () => {
+test('a person who signs in by the page gets an access token for the gateway, signed by the published key', async () => {
   await using provider = await startIdentityProvider({ audience: 'http://gateway.test', consoleUrl })
   const token = await signIn(provider.issuer, { name: 'ada', redirectUri })
   const keys = createRemoteJWKSet(new URL('/jwks', provider.issuer))
@@ -33,7 +33,7 @@ test.each([
   ['[::1]', 200],
   ['localhost', 200],
 ])(
-  'a page at the name %s is answered %i, since a foreign name may have been made to lead here',
+  'a page at the name %s gets status %i, since a foreign name may have been made to lead here',
   async (name, status) => {
     await using provider = await startIdentityProvider({ audience: 'http://gateway.test', consoleUrl })
     const { port } = new URL(provider.issuer)

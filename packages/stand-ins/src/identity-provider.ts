@@ -1,5 +1,5 @@
 /**
- * The development identity provider: a real OIDC provider whose sign-in page takes any name and asks for no password.
+ * The development identity provider: a real OIDC provider whose sign-in page takes any name without a password.
  *
  * For `npm start`, local clusters and tests, never for production: it is reached on loopback only and says so. Its access
  * tokens are JWTs for the gateway's audience; its signing key is kept where a folder is given, so that tokens outlive a
@@ -11,13 +11,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { isIP, type AddressInfo } from 'node:net'
 import { Provider, type Configuration } from 'oidc-provider'
-import { respondInteraction, signOutPage } from './identity-provider/answer-interaction.ts'
+import { respondInteraction, signOutPage } from './identity-provider/respond-interaction.ts'
 import { memoryAdapters } from './identity-provider/memory-adapter.ts'
 import { keepSigningKeys } from './identity-provider/keep-signing-keys.ts'
 
 /** The public client of the console and of tests: authorization code with PKCE, no secret. */
 export const CONSOLE_CLIENT_ID = 'gateway-console'
-/** What a sign-in grants at the gateway. */
+/** The permission that a sign-in grants at the gateway. */
 export const KEYS_SCOPE = 'keys'
 
 export interface IdentityProviderOptions {

@@ -1,5 +1,5 @@
 /**
- * The backend's questions and answers, in order of arrival: the truth that tests compare the ledger with.
+ * The backend's requests and responses, in order of arrival: the truth that tests compare the ledger with.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
@@ -34,14 +34,14 @@ export interface BackendCall extends RequestedCall {
   number: number
   status: number | null
   firstByteAtMs: number | null
-  /** When the answer had been handed to the system whole, or was broken off. */
+  /** The time at which the system had the complete response, or at which it broke off. */
   endedAtMs: number | null
   /** `aborted`: the client left, or the fault ended it. */
   outcome: 'running' | 'completed' | 'aborted'
   chunksSent: number
-  /** As told to the client (or as it would have been, where the answer broke off before). */
+  /** As reported to the client. Where the response broke off before, as it would have been. */
   usage: ReportedUsage | null
-  /** chat: the answer's `id`, which no other has. */
+  /** chat: the response's `id`, which no other has. */
   responseId: string | null
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads a chat request the way an OpenAI-compatible server does: what it does not know passes, what it knows must have
- * the right type.
+ * Reads a chat request the way an OpenAI-compatible server does: an unknown member passes, a known one must have the right
+ * type.
  */
 
 import {
@@ -41,7 +41,7 @@ export interface ChatRequest {
   toolChoice: 'none' | 'auto' | 'required' | { name: string }
   parallelToolCalls: boolean
   thinking: boolean
-  /** `undefined`: text; otherwise the schema that the answer must fit. */
+  /** `undefined`: text; otherwise the schema that the response must fit. */
   jsonSchema: unknown
 }
 

@@ -1,5 +1,5 @@
 /**
- * Writes a chat answer in OpenAI's wire format: one JSON body, or the events of a stream.
+ * Writes a chat response in OpenAI's wire format: one JSON body, or the events of a stream.
  */
 
 import type { ChatResponse, ChatUsage, Choice } from './chat.ts'
@@ -107,7 +107,7 @@ interface ChunkWriter {
   usage(usage: ChatUsage): string
 }
 
-/** Chunks differ in their delta only, so the rest is written once per answer. */
+/** Chunks differ in their delta only, so the rest is written once per response. */
 function chunkWriter(stamp: ChatStamp, usageNull: boolean): ChunkWriter {
   const head =
     `data: {"id":"${stamp.id}","object":"chat.completion.chunk","created":${stamp.created},` +

@@ -1,6 +1,6 @@
 /**
- * What the simulated backend answers to a chat request: a pure function of the request, so that the same question
- * always has the same answer and the same usage. `chat-wire.ts` writes it as JSON or as a stream.
+ * The simulated backend's response to a chat request. It is a pure function of the request, so the same request always has the
+ * same response and the same usage. `chat-wire.ts` writes it as JSON or as a stream.
  */
 
 import type { ChatMessage, ChatRequest, ChatTool } from './chat-request.ts'
@@ -40,16 +40,16 @@ const REASONING_TOKENS = 160
 const MAX_WORDS = 200_000
 
 export interface ChatOptions {
-  /** The model thinks before it answers, unless the request says not to. */
+  /** The model thinks before it responds, unless the request says not to. */
   reasons: boolean
-  /** The answer's text instead of its own. */
+  /** The response's text instead of its own. */
   text?: string | undefined
   ignoresCap?: boolean | undefined
-  /** The answer's size at the least, made of large pieces. */
+  /** The response's size at the least, made of large pieces. */
   sizeBytes?: number | undefined
 }
 
-/** Pieces of a huge answer; one delta each. */
+/** Pieces of a huge response; one delta each. */
 const FILLER = `${'0123456789abcdef'.repeat(1023)}0123456789abcde `
 const FILLER_TOKENS = countTokens(FILLER)
 
@@ -100,8 +100,8 @@ function buildChoice(request: ChatRequest, index: number, options: ChatOptions):
 }
 
 /**
- * `Say: hello` is answered with `hello`, `… 300 words …` with as many words, a tool's result with a sentence about it,
- * and everything else with a sentence that says what this is and quotes the question.
+ * The response to `Say: hello` is `hello`, and the one to `… 300 words …` has as many words. A tool's result gets a sentence about
+ * it. Every other response is a sentence that introduces the simulation and quotes the request.
  */
 function responseText(request: ChatRequest): string {
   const question = lastText(request)
@@ -120,7 +120,7 @@ function responseText(request: ChatRequest): string {
   )
 }
 
-/** Loads ask the same few questions over and over. */
+/** Loads send the same few requests over and over. */
 const splitResponse = remember(64, splitTokens)
 const wordsOf = remember(16, (count: number) =>
   Array.from({ length: count }, (_, index) => VOCABULARY[index % VOCABULARY.length]).join(' '),
@@ -173,7 +173,7 @@ const COMMON_WORDS = new Set([
   'when',
 ])
 
-/** Everything up to the last answer was a prompt before: a real server has it in its prefix cache. */
+/** Everything up to the last response was a prompt before: a real server has it in its prefix cache. */
 function countPrompt({ messages, tools }: ChatRequest): { promptTokens: number; cachedTokens: number } {
   const lastResponse = messages.findLastIndex((message) => message.role === 'assistant')
   let promptTokens = 3 + sum(tools, (tool) => countTokens(tool.name) + countTokens(JSON.stringify(tool.parameters)))

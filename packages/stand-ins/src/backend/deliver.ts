@@ -1,7 +1,7 @@
 /**
- * Sends an answer at the backend's speed and with the request's fault. Without either, it is one write.
+ * Sends a response at the backend's speed and with the request's fault. Without either, it is one write.
  *
- * Returns when the answer is out, or when the connection is gone.
+ * Returns when the response is out, or when the connection is gone.
  */
 
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
@@ -20,7 +20,7 @@ export interface Reply {
   /** The events of a stream, or the one JSON text. */
   parts: string[]
   stream: boolean
-  /** Tokens that a JSON answer takes time for. */
+  /** Tokens that a JSON response takes time for. */
   tokens: number
 }
 
@@ -81,7 +81,7 @@ async function deliverInParts(
   res.end(() => fault.extraBytes !== undefined && socket?.write(fault.extraBytes))
 }
 
-/** An answer that is not the model's: an error status, an HTML page, silence, or a closed connection. */
+/** A response that is not the model's: an error status, an HTML page, silence, or a closed connection. */
 export async function deliverFailure(res: ServerResponse, call: BackendCall, fault: Fault): Promise<void> {
   if (fault.hang) return untilClosed(res)
   if (fault.firstByteDelayMs) await sleeper(res)(fault.firstByteDelayMs)

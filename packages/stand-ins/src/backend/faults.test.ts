@@ -26,11 +26,11 @@ interface Received {
   headers: Record<string, unknown>
   pieces: Buffer[]
   text: string
-  /** Whether the response ended as HTTP wants it. */
+  /** True when the response ended as HTTP wants it. */
   complete: boolean
 }
 
-/** What arrives, piece by piece, until the end or until the client leaves; rejects when no answer began. */
+/** The response, piece by piece, until the end or until the client leaves; rejects when no response began. */
 function post(body: object, path = '/chat/completions', leaveAfterMs = 5_000): Promise<Received> {
   return new Promise((resolve, reject) => {
     let replied = false
@@ -103,7 +103,7 @@ describe('which request a fault meets', () => {
   })
 })
 
-describe('before the answer', () => {
+describe('before the response', () => {
   test('refused connections, until it is healed', async () => {
     await backend.refuse()
     await expect(post(CHAT)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
@@ -111,7 +111,7 @@ describe('before the answer', () => {
     expect((await post(CHAT)).status).toBe(200)
   })
 
-  test.each([[false], [true]])('a connection closed without an answer (reset: %s)', async (reset) => {
+  test.each([[false], [true]])('a connection closed without a response (reset: %s)', async (reset) => {
     backend.fail({ disconnect: true, reset })
     await expect(post(CHAT)).rejects.toMatchObject({ code: 'ECONNRESET' })
     await expect.poll(() => backend.calls[0]?.outcome).toBe('aborted')
@@ -146,10 +146,10 @@ describe('before the answer', () => {
   })
 })
 
-describe('in the middle of an answer', () => {
+describe('in the middle of a response', () => {
   test.each([
     ['a stream', STREAM],
-    ['a JSON answer', CHAT],
+    ['a JSON response', CHAT],
   ])('death after k chunks of %s', async (_, body) => {
     backend.fail({ dieAfterChunks: 2 })
     const { text, complete } = await post(body)
@@ -285,7 +285,7 @@ describe('valid, but hard to read', () => {
     expect((await post(STREAM)).text).not.toContain('"stop"')
   })
 
-  test('usage in the chunk of the finish reason, though nobody asked', async () => {
+  test('usage in the chunk of the finish reason, though nobody requested it', async () => {
     backend.fail({ usageWithFinish: true })
     const events = dataOf((await post({ ...CHAT, stream: true })).text)
     expect(jsonOf(events.at(-2)!)).toMatchObject({
@@ -305,7 +305,7 @@ describe('valid, but hard to read', () => {
   test.each([
     ['streamed', STREAM],
     ['plain', CHAT],
-  ])('a huge answer, %s, with its true usage', async (_, body) => {
+  ])('a huge response, %s, with its true usage', async (_, body) => {
     backend.fail({ sizeBytes: 5_000_000 })
     const { text, complete } = await post(body)
     expect(complete).toBe(true)
@@ -321,13 +321,13 @@ describe('embeddings and images', () => {
     expect(data[0].embedding).toHaveLength(100)
   })
 
-  test('an image as a URL, where it is asked for', async () => {
+  test('an image as a URL, where the request names that format', async () => {
     const body = { prompt: 'x', size: '64x64', response_format: 'url' }
     const { url } = JSON.parse((await post(body, '/images/generations')).text).data[0]
     expect((await fetch(url)).headers.get('content-type')).toBe('image/png')
   })
 
-  test('an image in another format, where it is asked for', async () => {
+  test('an image in another format, where the request names one', async () => {
     const sendRequest = async (output_format: string) =>
       JSON.parse((await post({ prompt: 'x', size: '64x64', output_format }, '/images/generations')).text).data[0]
         .b64_json

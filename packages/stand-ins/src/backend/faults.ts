@@ -1,5 +1,5 @@
 /**
- * What can go wrong with a backend, as one object: its fields combine, so `{ crlf: true, splitEvery: [1] }` is one fault.
+ * The faults that a backend can have, as one object: its fields combine, so `{ crlf: true, splitEvery: [1] }` is one fault.
  *
  * A fault is set for a backend (`backend.fail`), or in the model's name, which a gateway passes on unchanged:
  * `sim-fast?dieAfterChunks=3&reset=true`. The list is a script: each request takes the first fault that fits it and has
@@ -39,17 +39,17 @@ const FIELDS = {
   /** Only requests whose body holds these words. */
   bodyHolds: isString,
 
-  /** Closes the connection before any byte of the answer. */
+  /** Closes the connection before any byte of the response. */
   disconnect: isBoolean,
   status: isAmount,
-  /** The body instead of the answer's own; JSON unless `html`. */
+  /** The body instead of the response's own; JSON unless `html`. */
   body: isString,
   headers: isHeaders,
   /** Seconds, as the `retry-after` header. */
   retryAfter: isAmount,
   /** Status 200 and an HTML page, as a proxy in front of a dead server gives. */
   html: isBoolean,
-  /** Never answers; the connection stays open. */
+  /** Never responds; the connection stays open. */
   hang: isBoolean,
   firstByteDelayMs: isAmount,
 
@@ -79,15 +79,15 @@ const FIELDS = {
   noDone: isBoolean,
   noUsage: isBoolean,
   noFinishReason: isBoolean,
-  /** Usage in the chunk of the finish reason, asked for or not. */
+  /** Usage in the chunk of the finish reason, requested or not. */
   usageWithFinish: isBoolean,
   /** Usage that is reported instead of the true one. */
   usage: isUsage,
-  /** The answer's text. */
+  /** The response's text. */
   text: isString,
-  /** The answer goes on beyond the cap that the request names. */
+  /** The response goes on beyond the cap that the request names. */
   ignoresCap: isBoolean,
-  /** The answer's size in bytes, at the least. */
+  /** The response's size in bytes, at the least. */
   sizeBytes: isAmount,
   /** Pause before each chunk. */
   paceMs: isAmount,
@@ -100,7 +100,7 @@ export type Fault = { [Name in keyof typeof FIELDS]?: Checked<(typeof FIELDS)[Na
 
 export interface FaultedRequest {
   endpoint: Endpoint
-  /** As the client wrote it, with what follows `?`. */
+  /** As the client wrote it, with the query after `?`. */
   model: string | null
   stream: boolean
   /** The value of `x-simulated-backend`. */
@@ -150,7 +150,7 @@ function applies(fault: Fault, request: FaultedRequest): boolean {
   return fault.stream === undefined || fault.stream === request.stream
 }
 
-/** Checks what came from outside, so that a misspelt fault is an error and not a test that passes. */
+/** Checks a fault from outside, so that a misspelt one is an error and not a test that passes. */
 export function readFault(value: unknown): Fault {
   if (!isObject(value)) throw new Refusal('A fault is a JSON object.')
   for (const [name, field] of Object.entries(value)) {

@@ -1,6 +1,6 @@
 /**
- * Image generation: a picture of the asked size, drawn from the prompt. As real servers do, it answers an address to
- * `response_format: url`, and no PNG to another `output_format`.
+ * Image generation: a picture of the requested size, drawn from the prompt. As real servers do, it returns an address for
+ * `response_format: url`, and no PNG for another `output_format`.
  */
 
 import { drawPng } from './png.ts'
@@ -55,7 +55,7 @@ export async function respondImages(
   return { json: `{"created":${Math.floor(Date.now() / 1000)},"data":[${data.join(',')}]${tail}}`, usage }
 }
 
-/** The image behind a URL that an answer gave. */
+/** The image behind a URL that a response gave. */
 export function imageAt(path: string): Promise<Buffer> | null {
   const key = /^\/images\/([\w-]+)\.png$/.exec(path)?.[1]
   return key === undefined ? null : draw(Buffer.from(key, 'base64url').toString())
@@ -70,7 +70,7 @@ async function writeImage(key: string, isPng: boolean): Promise<string> {
   return `{"b64_json":"${image.toString('base64')}"}`
 }
 
-/** The key holds the size and what the picture is drawn from. */
+/** The key holds the size and the text that the picture is drawn from. */
 const draw = remember(32, (key: string) => {
   const { width, height } = readSize(key.slice(0, key.indexOf(':')))
   return drawPng(width, height, key.slice(key.indexOf(':') + 1))

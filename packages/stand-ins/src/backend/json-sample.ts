@@ -1,6 +1,6 @@
 /**
- * A valid value for a JSON schema, filled from a text where it can be: the arguments of a simulated tool call and the
- * answer to a structured-output request.
+ * A valid value for a JSON schema, filled from a text where possible. It becomes the arguments of a simulated tool call, or the
+ * response to a structured-output request.
  */
 
 import { isObject, type JsonObject } from './refusal.ts'

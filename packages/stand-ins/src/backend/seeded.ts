@@ -1,5 +1,5 @@
 /**
- * Deterministic numbers from a text, and a small memory for what is costly to make from one.
+ * Deterministic numbers from a text, and a small memory for results that are costly to make from one.
  */
 
 /** FNV-1a, 32 bits. */
@@ -20,7 +20,7 @@ export function randomFrom(seed: string): () => number {
   }
 }
 
-/** Remembers the last `size` results; the same question while the first is being answered is not worked out twice. */
+/** Remembers the last `size` results. Concurrent calls with the same key share one result. */
 export function remember<K, T>(size: number, make: (key: K) => T): (key: K) => T {
   const known = new Map<K, T>()
   return (key) => {

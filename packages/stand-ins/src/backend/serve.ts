@@ -1,5 +1,5 @@
 /**
- * The backend's HTTP face: reads a request, finds its fault, answers it and logs what happened.
+ * The backend's HTTP server: reads a request, finds its fault, responds to it and logs the call.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -35,7 +35,7 @@ const ROUTES: Record<string, { method: 'GET' | 'POST'; endpoint: Endpoint }> = {
   '/health': { method: 'GET', endpoint: 'health' },
 }
 const DEFAULT_MODELS = ['sim-chat', 'sim-reasoning', 'sim-vision', 'sim-embed', 'sim-image']
-/** Models that think before they answer say so in their name. */
+/** Models that think before they respond say so in their name. */
 const REASONING_MODEL = /reason|think/i
 const EMPTY = Buffer.alloc(0)
 

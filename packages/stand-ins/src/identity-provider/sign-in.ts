@@ -1,5 +1,5 @@
 /**
- * Signs in as a browser would (authorization code with PKCE, cookies, the sign-in page) and answers the access token.
+ * Signs in as a browser would (authorization code with PKCE, cookies, the sign-in page) and returns the access token.
  */
 
 import { createHash, randomBytes } from 'node:crypto'

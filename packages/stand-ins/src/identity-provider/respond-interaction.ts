@@ -47,7 +47,7 @@ function sendPage(response: ServerResponse, status: number, problem = ''): void 
   response.end(
     pageOf(
       'Sign in',
-      `<p>This is the development identity provider: any name will do, and nobody asks for a password. Never use it in production.</p>
+      `<p>This is the development identity provider: any name will do, without a password. Never use it in production.</p>
   ${problem && `<p role="alert">${problem}</p>`}
   <form method="post">
     <label for="name">Name</label>
