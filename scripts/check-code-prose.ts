@@ -39,10 +39,8 @@ const STILL_TO_MEND: readonly string[] = [
   'services/router/src',
   'services/router/test',
   'packages/auto',
-  'packages/stand-ins',
   'dev/bench/refusals',
   'dev/chaos/faults/hostile-client.ts',
-  'dev/proofs',
 ]
 /** Whose strings a person reads at the command line. */
 const COMMANDS = /^(?:packages\/ctl\/src|dev\/(?:bench|chaos)\/(?:main|options)\.ts|scripts\/[\w-]+\.ts)/

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { writePage, writeVendors } from './write-page.ts'
 
-test("the page about backends says of vendors what the stand-ins' table says; -u writes it", async () => {
+test("the page about backends agrees with the stand-ins' table of vendors; -u writes it", async () => {
   const page = join(import.meta.dirname, '../../../docs/backends.md')
   const vendors = /## Vendors[^]*<!-- end errors -->/
   await expect(readFileSync(page, 'utf8').replace(vendors, () => writeVendors())).toMatchFileSnapshot(page)
 })
 
-test('the page claims of a client or a server only what was seen', () => {
+test('the page claims of a client or a server only findings of the run', () => {
   const page = writePage({
     versions: 'openai 1.0.0',
     findings: [{ server: 'llama.cpp', check: 'vision', result: 'no' }],

@@ -1,6 +1,6 @@
 /**
- * `docs/backends.md`, from what a whole run of `npm run prove backends` has seen and from the table that the strict
- * stand-ins hold the router to. A cell that nothing has shown is left empty.
+ * Writes `docs/backends.md` from two sources: a complete run of `npm run prove backends`, and the table that the strict
+ * stand-ins hold the router to. A cell that no run has shown is left empty.
  */
 
 import { VENDOR_TABLE } from '../../../services/router/test/vendors/capabilities.ts'
@@ -30,7 +30,7 @@ export function writeVendors(): string {
   return [
     '## Vendors',
     '',
-    'Shown by a strict stand-in for each vendor, through the router (`services/router/test/vendors`). No real vendor was asked.',
+    'Shown by a strict stand-in for each vendor, through the router (`services/router/test/vendors`). No real vendor got a request.',
     '',
     '- *yes*: the vendor gets the parameter',
     "- *translated*: in the vendor's own form",
@@ -60,13 +60,13 @@ function writeErrors(): string[] {
   return [
     '### Errors',
     '',
-    "The status by which each vendor tells it, and the router's answer (`services/router/test/vendors/errors.test.ts`). An empty cell: the vendor has no such error.",
+    "The status by which each vendor reports it, and the router's reaction (`services/router/test/vendors/errors.test.ts`). An empty cell: the vendor has no such error.",
     '',
     ...marked('errors', table(['', 'then', ...vendors], rows)),
   ]
 }
 
-/** Where it is asked if the config names no address. */
+/** The address that the router uses if the config names none. */
 function addressOf(vendor: string): string {
   const { url }: VendorSettings = VENDORS[vendor as Vendor]
   return url === undefined ? '' : ` (${url})`
@@ -102,7 +102,7 @@ function writeServers({ findings, tests }: Evidence): string[] {
   return [
     '## Real servers',
     '',
-    'llama.cpp with Gemma 3 of 270 million parameters, which was not trained to chat. Asked directly, by `ctl backends probe`. *yes*: its effect was seen. *taken*: not refused, and no answer can show its effect. *no*: refused, or without effect.',
+    'llama.cpp with Gemma 3 of 270 million parameters, which was not trained to chat. Probed directly, by `ctl backends probe`. *yes*: its effect was seen. *taken*: not refused, and no response can show its effect. *no*: refused, or without effect.',
     '',
     ...(rows.length > 0 ? [...marked('servers', table(['', ...servers], rows)), ''] : []),
     'Shown through the whole gateway, by `tests/backends`:',

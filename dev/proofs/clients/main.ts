@@ -1,6 +1,6 @@
 /**
- * `npm run prove clients`: builds the clients of OpenAI's API that people use from Go, Rust, Java and Python, saying so, and
- * runs `tests/clients` with them: the texts that a person reads of each failure. Words after `--` go to vitest.
+ * `npm run prove clients`: builds the clients of OpenAI's API that people use from Go, Rust, Java and Python, and says so. Then
+ * it runs `tests/clients` with them: the texts that a person reads of each failure. Words after `--` go to vitest.
  */
 
 import { spawn } from 'node:child_process'

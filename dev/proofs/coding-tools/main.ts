@@ -1,6 +1,7 @@
 /**
- * `npm run prove coding-tools`: installs coding tools as npm ships them (900 MB) and Anthropic's client for Python, saying
- * so, and runs `tests/coding-tools`: each tool works on a task in a scratch repository, through the gateway. Words after `--` go to vitest.
+ * `npm run prove coding-tools`: installs coding tools as npm ships them (900 MB) and Anthropic's client for Python, and says
+ * so. Then it runs `tests/coding-tools`: each tool works on a task in a scratch repository, through the gateway. Words after
+ * `--` go to vitest.
  */
 
 import { spawn } from 'node:child_process'

@@ -1,5 +1,5 @@
 /**
- * What the services weigh and how soon they serve: read from the engine, written into deploy/README.md.
+ * The services' sizes and start times: read from the engine, written into deploy/README.md.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'

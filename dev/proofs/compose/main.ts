@@ -1,6 +1,7 @@
 /**
  * `npm run prove compose`: brings the compose file up on a container engine of its own with the images of a release, tries it,
- * and takes it down. Installs what it needs, saying so. Root on Linux (Debian and its kin); Go and npm reach their registries.
+ * and takes it down. Installs missing programs, saying so. Root on Linux (Debian and its kin); Go and npm reach their
+ * registries.
  */
 
 import { join } from 'node:path'

@@ -64,7 +64,7 @@ async function prove(project: Project) {
     'docker compose up --wait, this version on empty volumes',
     async () => {
       await project.compose(PRESENT, 'up', '--detach', '--wait', '--no-build')
-      // Docker keeps five results of a health check, so only a new container's first one is told.
+      // Docker keeps five results of a health check, so only a new container still shows its first one.
       return secondsUntilHealthy(project)
     },
     (figures) => inWords(figures, 's'),

@@ -1,6 +1,6 @@
 /**
- * Servers that are killed, replaced and cut off while clients ask without a pause. No answer fails that need not fail, and the
- * ledger is exact afterwards.
+ * Servers are killed, replaced and cut off while clients send requests without a pause. No response fails that need not fail,
+ * and the ledger is exact afterwards.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -16,7 +16,7 @@ import { GATEWAY, MODEL, putOnPlan } from './tour.ts'
 
 const CLIENTS = 6
 const SETTLE_MS = 5_000
-/** Two pings of the bus without an answer, or NATS' election of a leader. Work that could not be metered is not begun. */
+/** Two pings of the bus without a pong, or NATS' election of a leader. The edge begins no work that it could not meter. */
 const REFUSES_FOR_MS = 15_000
 
 /** Each on an account of its own, under a plan whose limits it does not reach. */
@@ -77,7 +77,7 @@ export async function proveResponses(project: Project, load: Load): Promise<void
     await load.stop()
     const address = await project.addressOf('postgres')
     const url = `postgres://gateway:${project.passwords['POSTGRES_PASSWORD']}@${address}:5432/gateway`
-    return `${await proveLedger(url, load.outcomes)} answers, each there once with the tokens that its client was told`
+    return `${await proveLedger(url, load.outcomes)} responses, each there once with the tokens that its client saw`
   })
 }
 

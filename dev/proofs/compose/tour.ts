@@ -1,5 +1,5 @@
 /**
- * What a reader tries first on the gateway that Compose has started.
+ * A reader's first tries of the gateway that Compose has started.
  */
 
 import { parseKey } from '@gateway/contracts/api-key'

@@ -1,6 +1,6 @@
 /**
- * Finds Schemathesis, which asks a running server what its OpenAPI document promises: `SCHEMATHESIS` in the environment,
- * else a Python environment of its own below `node_modules/.cache`, made once for each version.
+ * Finds Schemathesis, which tests a running server against its OpenAPI document. `SCHEMATHESIS` in the environment names it.
+ * Otherwise it gets a Python environment of its own below `node_modules/.cache`, made once for each version.
  */
 
 import { join } from 'node:path'

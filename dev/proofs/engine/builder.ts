@@ -1,6 +1,6 @@
 /**
- * BuildKit and buildx of our own, inside an own world, as a maintainer has them: `docker buildx` builds on a builder that has
- * nothing in its cache but what earlier builds on it left there.
+ * BuildKit and buildx of our own, inside an own world, as a maintainer has them. The cache of this builder holds nothing but
+ * the results of its earlier builds.
  */
 
 import { spawn } from 'node:child_process'

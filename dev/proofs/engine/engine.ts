@@ -45,7 +45,7 @@ export async function startEngine(): Promise<AsyncDisposable> {
     await exited
   })
   const deadline = Date.now() + START_TIMEOUT_MS
-  while (!(await answers())) {
+  while (!(await responds())) {
     const life = await Promise.race([exited, delay(100, 'lives' as const)])
     if (life !== 'lives' || Date.now() > deadline) throw new Error(`dockerd did not start:\n${endOf(logFile)}`)
   }
@@ -56,7 +56,7 @@ export async function startEngine(): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-async function answers(): Promise<boolean> {
+async function responds(): Promise<boolean> {
   return docker('version').then(
     () => true,
     () => false,

@@ -24,7 +24,7 @@ export interface GoProgram extends GoModule {
   linkerFlags?: string
 }
 
-/** Answers the program's path. */
+/** Returns the program's path. */
 export async function goProgram({ name, module, version, entry, linkerFlags = '-s -w' }: GoProgram): Promise<string> {
   const folder = join(CACHE, 'go', `${name}@${version}`)
   const program = join(folder, name)
@@ -43,7 +43,7 @@ export async function goProgram({ name, module, version, entry, linkerFlags = '-
   return program
 }
 
-/** Answers the folder of its sources, which is Go's own. */
+/** Returns the folder of its sources, which is Go's own. */
 export async function downloadModule({ module, version }: GoModule): Promise<string> {
   const download = await execute(findGo(), ['mod', 'download', '-json', `${module}@${version}`], { cwd: '/' })
   return (JSON.parse(download.stdout) as { Dir: string }).Dir

@@ -59,7 +59,7 @@ async function importDebian(): Promise<void> {
   await rm(system, { recursive: true })
 }
 
-/** What the Dockerfile of the stand-ins copies. Debian has Redis. */
+/** The programs that the Dockerfile of the stand-ins copies. Debian has Redis. */
 const programs: Partial<Record<StandIn, (context: string) => Promise<void>>> = {
   async node(context) {
     await cp(certificates(), join(context, 'certificates.crt'), { dereference: true })

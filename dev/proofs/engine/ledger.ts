@@ -1,5 +1,5 @@
 /**
- * Compares the ledger with what clients were given, once it has caught up.
+ * Compares the ledger with the responses that clients got, once it has caught up.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import type { Outcome } from '../../../tests/promises/load.ts'
 const CATCH_UP_MS = 60_000
 const POLL_MS = 500
 
-/** Answers how many answers the ledger holds once, with the tokens that the client was told; throws when one differs. */
+/** Returns the number of responses that the ledger holds once, with the tokens that the client saw. Throws when one differs. */
 export async function proveLedger(url: string, outcomes: readonly Outcome[]): Promise<number> {
   await using database = await openDatabase(url)
   const reported = new Map(outcomes.filter(({ completed }) => completed).map((one) => [one.requestId!, one.tokens]))
@@ -26,7 +26,7 @@ export async function proveLedger(url: string, outcomes: readonly Outcome[]): Pr
     if (differing.length === 0 && (await windowsAreSums())) return reported.size
     if (Date.now() > deadline) {
       throw new Error(
-        `${differing.length} of ${reported.size} answers are not in the ledger as told: ${JSON.stringify(differing.slice(0, 5))}`,
+        `${differing.length} of ${reported.size} responses are not in the ledger as reported: ${JSON.stringify(differing.slice(0, 5))}`,
       )
     }
     await delay(POLL_MS)

@@ -1,5 +1,5 @@
 /**
- * A proof fails by itself when clients were failed, or when nobody asked.
+ * A proof fails by itself when clients were failed, or when nobody sent a request.
  */
 
 import { expect, test } from 'vitest'
@@ -18,18 +18,18 @@ const outcome = (problem: string | null): Outcome => ({
   endedAtMs: 20,
 })
 
-test('a failed answer ends the proof, unless its failure is allowed', () => {
+test('a failed response ends the proof, unless its failure is allowed', () => {
   const outcomes = [outcome(null), outcome('503'), outcome('broken')]
-  expect(() => expectNoFailure(outcomes, ({ problem }) => problem === 'broken')).toThrow('1 of 3 answers failed')
-  expect(expectNoFailure(outcomes, () => true)).toBe('3 answers, 1 503, 1 streams ended with an error')
+  expect(() => expectNoFailure(outcomes, ({ problem }) => problem === 'broken')).toThrow('1 of 3 responses failed')
+  expect(expectNoFailure(outcomes, () => true)).toBe('3 responses, 1 503, 1 streams ended with an error')
 })
 
 test('silence is no proof', () => {
   expect(() => expectNoFailure([])).toThrow('nobody was served')
-  expect(expectNoFailure([outcome(null)])).toBe('1 answers, 0 failed')
+  expect(expectNoFailure([outcome(null)])).toBe('1 responses, 0 failed')
 })
 
-test('an answer was open at a cut unless it ended before or began after', () => {
+test('a response was open at a cut unless it ended before or began after', () => {
   const reply = outcome(null)
   const open = [15, 10, 20, 9, 21].map((atMs) => wasOpenAt(reply, { fromMs: atMs, toMs: atMs }))
   expect(open).toEqual([true, true, true, false, false])

@@ -1,10 +1,10 @@
 /**
- * What clients saw during a step.
+ * The outcomes that clients saw during a step.
  */
 
 import type { Load, Outcome } from '../../../tests/promises/load.ts'
 
-/** Runs `work` while the load runs; answers the outcomes that ended since it began. */
+/** Runs `work` while the load runs; returns the outcomes that ended since it began. */
 export async function outcomesDuring(load: Load, work: () => Promise<unknown>): Promise<readonly Outcome[]> {
   const before = load.outcomes.length
   await work()
@@ -20,14 +20,14 @@ export function expectNoFailure(
   const avoidable = failed.filter((outcome) => !allowed(outcome))
   if (avoidable.length > 0) {
     throw new Error(
-      `${avoidable.length} of ${outcomes.length} answers failed: ${JSON.stringify(avoidable.slice(0, 5), null, 1)}`,
+      `${avoidable.length} of ${outcomes.length} responses failed: ${JSON.stringify(avoidable.slice(0, 5), null, 1)}`,
     )
   }
   if (outcomes.length === 0) throw new Error('nobody was served meanwhile')
-  return `${outcomes.length} answers, ${describeProblems(failed)}`
+  return `${outcomes.length} responses, ${describeProblems(failed)}`
 }
 
-/** An answer under way at some moment between these times. */
+/** True for a response under way at some moment between these times. */
 export function wasOpenAt(
   { startedAtMs, endedAtMs }: Outcome,
   { fromMs, toMs }: { fromMs: number; toMs: number },

@@ -1,6 +1,6 @@
 /**
  * Runs a script in namespaces of its own: network, processes and mounts. An engine in there makes bridges, rules, mounts and
- * daemons that the machine never sees, and the kernel ends all of them with the script, however that ends.
+ * daemons that the machine never sees. The kernel ends all of them with the script, however that ends.
  *
  * slirp4netns, a program without privileges, carries the world's connections out: no rule of the machine changes.
  * Control groups have no such namespace: this module removes the ones of its own and of killed runs.
@@ -29,7 +29,7 @@ exec 3>&-
 exit $?
 `
 
-/** Answers the script's exit code. */
+/** Returns the script's exit code. */
 export async function runInOwnWorld(script: string, args: string[]): Promise<number> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) throw new Error('namespaces need root on Linux')
   removeControlGroups()
@@ -95,7 +95,7 @@ function removeEmptied(group: string): void {
   }
 }
 
-/** The control group of this world, for what is started in it. */
+/** The control group of this world, for the processes that start in it. */
 export function controlGroup(): string {
   const name = process.env['PROVE_CONTROL_GROUP']
   if (!name || !readFileSync('/proc/1/cmdline', 'utf8').startsWith('sh\0'))

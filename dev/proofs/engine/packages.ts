@@ -1,5 +1,5 @@
 /**
- * What a proof needs of Debian. `install` says what it installs, and refuses where it may not.
+ * The programs that a proof needs of Debian. `install` says which package it installs, and refuses where it may not.
  */
 
 import { findProgram } from '@gateway/servers/find-program'

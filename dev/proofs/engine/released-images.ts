@@ -15,7 +15,7 @@ const BASE = join(CACHE, 'base')
 /** Debian's skopeo may come without a policy of signatures. */
 const SKOPEO = ['--insecure-policy', 'copy', '--quiet']
 
-/** Answers the folder of a release. */
+/** Returns the folder of a release. */
 export async function release(name: string, { environment }: Builder): Promise<string> {
   const folder = join(CACHE, 'release', name)
   await rm(BASE, { recursive: true, force: true })

@@ -10,7 +10,7 @@ export interface Step {
 
 const done: Step[] = []
 
-/** Answers what `work` answers, or throws what it throws. Its finding is a text, or `describe` has words for it. */
+/** Returns the result of `work`, or throws its error. Its finding is a text, or `describe` has words for it. */
 export async function step<T>(
   title: string,
   work: () => Promise<T>,

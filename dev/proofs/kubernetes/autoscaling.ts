@@ -1,5 +1,5 @@
 /**
- * The chart's autoscalers: more edges while clients keep them busy, and as few as before when nobody asks.
+ * The chart's autoscalers: more edges while clients keep them busy, and as few as before when nobody sends a request.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,7 +14,7 @@ export const LEAST = 2
 const MOST = 4
 const WITHIN_MS = 300_000
 const POLL_MS = 1_000
-/** Of a processor: a fraction of what the clients need of one edge, and several times what an idle one needs. */
+/** Of a processor: a fraction of the clients' need of one edge, and several times the need of an idle one. */
 const BY_CPU = 'autoscaling.enabled=true,autoscaling.cpuPercent=30,resources.requests.cpu=100m'
 /** The chart's own keeps pods for ten minutes, since streams last. */
 const DOWN_AT_ONCE = {
@@ -25,7 +25,7 @@ const DOWN_AT_ONCE = {
   },
 }
 
-/** Answers what the clients saw while edges were added. */
+/** Returns the outcomes that the clients saw while edges were added. */
 export async function scaleByProcessor(
   { openMetricsServer }: Measurers,
   tools: ClusterTools,

@@ -1,5 +1,5 @@
 /**
- * Clients of the gateway, and the ledger held against what they were given.
+ * Clients of the gateway, and the ledger held against the responses that they got.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,7 +17,7 @@ export interface Clients {
   readonly key: string
   /** All that they were ever given. */
   readonly outcomes: readonly Outcome[]
-  /** Asks before, while and after; then the ledger must be exact. */
+  /** Sends requests before, while and after; then the ledger must be exact. */
   during(injection: () => Promise<unknown>): Promise<readonly Outcome[]>
   openStreams(url: string, options: Omit<LoadOptions, 'model'>): Streams
 }
@@ -77,7 +77,7 @@ async function useOnce(caller: Caller, address: Address, databaseUrl: string): P
   const { total_tokens: plain } = reply.body['usage'] as { total_tokens: number }
   const expected = plain + load.outcomes.reduce((sum, { tokens }) => sum + tokens, 0)
   const { used } = await quotaOf(caller, url)
-  if (used !== expected) throw new Error(`the quota tells ${used} used tokens, the answers ${expected}`)
+  if (used !== expected) throw new Error(`the quota reports ${used} used tokens, the responses ${expected}`)
 }
 
 async function served(outcomes: readonly Outcome[], count: number): Promise<void> {

@@ -32,7 +32,7 @@ test('every command on a given cluster carries its context', async () => {
   ])
 })
 
-test('whatever the arguments, a given cluster is named once, before them, and an own one by its file alone', () => {
+test('with any arguments, a given cluster is named once, before them, and an own one by its file alone', () => {
   const anyArgs = fc.array(fc.string())
   fc.assert(
     fc.property(fc.constantFrom('kubectl' as const, 'helm' as const), anyArgs, fc.string(), (tool, args, name) => {

@@ -14,9 +14,9 @@ export interface ClusterTools {
   /** Feeds kubectl a manifest: objects, or their text. */
   apply(manifest: string | object[], ...args: string[]): Promise<string>
   read<T = ClusterObject>(...args: string[]): Promise<T>
-  /** What it says beside its answer is a warning of the API server. */
+  /** Its words beside the reply are warnings of the API server. */
   helm(...args: string[]): Promise<{ reply: string; warnings: string[] }>
-  /** Until it is disposed, a local port leads to a port of a pod of the workload, whatever the policies say. */
+  /** Until it is disposed, a local port leads to a port of a pod of the workload. Policies have no effect on it. */
   forward(workload: string, ports: { local: number; remote: number }, ...args: string[]): Promise<AsyncDisposable>
 }
 

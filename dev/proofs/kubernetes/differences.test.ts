@@ -1,5 +1,5 @@
 /**
- * The proof of the chart tells what a server changed: shown failing.
+ * The proof of the chart reports the fields that a server changed: shown failing.
  */
 
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { differences } from './differences.ts'
 
 const sent = { spec: { ports: [{ name: 'http', port: 80 }], type: 'ClusterIP', note: null } }
 
-test('what the server adds is its own', () => {
+test('a field that the server adds is its own', () => {
   const live = {
     spec: { ports: [{ name: 'http', port: 80, protocol: 'TCP' }], type: 'ClusterIP', clusterIP: '10.96.0.9' },
   }

@@ -23,7 +23,7 @@ export interface GivenCluster {
   only: string
 }
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 export async function proveOnGivenCluster({ context, images, only }: GivenCluster): Promise<number> {
   try {
     const tools = clusterTools({ context })
@@ -80,7 +80,7 @@ async function openPorts({ tools, images }: Cluster, ports: readonly number[]): 
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** The chart lets pods of this namespace ask the edge. */
+/** The chart lets pods of this namespace call the edge. */
 function door(images: ClusterImages): object {
   return {
     apiVersion: 'v1',

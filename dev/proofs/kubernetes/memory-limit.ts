@@ -28,7 +28,8 @@ export async function exhaustMemory(release: Release, component: Component): Pro
   while (!(await wasKilled(release, component, pod!))) {
     if (Date.now() > deadlineMs) throw new Error(`${pod!.metadata.name} outlived its memory limit`)
     if (existsSync(group)) {
-      // Never up again. The kernel refuses what it cannot free at once: the next round has another figure.
+      // Never up again. The kernel refuses a limit below the memory that it can free at once: the next round has another
+      // figure.
       lowest = Math.min(lowest, Number(await readFile(join(group, usage), 'utf8')))
       await writeFile(join(group, limit), String(lowest)).catch(() => {})
     }

@@ -1,5 +1,5 @@
 /**
- * The roles of the NATS servers in the stream of usage, as they tell on their monitoring port to a command in the pod.
+ * The roles of the NATS servers in the stream of usage. A command in the pod reads them from the monitoring port.
  */
 
 import { usageStream } from '@gateway/contracts/subjects'

@@ -1,6 +1,6 @@
 /**
- * The arguments of `npm run prove kubernetes`. With `--context` the proof runs on a cluster of the reader's, with images
- * that the cluster can pull; without it, on a cluster that the command builds.
+ * The arguments of `npm run prove kubernetes`. With `--context` the proof runs on a cluster of the reader's, with images that
+ * the cluster can pull. Without it, the command builds a cluster.
  */
 
 import { parseArgs } from 'node:util'

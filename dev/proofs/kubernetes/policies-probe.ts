@@ -1,5 +1,5 @@
 /**
- * Runs in the network namespace of a pod: connects to each address of its argument, and prints the answers.
+ * Runs in the network namespace of a pod: connects to each address of its argument, and prints the replies.
  */
 
 import { Resolver } from 'node:dns/promises'
@@ -14,7 +14,7 @@ export interface Address {
 /** A policy drops packets; `closed`: there is no server. */
 export type Reply = 'open' | 'closed' | 'silent'
 
-/** The kernel of an open port answers the first packet, or else the second, a second later. */
+/** The kernel of an open port replies to the first packet, or else the second, a second later. */
 const SILENT_MS = 3_000
 
 function connectTo({ address, port }: Address): Promise<Reply> {
@@ -26,7 +26,7 @@ function connectTo({ address, port }: Address): Promise<Reply> {
     }
     socket.once('connect', () => end('open'))
     socket.once('error', () => end('closed'))
-    // An answer that came meanwhile goes first, however late this process is.
+    // A reply that came meanwhile goes first, however late this process is.
     setTimeout(() => setImmediate(() => end('silent')), SILENT_MS).unref()
   })
 }

@@ -33,7 +33,7 @@ const MAY_BE_REQUESTED: [by: string, to: RegExp][] = [
   [CLIENTS_NAMESPACE, /^edge:http$/],
   ['monitoring', /^(edge|router|keys|metering):health$/],
 ]
-/** The policies of the chart and of `deploy/companions/` say who may ask these. */
+/** The policies of the chart and of `deploy/companions/` name the permitted callers of these. */
 const GUARDED = [...Object.keys(MAY_SPEAK_TO), 'redis', 'postgres']
 
 interface Pod {
@@ -55,7 +55,7 @@ interface Connection {
   reply: Reply
 }
 
-/** Answers the numbers of open and of refused connections. The cluster's folder holds those of its nodes. */
+/** Returns the numbers of open and of refused connections. The cluster's folder holds those of its nodes. */
 export async function provePolicies(cluster: Cluster, release: Release): Promise<string> {
   const { tools, folder } = cluster
   await using _outsiders = await openOutsiders(cluster)

@@ -1,6 +1,6 @@
 /**
- * What an API server makes of the chart, with each set of values under `deploy/values/`: whether it takes every manifest
- * without a warning and as it was sent, and whether upgrade, rollback and uninstall do what they say. Needs no node.
+ * The chart in front of an API server, with each set of values under `deploy/values/`. The server takes every manifest without
+ * a warning and as it was sent. Upgrade, rollback and uninstall do their work. Needs no node.
  */
 
 import { readFileSync } from 'node:fs'
@@ -76,7 +76,10 @@ async function proveRelease(tools: ClusterTools, set: string): Promise<void> {
   })
 }
 
-/** One that refuses pods beyond the restricted Pod Security Standard, and warns of whatever would make such pods. */
+/**
+ * A namespace that refuses pods beyond the restricted Pod Security Standard, and warns of every object that would make such
+ * pods.
+ */
 export function restrictedNamespace(name: string): object {
   const labels = { enforce: 'restricted', warn: 'restricted' }
   return {
@@ -91,7 +94,7 @@ export function restrictedNamespace(name: string): object {
   }
 }
 
-/** What Helm sent, each as the server has it now. */
+/** The objects that Helm sent, each as the server has it now. */
 async function objectsOf(tools: ClusterTools, namespace: string): Promise<ClusterObject[]> {
   const sent = await sentObjects(tools, namespace)
   const names = sent.map(({ apiVersion, kind, metadata }) => {

@@ -1,5 +1,5 @@
 /**
- * The chart's release in the cluster, and what an operator does to it. Each act ends when every pod is as it should be.
+ * The chart's release in the cluster, and an operator's acts on it. Each act ends when every pod is as it should be.
  */
 
 import { writeFile } from 'node:fs/promises'
@@ -21,7 +21,7 @@ export interface Release {
   deletePod(pod: Pod, ...how: string[]): Promise<void>
   rolledOut(): Promise<void>
   pods(component: Component): Promise<Pod[]>
-  /** Those that serve and were not told to stop. */
+  /** Those that serve and that Kubernetes does not stop. */
   readyPods(component: Component): Promise<Pod[]>
 }
 

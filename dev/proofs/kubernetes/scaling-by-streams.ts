@@ -1,5 +1,5 @@
 /**
- * Pods by the number of open streams, as `deploy/companions/keda.yaml` says: an autoscaler asks KEDA, and KEDA asks
+ * Pods by the number of open streams, as `deploy/companions/keda.yaml` says: an autoscaler queries KEDA, and KEDA queries
  * Prometheus. Streams are open on the edge that has to go, and each of them comes to its end.
  */
 
@@ -23,7 +23,7 @@ const CROWD = { clients: 750, streamsOfWords: 25, spreadMs: 30_000 }
 const OTHERS = { clients: 60, streamsOfWords: 25, spreadMs: 25_000 }
 /** A stream lasts 40 s. */
 const TOKENS_PER_SECOND = 0.7
-/** Pods use less than 70 % of this, which is the companion's limit: streams alone ask for more pods. */
+/** Pods use less than 70 % of this, which is the companion's limit: streams alone call for more pods. */
 const EXTERNAL = Object.entries({ edge: '300m', router: '200m' }).flatMap(([service, cpu]) => [
   `${service}.autoscaling.enabled=true`,
   `${service}.autoscaling.external=true`,
@@ -34,7 +34,7 @@ const STABLE_SECONDS = 15
 const AUTOSCALER = 'keda-hpa-gateway-edge'
 const IN_NAMESPACE = ['--namespace', NAMESPACE]
 
-/** Answers the numbers of edges, the streams on the edge that went, and the clients' outcomes. */
+/** Returns the numbers of edges, the streams on the edge that went, and the clients' outcomes. */
 export async function scaleByStreams(
   { openMetricsServer, openPrometheus, openKeda }: Measurers,
   tools: ClusterTools,
@@ -92,11 +92,11 @@ async function streamsOfLeaving(release: Release): Promise<number> {
   const edges = await untilEdges(release, (pods) => pods.some(isLeaving))
   const names = edges.filter(isLeaving).map(({ metadata }) => metadata.name)
   const open = await streamsOn(names)
-  if (open === 0) throw new Error(`no stream was open on ${names.join(' and ')}, told to go`)
+  if (open === 0) throw new Error(`no stream was open on ${names.join(' and ')}, which had to go`)
   return open
 }
 
-/** As the autoscaler told them; throws when anything but streams asked for more edges. */
+/** As the autoscaler reported them; throws when anything but streams called for more edges. */
 async function sizesByStreams(tools: ClusterTools): Promise<string[]> {
   const which = `involvedObject.name=${AUTOSCALER},reason=SuccessfulRescale`
   const { items } = await tools.read<{ items: { message: string }[] }>(
@@ -107,7 +107,7 @@ async function sizesByStreams(tools: ClusterTools): Promise<string[]> {
   const reasons = items.map(({ message }) => message).filter((message) => message.endsWith('above target'))
   const sizes = reasons.map((reason) => /^New size: (\d+); reason: external metric/.exec(reason)?.[1])
   if (sizes.length === 0 || sizes.includes(undefined)) {
-    throw new Error(`streams alone should ask for edges: ${reasons.join('; ')}`)
+    throw new Error(`streams alone should call for edges: ${reasons.join('; ')}`)
   }
   return sizes as string[]
 }

@@ -1,5 +1,5 @@
 /**
- * What the chart needs in its namespace: Redis, PostgreSQL, two backends, an identity provider and secrets.
+ * The chart's environment in its namespace: Redis, PostgreSQL, two backends, an identity provider and secrets.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -12,11 +12,11 @@ import type { ClusterTools } from './cluster-tools.ts'
 import { restrictedNamespace } from './release-steps.ts'
 
 export const NAMESPACE = 'model-gateway-proof'
-/** Its pods may ask the edge. */
+/** Its pods may call the edge. */
 export const CLIENTS_NAMESPACE = 'model-gateway-proof-clients'
 const DOMAIN = `${NAMESPACE}.svc.cluster.local`
 export const GATEWAY_URL = `http://gateway-model-gateway.${DOMAIN}`
-/** The same Service. Clients that ask here share no connection with the clients of the whole name. */
+/** The same Service. Clients of this address share no connection with the clients of the whole name. */
 export const SHORT_GATEWAY_URL = `http://gateway-model-gateway.${NAMESPACE}.svc`
 export const ISSUER = `http://issuer.${DOMAIN}:8082`
 export const BACKENDS = ['backend-a', 'backend-b']
@@ -96,7 +96,7 @@ function redisManifest({ redis, pullPolicy }: ClusterImages): string {
   return manifest.replace(/image: \S*redis\S*/, `image: ${redis}\n          imagePullPolicy: ${pullPolicy}`)
 }
 
-/** By the policies of the companions, which say who may ask Redis and PostgreSQL. */
+/** By the policies of the companions, which name the permitted callers of Redis and PostgreSQL. */
 export async function guardStores(tools: ClusterTools): Promise<void> {
   const manifests = ['redis', 'cloudnative-pg'].flatMap((name) => readManifests(readCompanion(name)))
   const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy')
@@ -107,7 +107,7 @@ function readCompanion(name: string): string {
   return readFileSync(join(DEPLOY, 'companions', `${name}.yaml`), 'utf8')
 }
 
-/** Until it is disposed, the backends answer at this speed. Nobody may be asking them when it changes. */
+/** Until it is disposed, the backends respond at this speed. Nobody may call them when it changes. */
 export async function paceBackends(tools: ClusterTools, tokensPerSecond: number): Promise<AsyncDisposable> {
   const pace = async (value: number) => {
     const deployments = BACKENDS.map((name) => `deployment/${name}`)
@@ -128,7 +128,7 @@ async function rolledOut(tools: ClusterTools, deployments: readonly string[]): P
 export function chartValues({ images, machine }: Cluster): object {
   const small = { requests: { cpu: '10m', memory: '64Mi' } }
   const service = { autoscaling: { enabled: false }, resources: small }
-  // The clients of the tour ask from the machine, and Prometheus reads from there.
+  // The clients of the tour send from the machine, and Prometheus reads from there.
   const host = machine ? [{ ipBlock: { cidr: `${machine.address}/32` } }] : []
   return {
     image: { registry: images.registry, tag: images.tag, pullPolicy: images.pullPolicy },

@@ -1,5 +1,6 @@
 /**
- * The gateway in the cluster: installed, used, restarted, upgraded, struck and uninstalled, with clients asking meanwhile.
+ * The gateway in the cluster: installed, used, restarted, upgraded, injected with faults and uninstalled, while clients send
+ * requests.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -27,7 +28,7 @@ const EDGE_GONE = ['unreachable', 'broken']
 const HUNG = 'hung'
 /** Until the nodes send no connection to it. */
 const FORGOTTEN_WITHIN_MS = 5_000
-/** What clients may meet when a pod is gone without a word. */
+/** The problems that clients may meet when a pod is gone without a word. */
 const FORCED: {
   title: string
   find(release: Release, tools: ClusterTools): Promise<Pod>
@@ -56,7 +57,7 @@ export interface Scene {
 
 interface Proof {
   title: string
-  /** Answers what was found. */
+  /** Returns its finding. */
   prove(): Promise<string>
 }
 
@@ -78,7 +79,7 @@ export async function tour(scene: Scene): Promise<void> {
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} steps failed`)
 }
 
-/** In their order: some need what a former one did. */
+/** In their order: some need the result of a former one. */
 function proofs({ cluster, stage }: Scene, release: Release, clients: Clients): Proof[] {
   const { tools, images, machine } = cluster
   const underLoad: UnderLoad = (title, injection, problems = []) => ({
@@ -112,7 +113,7 @@ function proofs({ cluster, stage }: Scene, release: Release, clients: Clients): 
     {
       title: 'the ledger after all of this',
       prove: async () =>
-        `${await proveLedger(stage.databaseUrl, clients.outcomes)} answers, each once, with its tokens`,
+        `${await proveLedger(stage.databaseUrl, clients.outcomes)} responses, each once, with its tokens`,
     },
     { title: 'uninstall leaves the volume claims of NATS alone', prove: () => expectGone(tools, release) },
   ]

@@ -1,6 +1,6 @@
 /**
  * `npm run prove release`: makes a release twice, on two builders, and compares the contents; then the images start from their
- * archives. Root on Linux (Debian and its kin); installs what it needs, saying so.
+ * archives. Root on Linux (Debian and its kin); installs missing programs, saying so.
  */
 
 import { join } from 'node:path'

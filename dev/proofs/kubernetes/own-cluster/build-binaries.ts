@@ -23,7 +23,7 @@ export async function buildKubernetes(cache: string): Promise<string> {
   return fillOnce(join(cache, `kubernetes-${digestOf(SOURCES)}`), 'Kubernetes: some minutes', async (folder) => {
     const version = versionOf(readFileSync(join(SOURCES, 'go.mod'), 'utf8'))
     const [major, minor] = version.slice(1).split('.')
-    // Helm refuses a server that cannot tell its version.
+    // Helm refuses a server that does not state its version.
     const variables = { gitVersion: version, gitMajor: major, gitMinor: minor }
     const links = Object.entries(variables).map(([name, value]) => `-X ${VERSION_PACKAGE}.${name}=${value}`)
     const flags = ['-mod=readonly', '-trimpath', '-ldflags', ['-s', '-w', ...links].join(' ')]
@@ -47,12 +47,12 @@ export function buildNodePrograms(cache: string): Promise<string> {
   })
 }
 
-/** The folder of Calico's programs for a node, and of the kinds that they ask the API server for. */
+/** The folder of Calico's programs for a node, and of the kinds that they read from the API server. */
 export function buildPolicyEngine(cache: string): Promise<string> {
   const sources = join(SOURCES, 'policies')
   return fillOnce(join(cache, `calico-${digestOf(sources)}`), 'Calico: some minutes', async (folder) => {
     const flags = ['-mod=readonly', '-trimpath', '-ldflags', '-s -w']
-    // Without C, it leaves out the filters in eBPF, which nobody asks for.
+    // Without C, it leaves out the filters in eBPF, which nobody needs here.
     const static_ = { CGO_ENABLED: '0' }
     await go(['build', ...flags, '-o', join(folder, 'programs'), '.'], { environment: static_, cwd: sources })
     for (const program of ['felix', 'calico']) await symlink('programs', join(folder, program))

@@ -1,5 +1,5 @@
 /**
- * Builds a Kubernetes and runs a proof on it, in a world of its own. Linux, as root; needs Go, and installs what it needs of
+ * Builds a Kubernetes and runs a proof on it, in a world of its own. Linux, as root; needs Go, and installs missing packages of
  * Debian. It leaves its cache below `.artifacts/prove`, with the programs' logs, and nothing else.
  */
 
@@ -31,7 +31,7 @@ const METRICS_SERVER = {
   entry: './cmd/metrics-server',
 }
 
-/** Answers the proof's exit code. `isApiOnly`: the API server alone, without a node. */
+/** Returns the proof's exit code. `isApiOnly`: the API server alone, without a node. */
 export async function proveOnOwnCluster({ isApiOnly, only }: { isApiOnly: boolean; only: string }): Promise<number> {
   const cache = join(CACHE, 'kubernetes')
   const logs = join(cache, 'logs')

@@ -17,7 +17,7 @@ export const POD_RANGE = '10.85.0.0/16'
 export const API_PORT = 6443
 const ETCD_URL = 'http://127.0.0.1:2379'
 
-export interface ConcurrencyLimiter {
+export interface ClusterFolders {
   programs: string
   state: string
   logs: string
@@ -34,7 +34,7 @@ export interface ControlPlane extends AsyncDisposable {
 export type ClusterUser = 'admin' | 'kube-controller-manager' | 'kube-scheduler' | 'kube-proxy' | `node:${string}`
 
 export async function startApi(
-  { programs, state, logs }: ConcurrencyLimiter,
+  { programs, state, logs }: ClusterFolders,
   nodes: readonly string[],
 ): Promise<ControlPlane> {
   const folder = join(state, 'control-plane')

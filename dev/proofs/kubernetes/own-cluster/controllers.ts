@@ -4,14 +4,14 @@
 
 import { request } from 'node:https'
 import { join } from 'node:path'
-import type { ControlPlane, ConcurrencyLimiter } from './control-plane.ts'
+import type { ControlPlane, ClusterFolders } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 
 /** Autoscalers look as often as their measurements change. */
 const CONTROLLERS = ['--use-service-account-credentials', '--horizontal-pod-autoscaler-sync-period=5s']
 
 export async function startControllers(
-  { programs, logs }: ConcurrencyLimiter,
+  { programs, logs }: ClusterFolders,
   controlPlane: ControlPlane,
 ): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()

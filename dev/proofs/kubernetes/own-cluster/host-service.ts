@@ -32,7 +32,7 @@ export interface ServedApi {
   service: HostService
 }
 
-/** Until it is disposed, the API server passes questions of this part of the API on to that service. */
+/** Until it is disposed, the API server passes requests for this part of the API on to that service. */
 export async function serveApi(tools: ClusterTools, { group, version, service }: ServedApi): Promise<AsyncDisposable> {
   const { namespace, name, ports } = service
   const part = {
@@ -50,19 +50,19 @@ export async function serveApi(tools: ClusterTools, { group, version, service }:
   }
   await tools.apply([...hostService(service), ...letAnybodyRead(group), part])
   return {
-    // While nobody answers for one part of the API, the API server cannot list its parts.
+    // While no server responds for one part of the API, the API server cannot list its parts.
     async [Symbol.asyncDispose]() {
       await tools.kubectl('delete', 'apiservice', part.metadata.name)
     },
   }
 }
 
-/** The API server passes questions on without a certificate, so the program takes them for anybody's. */
+/** The API server passes requests on without a certificate, so the program takes them for anybody's. */
 function letAnybodyRead(group: string): object[] {
   const metadata = { name: `anybody-reads-${group}` }
   const rules = [
     { apiGroups: [group], resources: ['*'], verbs: ['get', 'list'] },
-    // What there is to ask for.
+    // The lists of resources.
     { nonResourceURLs: ['/apis', `/apis/${group}`, `/apis/${group}/*`], verbs: ['get'] },
   ]
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name }

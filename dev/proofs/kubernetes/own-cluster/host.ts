@@ -13,7 +13,7 @@ export interface Host {
   readonly address: string
   /** Of its pods. */
   readonly podRange: string
-  /** How a program is run on it. */
+  /** The command that runs a program on it. */
   command(file: string, args: string[]): Command
 }
 
@@ -22,20 +22,20 @@ export interface Command {
   args: string[]
 }
 
-/** Beside `/run`: whatever programs write here goes with the mount namespace. */
+/** Programs write here and to `/run`, and all of it goes with the mount namespace. */
 const FOLDERS = ['/var/lib', '/var/log']
 const STATE = '/run/prove'
 const BRIDGE = 'hosts'
 export const SECOND_HOST = 'two'
 
-/** Answers the folder for state. */
+/** Returns the folder for state. */
 export async function openMachine(): Promise<string> {
   await mkdir(STATE)
   for (const folder of [STATE, ...FOLDERS])
     await run('mount', '-t', 'tmpfs', '-o', 'size=12g,mode=0755', 'tmpfs', folder)
   await run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
   await run('ip', 'link', 'set', BRIDGE, 'up')
-  // Before any pod: the first name of a namespace mounts their folder anew, and older names could not be removed.
+  // Before any pod: the first name of a namespace mounts their folder again, and older names could not be removed.
   await run('ip', 'netns', 'add', SECOND_HOST)
   return STATE
 }

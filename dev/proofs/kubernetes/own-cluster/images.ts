@@ -1,6 +1,6 @@
 /**
- * The images of everything that runs in the cluster: those of the services in two versions, stand-ins of a registry's,
- * CoreDNS', and the one that holds a pod's namespaces.
+ * The images of everything that runs in the cluster: the services in two versions, stand-ins of a registry's, and CoreDNS. One
+ * more holds a pod's namespaces.
  */
 
 import { execFile } from 'node:child_process'

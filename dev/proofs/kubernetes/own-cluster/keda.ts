@@ -1,13 +1,13 @@
 /**
- * KEDA: its operator makes an autoscaler of each ScaledObject, and its adapter answers the autoscaler's questions. Both run
- * on the host as the cluster's administrator, and trust one certificate.
+ * KEDA: its operator makes an autoscaler of each ScaledObject, and its adapter serves metrics to that autoscaler. Both run on
+ * the host as the cluster's administrator, and trust one certificate.
  */
 
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { downloadModule, goProgram } from '../../engine/go-program.ts'
 import type { ClusterTools } from '../cluster-tools.ts'
-import { type ControlPlane, HOST_ADDRESS, type ConcurrencyLimiter } from './control-plane.ts'
+import { type ControlPlane, HOST_ADDRESS, type ClusterFolders } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { execute } from './host.ts'
 import { serveApi, type ServedApi } from './host-service.ts'
@@ -42,10 +42,10 @@ export async function buildKeda(): Promise<KedaParts> {
   }
 }
 
-/** Resolves when autoscalers are answered. */
+/** Resolves when autoscalers get metrics. */
 export async function startKeda(
   { operator, adapter, definitions }: KedaParts,
-  { state, logs }: ConcurrencyLimiter,
+  { state, logs }: ClusterFolders,
   { kubeconfig }: ControlPlane,
   tools: ClusterTools,
 ): Promise<AsyncDisposable> {

@@ -1,10 +1,10 @@
 /**
- * metrics-server: what pods use of processors and memory, as the autoscalers ask for it.
+ * metrics-server: reports to the autoscalers the processor time and memory of pods.
  */
 
 import { join } from 'node:path'
 import type { ClusterTools } from '../cluster-tools.ts'
-import { type ControlPlane, HOST_ADDRESS, type ConcurrencyLimiter } from './control-plane.ts'
+import { type ControlPlane, HOST_ADDRESS, type ClusterFolders } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { serveApi, type ServedApi } from './host-service.ts'
 
@@ -22,7 +22,7 @@ const API: ServedApi = {
 /** Resolves when it has measured the nodes. */
 export async function startMetricsServer(
   file: string,
-  { state, logs }: ConcurrencyLimiter,
+  { state, logs }: ClusterFolders,
   { kubeconfig }: ControlPlane,
   tools: ClusterTools,
 ): Promise<AsyncDisposable> {

@@ -21,7 +21,7 @@ const CONFIG = `.:53 {
 }
 `
 
-/** Resolves when it answers. */
+/** Resolves when it responds. */
 export async function startNames(tools: ClusterTools): Promise<void> {
   const metadata = { name: NAME, namespace: NAMESPACE }
   const labels = { app: NAME }

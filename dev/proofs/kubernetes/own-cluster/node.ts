@@ -8,13 +8,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { controlGroup } from '../../engine/own-world.ts'
 import type { ClusterTools } from '../cluster-tools.ts'
-import { DNS_ADDRESS, type ControlPlane, type ConcurrencyLimiter, POD_RANGE, SERVICE_RANGE } from './control-plane.ts'
+import { DNS_ADDRESS, type ControlPlane, type ClusterFolders, POD_RANGE, SERVICE_RANGE } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { execute, forwardPackets, type Host, runOn } from './host.ts'
 import { PAUSE_IMAGE } from './images.ts'
 import { linkCniPrograms, podNetwork, startFelix } from './policies-engine.ts'
 
-export interface NodeParts extends ConcurrencyLimiter {
+export interface NodeParts extends ClusterFolders {
   host: Host
   policyEngine: string
   controlPlane: ControlPlane
@@ -62,7 +62,10 @@ export async function startNode(parts: NodeParts): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** Until kube-proxy knows a Service, packets to it would leave this world; a server outside may answer, and is asked again. */
+/**
+ * Until kube-proxy knows a Service, packets to it would leave this world. A server outside may reply to them, and gets later
+ * packets, too.
+ */
 async function keepServicesInside(host: Host): Promise<void> {
   for (const chain of ['OUTPUT', 'FORWARD']) {
     await runOn(host, 'iptables', '--append', chain, '--destination', SERVICE_RANGE, '--jump', 'REJECT')

@@ -1,5 +1,5 @@
 /**
- * What the command hands to the script in the own world: programs, folders of programs, and one for their logs.
+ * The plan that the command hands to the script in the own world: programs, folders of programs, and one for their logs.
  */
 
 import type { KedaParts } from './keda.ts'
@@ -12,7 +12,7 @@ export interface Plan {
   metricsServer: string
   prometheus: string
   keda: KedaParts | undefined
-  /** A regular expression of the titles of what is to be proved; nothing: everything. */
+  /** A regular expression of titles: the proof runs these alone. Empty: it runs all. */
   only: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * Calico as the cluster's network: its CNI plugin gives each pod an interface and a route, and Felix enforces the
- * NetworkPolicies: it drops what none of them allows.
+ * Calico as the cluster's network: its CNI plugin gives each pod an interface and a route. Felix enforces the NetworkPolicies:
+ * it drops every packet that none of them allows.
  */
 
 import { readdir, readFile, symlink } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
- * Debian's Prometheus, which reads the pods as the chart's ServiceMonitor tells an operator's, at the address that
- * `deploy/companions/keda.yaml` asks.
+ * Debian's Prometheus. It reads the pods as an operator's would by the chart's ServiceMonitor, and listens at the address that
+ * `deploy/companions/keda.yaml` names.
  */
 
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { DEPLOY } from '../../../../scripts/deploy/chart.ts'
 import { readManifests } from '../../../../scripts/deploy/validate-manifests.ts'
 import type { ClusterTools } from '../cluster-tools.ts'
-import { HOST_ADDRESS, type ConcurrencyLimiter } from './control-plane.ts'
+import { HOST_ADDRESS, type ClusterFolders } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { type HostService, hostService } from './host-service.ts'
 
@@ -40,7 +40,7 @@ interface Slice {
 
 export async function startPrometheus(
   file: string,
-  { state, logs }: ConcurrencyLimiter,
+  { state, logs }: ClusterFolders,
   tools: ClusterTools,
   /** Of the gateway. */
   namespace: string,
@@ -57,7 +57,7 @@ export async function startPrometheus(
   )
   await writeFile(config, JSON.stringify({ scrape_configs: [scrapeConfig(monitor)] }))
   await using opening = new AsyncDisposableStack()
-  opening.use(await notifyPods(() => findPods(tools, monitor, namespace)))
+  opening.use(await servePods(() => findPods(tools, monitor, namespace)))
   opening.use(
     await startDaemon({
       name: 'prometheus',
@@ -77,15 +77,15 @@ export async function startPrometheus(
 
 /** While clients have streams open: whether the series of `deploy/companions/prometheus-adapter.yaml` are there. */
 export async function seeAdapterSeries(): Promise<string> {
-  const result = await sendRequest(adapterSeries())
+  const result = await runQuery(adapterSeries())
   const pods = new Set(result.map(({ metric }) => `${metric['namespace']}/${metric['pod']}`))
   if (pods.size === 0) throw new Error('Prometheus has no series for the adapter')
   return `the adapter’s series of ${pods.size} pods`
 }
 
-/** How many streams are open on these edges. */
+/** The number of streams that are open on these edges. */
 export async function streamsOn(edges: readonly string[]): Promise<number> {
-  const [sum] = await sendRequest(`sum(gateway_streams_in_flight{service="edge", pod=~"${edges.join('|')}"})`)
+  const [sum] = await runQuery(`sum(gateway_streams_in_flight{service="edge", pod=~"${edges.join('|')}"})`)
   return Number(sum?.value[1] ?? 0)
 }
 
@@ -100,8 +100,8 @@ function scrapeConfig({ spec: { endpoints } }: Monitor): object {
   }
 }
 
-/** Debian's Prometheus finds no pods by itself, so it asks here. */
-async function notifyPods(find: () => Promise<object[]>): Promise<AsyncDisposable> {
+/** Debian's Prometheus finds no pods by itself, so it gets their list here. */
+async function servePods(find: () => Promise<object[]>): Promise<AsyncDisposable> {
   const server = createServer((_request, response) => {
     find().then(
       (pods) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(pods)),
@@ -150,7 +150,7 @@ interface Sample {
   value: [number, string]
 }
 
-async function sendRequest(query: string): Promise<Sample[]> {
+async function runQuery(query: string): Promise<Sample[]> {
   const reply = await fetch(`${URL_ON_HOST}/api/v1/query?${new URLSearchParams({ query }).toString()}`)
   if (!reply.ok) throw new Error(`${query}: ${await reply.text()}`)
   const { data } = (await reply.json()) as { data: { result: Sample[] } }
