@@ -36,7 +36,6 @@ const NAMES_OF_OTHERS = new Set<string>([
 /** Folders that are still written as before. */
 const STILL_TO_MEND: readonly string[] = [
   'services/edge/src',
-  'services/router/src',
   'services/router/test',
   'packages/auto',
   'dev/bench/refusals',

@@ -1,6 +1,6 @@
 /**
- * Answers an operator who asks how the backends are. Health is what each router has learnt from its own traffic, so the
- * one that is asked asks all that live, and answers with what came in time.
+ * Serves an operator's request for the state of the backends. Each router has learnt their health from its own traffic.
+ * So the router that receives the request queries all live routers, and responds with the reports that came in time.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -16,7 +16,7 @@ import { viewHealth, type Clocks } from './core/backend-health.ts'
 import type { Backend, BackendRegistry } from './backend-registry.ts'
 import type { RouterContext } from './router-context.ts'
 
-/** Below what the asker waits for this router. */
+/** Shorter than the operator's wait for this router. */
 const RESPONSES_WITHIN_MS = 1_000
 
 export interface DescribedRouter {
@@ -27,7 +27,7 @@ export interface DescribedRouter {
   configRevision(): string
   /** The number of routers live, this one among them. */
   alive(): number
-  /** Answers the other questions. */
+  /** Serves the other procedures. */
   handlers: Omit<Handlers<'router'>, 'routersShow'>
 }
 

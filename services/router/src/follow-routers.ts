@@ -1,8 +1,8 @@
 /**
- * Follows which routers live, so that they share each backend's limit: every one says once a second that it is there,
- * and at once when it hears of a new one. One that is not heard for three seconds has left; until then its share stays
- * unused, and for the moment in which a new one is not yet heard, the limit can be passed by that one's share. One that
- * stops says so, and what it still has: the others share the rest.
+ * Follows which routers live, so that they share each backend's limit. Every router publishes once a second that it is
+ * there, and at once when it receives the event of a new one. A router without an event for three seconds has left.
+ * Until then its share stays unused. Before the others have received the event of a new router, its share can come on
+ * top of the limit. A router that stops publishes its end and the slots that it still holds: the others share the rest.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -16,7 +16,7 @@ const LEFT_AFTER_MS = 3_000
 export interface LiveRouters extends AsyncDisposable {
   /** The number of live, this one and those that leave among them. */
   readonly count: number
-  /** This one takes nothing new. Its own share stays what it was, for what it has. */
+  /** This one takes nothing new. Its own share stays as it was, for its open jobs. */
   leave(): void
 }
 

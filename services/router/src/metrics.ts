@@ -1,5 +1,5 @@
 /**
- * What the router counts and measures. Labels are the config's pools and backends and our own words for outcomes.
+ * Counts and measures the router. Labels are the config's pools and backends and our own words for outcomes.
  */
 
 import type { InFlightList } from '@gateway/in-flight/collections'
@@ -16,7 +16,7 @@ export interface RouterMetrics {
   attempt(backend: string, outcome: string, durationMs: number): void
   /** Another attempt begins after one at `backend` has failed. */
   failover(pool: string, backend: string): void
-  /** What a fault has changed. */
+  /** The change of health that a fault has caused. */
   health(backend: string, change: Change): void
   /** A job has waited for a place at a backend. */
   waited(pool: string, tookMs: number): void
@@ -95,7 +95,7 @@ function callMetrics(metrics: Metrics): Pick<RouterMetrics, 'job' | 'attempt'> {
   }
 }
 
-/** What is read when somebody asks. */
+/** Values that the registry reads at each scrape. */
 export function observeRouter(
   metrics: Metrics,
   parts: {

@@ -18,7 +18,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Turns of the event loop, each of which takes so long and begins with so many jobs. Answers how many were taken. */
+/** Turns of the event loop, each of which takes so long and begins with so many jobs. Returns how many were taken. */
 function turns(count: number, tookMs: number, jobs: number): number {
   let taken = 0
   for (let turn = 0; turn < count; turn++) {
@@ -29,7 +29,7 @@ function turns(count: number, tookMs: number, jobs: number): number {
   return taken
 }
 
-test('a router in time takes whatever comes', () => {
+test('a router in time takes every job', () => {
   expect(turns(200, 20, 100)).toBe(20_000)
   expect(refused).toBe(0)
 })

@@ -1,6 +1,6 @@
 /**
- * How many jobs this router takes on in one turn of its event loop. While it is late with what it has, it gives jobs back:
- * another router may be free, and where none is, edges refuse requests before anything is reserved for them.
+ * Limits the jobs that this router takes on in one turn of its event loop. While it is late with its jobs, it gives new
+ * ones back: another router may be free. Where none is, edges refuse requests before anything is reserved for them.
  */
 
 import { afterTurn, createTurnLimit } from './core/turn-limit.ts'

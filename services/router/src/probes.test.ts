@@ -75,7 +75,7 @@ test.each(['dead', 'failing'] as const)(
   },
 )
 
-test('a backend that fails at repeats of one request and is alive stays, and is asked again only if it fails again', async () => {
+test('a backend that fails at repeats of one request and is alive stays, and is probed again only if it fails again', async () => {
   using router = openRouter()
   router.backend.health = doubted(90)
   for (const atMs of [100, 400, 5_400, 10_900]) await router.look(atMs)

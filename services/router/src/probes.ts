@@ -1,7 +1,7 @@
 /**
- * Asks ejected backends whether they are back when their interval is over, so that no client's request has to find
- * out. A backend that responds goes on trial with one request; one that does not is ejected for longer. A backend that
- * fails at repeats of one request is asked, too: if its probe fails, the fault is not the request's.
+ * Probes ejected backends when their interval is over, so that no client's request has to find out whether they are
+ * back. A backend that responds goes on trial with one request; one that does not is ejected for longer. The router
+ * also probes a backend that fails at repeats of one request. If its probe fails, the fault is not the request's.
  */
 
 import { isDoubted } from './core/backend-health.ts'
@@ -12,7 +12,7 @@ import type { RouterMetrics } from './metrics.ts'
 const LOOK_EVERY_MS = 250
 /** A probe in time for the end of the interval. */
 const PROBE_AHEAD_MS = 300
-/** A backend in doubt is asked this often at most. */
+/** A backend in doubt is probed this often at most. */
 const DOUBTED_EVERY_MS = 5_000
 
 export function startProbes(

@@ -1,7 +1,7 @@
 /**
- * Tells an operator that a target serves nothing until somebody acts: its credential, its account or its model is at
- * fault. One warning at each change, with what to do, and not one at each request. A shortage of the router's own is reported
- * as one, too.
+ * Informs an operator that a target serves nothing until somebody acts: its credential, its account or its model is at
+ * fault. One warning comes at each change, with the next step, and not one at each request. A shortage of the router's
+ * own is reported as one, too.
  */
 
 import type { Logger } from '@gateway/telemetry/logger'

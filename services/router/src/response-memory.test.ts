@@ -8,7 +8,7 @@ const timeoutPolicy =
   () => ({ withinMs, signal })
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('the memory for answers', () => {
+describe('the memory for responses', () => {
   test('small responses never wait', () => {
     const memory = new ResponseMemory(0)
     for (let i = 0; i < 1_000; i++) expect(memory.open().add(FREE_BYTES, timeoutPolicy())).toBeUndefined()
@@ -20,7 +20,7 @@ describe('the memory for answers', () => {
     expect(() => response.add(1, timeoutPolicy())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))
   })
 
-  test('where there is no room, answers wait in order', async () => {
+  test('where no memory is left, responses wait in order', async () => {
     const memory = new ResponseMemory(LARGEST_RESPONSE_BYTES)
     const responses = [1, 2, 3].map(() => memory.open())
     const served: number[] = []
@@ -48,7 +48,7 @@ describe('the memory for answers', () => {
     expect(memory.waiting).toBe(0)
   })
 
-  test('whatever answers do, the bound holds, and all that can end does', async () => {
+  test('in every order of calls the bound holds, and all responses that can end do', async () => {
     const step = fc.record({ response: fc.nat(5), mib: fc.integer({ min: 1, max: 30 }), ends: fc.boolean() })
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.integer({ min: 0, max: 40 }), async (steps, general) => {
@@ -83,7 +83,7 @@ describe('the memory for answers', () => {
           await turn()
           check()
         }
-        // Each answer that can go on ends. Then each of the others gets its turn.
+        // Each response that can go on ends. Then each of the others gets its turn.
         for (let round = 0; open.size > 0 && round < 20; round++) {
           for (const [id, { waits }] of open) if (!waits) end(id)
           await turn()

@@ -1,10 +1,10 @@
 /**
- * Bounds the bytes that responses hold in this process at once, whatever backends send.
+ * Bounds the bytes that responses hold in this process at once. Backends may send responses of any size.
  *
- * Small responses are free. A larger one takes its bytes from a budget. When none are left the response waits, in order.
- * The response that has waited longest may draw on a reserve, which is large enough for any response. Therefore one response
- * can always be finished, and no two answers wait for each other for ever. A response that waits longer than its request
- * has time fails, and no target is blamed.
+ * Small responses are free. A larger one takes its bytes from a budget. When none are left the response waits, in
+ * order. The response that has waited longest may draw on a reserve, which is large enough for any response. Therefore
+ * one response can always be finished, and no two responses wait for each other for ever. A response that waits longer
+ * than its request has time fails, and no target is at fault.
  */
 
 import { memoryBytes } from '@gateway/service/memory'
@@ -12,7 +12,7 @@ import { BackendFault } from './core/backend-fault.ts'
 
 /** The most that one response may hold. */
 export const LARGEST_RESPONSE_BYTES = 64 * 1024 * 1024
-/** Bytes that each response may hold without asking. */
+/** Bytes that each response may hold without a reservation. */
 export const FREE_BYTES = 256 * 1024
 
 /** A response takes several times its bytes while it is parsed and written again. */
@@ -23,7 +23,7 @@ export function responseBytesOfThisProcess(): number {
 }
 
 export interface TimeoutPolicy {
-  /** How long it may wait. */
+  /** The time that it may wait. */
   withinMs: number
   signal: AbortSignal
 }

@@ -1,8 +1,8 @@
 /**
  * Starts the router on the bus it is given: takes jobs of every pool of the config, and follows the config.
  *
- * Stopping takes nothing new, lets open jobs finish for up to DRAIN_MS, then fails what is left, and leaves only when
- * its usage reports are stored.
+ * Stopping takes nothing new, lets open jobs finish for up to DRAIN_MS, then fails the others. It leaves only when its
+ * usage reports are stored.
  */
 
 import type { Bus, IncomingJob } from '@gateway/bus/port'
@@ -123,7 +123,8 @@ export async function startRouter({
 }
 
 /**
- * One subscription for each pool at whose backends this router has a place; a change adds and removes only what it must.
+ * One subscription for each pool at whose backends this router has a slot. A change adds and removes only the pools
+ * that differ.
  */
 function takePools(bus: Bus, backendRegistry: BackendRegistry, take: (job: IncomingJob) => void) {
   const taken = new Map<string, AsyncDisposable>()

@@ -36,8 +36,8 @@ export function isRequestFaultAnyway(
 }
 
 /**
- * A chat template has refused the conversation, which some servers report as their own failure. llama.cpp does
- * (anomalyco/opencode#19840, 2026-03-29), and LM Studio does in an event.
+ * A chat template has refused the conversation, which some servers report as their own failure: llama.cpp
+ * (anomalyco/opencode#19840, 2026-03-29), and LM Studio in an event.
  */
 export function refusesByTemplate(body: string): boolean {
   const { sentences } = wordsOf(readErrorBody(body), DEEPEST)

@@ -1,7 +1,7 @@
 /**
- * AWS: every call is signed (Signature Version 4) with the credentials of the standard chain: the environment, profiles
- * and SSO, a role of the container, the pod or the machine. The chain keeps them and renews them; those that AWS refuses
- * the router requests it again before its end.
+ * AWS: every call is signed (Signature Version 4) with the credentials of the standard chain. The chain looks in the
+ * environment, profiles and SSO, and for a role of the container, the pod or the machine. It keeps the credentials and
+ * renews them. When AWS refuses them, the router requests new ones before their end.
  */
 
 import { fromNodeProviderChain } from '@aws-sdk/credential-providers'

@@ -1,5 +1,5 @@
 /**
- * What a backend is called with so that it knows us. A key that never changes is a header. A credential is asked before
+ * The credential of calls to a backend. A key that never changes is a header. The router requests a credential before
  * each call, since it changes: a token that expires, or a signature of the request itself.
  */
 
@@ -22,8 +22,8 @@ export interface Credential {
 const RENEW_ONCE_IN_MS = 60_000
 
 /**
- * Whether one more renewal of a refused credential may begin now: a vendor that refuses every credential must not make the
- * router request a new one at each call.
+ * True if one more renewal of a refused credential may begin now. So a vendor that refuses every credential does not
+ * make the router request a new one at each call.
  */
 export function rationRenewals(): () => boolean {
   let lastAtMs = -Infinity
@@ -43,7 +43,7 @@ export interface Token {
 
 /** No call takes longer to begin, and no two clocks differ by more. */
 const RENEW_AHEAD_MS = 300_000
-/** A question that nobody answers must not keep all later calls waiting. */
+/** A request without a response must not keep all later calls waiting. */
 const REQUEST_MS = 30_000
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The credential that each vendor takes. With an `apiKey` the key travels in a header. Without one, three vendors have an
- * identity of the machine, found by the vendor's own library. The profiles (`vendors/`) tell both. A
- * library is loaded only when a backend needs it.
+ * The credential that each vendor takes. With an `apiKey` the key travels in a header. Without one, three vendors have
+ * an identity of the machine, found by the vendor's own library. The profiles (`vendors/`) hold both. A library is
+ * loaded only when a backend needs it.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
@@ -32,7 +32,7 @@ export function openCredential(backend: BackendConfig, environment: NodeJS.Proce
   }
 }
 
-/** What an operator does about a credential that is missing or refused. */
+/** The operator's next step when a credential is missing or refused. */
 export function credentialAdvice(backend: BackendConfig): string {
   if (backend.apiKey) return 'replace its apiKey'
   const advice = authenticationOf(backend).identity?.advice

@@ -1,6 +1,6 @@
 /**
- * Azure: tokens of Microsoft Entra ID, from wherever the library's standard chain finds an identity (a service principal
- * in `AZURE_*`, a workload identity, a managed identity, the command line's login).
+ * Azure: tokens of Microsoft Entra ID. The library's standard chain finds an identity: a service principal in
+ * `AZURE_*`, a workload identity, a managed identity, or the command line's login.
  */
 
 import { DefaultAzureCredential } from '@azure/identity'

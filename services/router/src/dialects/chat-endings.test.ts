@@ -58,7 +58,7 @@ test.each([
   expect([plain(reason, hasCalls), streamed(reason, hasCalls)]).toEqual([reported, reported])
 })
 
-test('every end is one of OpenAI’s words, and a stream reports what a plain response does', () => {
+test('every end is one of OpenAI’s words, and a stream reports the same end as a plain response', () => {
   const words = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
   const others = fc.constantFrom(
     'model_length',

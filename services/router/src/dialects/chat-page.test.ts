@@ -1,5 +1,5 @@
 /**
- * What becomes of each field of a chat completion request in front of backends of other dialects: the table in
+ * The effect of each field of a chat completion request in front of backends of other dialects: the table in
  * `docs/dialects.md`.
  */
 

@@ -20,7 +20,7 @@ const delta = (value: object, finish_reason: string | null = null, index = 0) =>
 })
 
 describe('a request', () => {
-  test('is the client’s object with members in front, whatever it holds and however it is spaced', () => {
+  test('is the client’s object with members in front, for all its members and however it is spaced', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 2), (object, spaces) => {
         const rest = Object.fromEntries(
@@ -227,7 +227,7 @@ describe('a stream without a finish reason', () => {
   })
 })
 
-test('a ping is a sign of life, whatever stands in it', () => {
+test('a ping is a sign of life, with any data in it', () => {
   const reading = chatToChat.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
   const [ping] = createSseParser().push(Buffer.from('event: ping\ndata: 2026-11-23 03:00:00\n\n'))
   expect(reading.read(ping!)).toBeNull()

@@ -1,6 +1,6 @@
 /**
- * OpenAI's own wire format (vLLM, SGLang, llama.cpp, Ollama, TGI, OpenAI): what travels on the bus is what the
- * backend speaks, so a request is the client's text with three members in front, and a response its bytes.
+ * OpenAI's own wire format (vLLM, SGLang, llama.cpp, Ollama, TGI, OpenAI). The bus carries the format that the backend
+ * speaks. So a request is the client's text with three members in front, and a response is the backend's bytes.
  */
 
 import type { JobKind } from '@gateway/contracts/job'
@@ -114,7 +114,10 @@ function readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity): 
   return full ? { bytes: Buffer.from(JSON.stringify(full)), json: full, usage } : { bytes, json, usage }
 }
 
-/** What is written again keeps its numbers. Vectors are doubles by contract, and too many to keep the text of each. */
+/**
+ * A response that the router writes again keeps its numbers. Vectors are doubles by contract, and too many to keep the
+ * text of each.
+ */
 function exactly(kind: JobKind, json: JsonObject, bytes: Buffer): JsonObject {
   return kind === 'chat' ? parseObject(bytes, parseExactly) : json
 }
@@ -175,7 +178,7 @@ class OpenAiStream implements ChatReading {
       progress.done = progress.complete = true
       return this.#lastWord()
     }
-    // A sign of life, whatever stands in it.
+    // A sign of life, with any data in it.
     if (event.name === 'ping') return null
     if (event.name === 'error') throw errorEvent(event.data)
     const chunk = parseChunk(event.data)
@@ -207,7 +210,8 @@ class OpenAiStream implements ChatReading {
     if (!isObject(chunk.usage)) return full
     const isOfOne = this.#choices > 1 && choices.length === 0 && countsOneChoice(chunk)
     this.#readUsage(isOfOne ? this.#withFormerChoices(chunk.usage) : chunk.usage)
-    // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
+    // Some servers count in every chunk, or in that of the finish reason. Clients expect one count, at the end, if they
+    // requested it.
     if (choices.length > 0) return { ...full, usage: this.#includeUsage ? null : undefined }
     const isComplete = full === own && this.#reported === chunk.usage
     this.#usageEvent = isComplete ? (this.#ownBytes ?? event.raw) : writeChunk({ ...full, usage: this.#reported })
@@ -239,7 +243,7 @@ class OpenAiStream implements ChatReading {
 
   cutChunk(): Chunk {
     this.progress.complete = this.progress.done = true
-    // The figures so far are of a part of the response, in whatever event they came.
+    // The figures so far are of a part of the response, in any of its events.
     this.#usageEvent = null
     const open = this.#unfinished.size > 0 ? [...this.#unfinished] : [0]
     const choices = open.map((index) => ({ index, delta: {}, finish_reason: 'length' }))

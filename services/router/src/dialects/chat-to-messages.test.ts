@@ -49,7 +49,7 @@ function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamRe
 }
 
 describe('a request', () => {
-  test('reports what it leaves out', () => {
+  test('reports the members that it leaves out', () => {
     const body = Buffer.from(
       JSON.stringify({
         messages: [{ role: 'user', content: 'x' }],
@@ -191,7 +191,7 @@ describe('a plain response', () => {
     usage: { input_tokens: 12, cache_creation_input_tokens: 30, cache_read_input_tokens: 100, output_tokens: 9 },
   }
 
-  test('becomes a chat completion whose prompt includes what the cache held', () => {
+  test('becomes a chat completion whose prompt includes the tokens from the cache', () => {
     const { json, usage } = responseTo(message)
     expect(json).toEqual({
       id: 'chatcmpl-013Zva2CMHLNnXjNJJKqJ2EF',

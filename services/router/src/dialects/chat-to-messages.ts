@@ -1,8 +1,8 @@
 /**
- * Anthropic's Messages API. Requests are translated from OpenAI's chat completions, answers into them.
+ * Anthropic's Messages API. It translates requests from OpenAI's chat completions, and responses into them.
  *
- * Chat only. A parameter without a counterpart (`logprobs`, `seed`, penalties, `chat_template_kwargs`) is left out and reported.
- * One whose loss would change the response (more than one choice, audio) is refused.
+ * Chat only. A parameter without a counterpart (`logprobs`, `seed`, penalties, `chat_template_kwargs`) is left out and
+ * reported. One whose loss would change the response (more than one choice, audio) is refused.
  */
 
 import { generatedTextOf, withUsage } from '../core/plain-answer.ts'

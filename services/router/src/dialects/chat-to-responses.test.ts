@@ -1,5 +1,5 @@
 /**
- * Clients of chat in front of a backend that speaks the Responses API: each request says what the chat said, and a
+ * Clients of chat in front of a backend that speaks the Responses API. Each request says the same as the chat. A
  * response reaches the client whole, however the backend cuts it into events.
  */
 
@@ -140,7 +140,7 @@ describe('a request', () => {
     expect([sent['include'], sent['top_logprobs']]).toEqual([['message.output_text.logprobs'], 2])
   })
 
-  test('what the API has no word for is left out and named', () => {
+  test('loses the members that the API has no word for, and names them', () => {
     const { sent, dropped } = written({ ...REQUESTED, seed: 1, logit_bias: { 5: 1 }, store: true, presence_penalty: 1 })
     expect(Object.keys(sent).toSorted()).toEqual(['input', 'model', 'store'])
     expect(dropped).toEqual(['logit_bias', 'presence_penalty', 'seed', 'store'])
@@ -250,7 +250,7 @@ interface Cuts {
   repeatsOutput: boolean
 }
 
-/** The events of the response, by a server of these manners; whatever it leaves out comes in its last event. */
+/** The events of the response, by a server of these manners. The last event brings all that the others leave out. */
 function eventsOf({ pieces, addsItems, endsItems, repeatsOutput }: Cuts): Json[] {
   const inPieces = addsItems ? pieces : 0
   const events: Json[] = [{ type: 'response.created', response: { ...RESPONSE, status: 'in_progress', output: [] } }]

@@ -1,6 +1,6 @@
 /**
- * What a dialect is: pure translation between a client's wire format, which travels on the bus, and a backend's own.
- * Usage is one of its outputs. No dialect does I/O, keeps time or knows of other targets.
+ * A dialect is pure translation between a client's wire format, which travels on the bus, and a backend's own. Usage is
+ * one of its outputs. No dialect does I/O, keeps time or knows of other targets.
  */
 
 import type { JobKind } from '@gateway/contracts/job'
@@ -15,17 +15,17 @@ import type { ParameterPolicy } from '../core/strip-parameters.ts'
 import type { VendorProfile } from '../vendors/profile.ts'
 
 export interface Dialect {
-  /** Headers that carry the credential and whatever the API demands. */
+  /** Headers that carry the credential, and those that the API demands. */
   headers(apiKey: string | undefined): Record<string, string>
   request(question: Question): BackendRequest
   /** A whole response as the client's JSON. Throws `BackendFault` when it is none. */
   readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity, echo?: unknown): PlainResponse
-  /** chat: what was generated, for counting tokens where the backend did not. */
+  /** chat: the generated text, for counting tokens where the backend did not. */
   textOf(response: JsonObject): string
   /** The bytes of a response that lacks its usage, with one. */
   withUsage(response: PlainResponse, usage: TokenUsage, kind: JobKind): Buffer
   readStream(options: StreamOptions): StreamReading
-  /** A backend's error body in OpenAI's shape, whatever the client's dialect; null where it holds no object. */
+  /** A backend's error body in OpenAI's shape, for clients of every dialect; null where it holds no object. */
   readErrorBody(body: string): string | null
 }
 
@@ -39,13 +39,15 @@ export interface Question {
   maxTokens: number | undefined
   /** embeddings: the number that the router requests of the target. */
   dimensions?: number | undefined
-  /** What the target refuses. */
+  /** The parameters that the target refuses. */
   form: ParameterSupport
   /** The target's vendor's; a plain server's where it is left out. */
   profile?: VendorProfile
-  /** What its client may send to the target; to a plain server where it is left out. */
+  /** The parameters that its client may send to the target; without it, the policy of a plain server applies. */
   policy?: ParameterPolicy
-  /** chat: what the request may have the vendor run; undefined where a translation has left all of that out. */
+  /**
+   * chat: the tools that the request may have the vendor run; undefined where a translation has left all of that out.
+   */
   hosted?: HostedToolRequest | undefined
 }
 
@@ -55,9 +57,9 @@ export interface BackendRequest {
   body: Buffer
   /** The client's parameters that are not in it. */
   dropped: string[]
-  /** The request as a chat completion, before it was fitted to the target, where the client asked in another dialect. */
+  /** The request as a chat completion, before it was fitted to the target, where the client used another dialect. */
   asChat?: Buffer
-  /** What the response needs of the request. Only the dialect looks into it. */
+  /** The parts of the request that the response needs. Only the dialect looks into it. */
   echo?: unknown
 }
 
@@ -93,7 +95,7 @@ export interface Progress {
   prompt: TokenUsage | null
   /** Calls of the vendor's tools so far, for a response that breaks off before its usage. */
   toolCalls?: ToolCalls
-  /** What has been generated so far, for counting tokens where the backend did not. */
+  /** The text that has been generated so far, for counting tokens where the backend did not. */
   readonly text: GeneratedText
 }
 
@@ -117,10 +119,10 @@ export function noteCall(progress: Progress, name: string): void {
 }
 
 /**
- * The text that a stream generates, kept to count its tokens should the backend not do so.
+ * The text that a stream generates, kept to count its tokens when the backend does not.
  *
- * Slow readers keep streams open for long, so each stream keeps a bounded part: all of a usual response, or the beginning of
- * a longer one. The rest is taken to have as many tokens for its length.
+ * Slow readers keep streams open for long, so each stream keeps a bounded part. That is all of a usual response, or the
+ * beginning of a longer one. The rest is taken to have as many tokens for its length.
  */
 export interface GeneratedText {
   kept: string
@@ -151,13 +153,13 @@ export interface StreamReading {
   /** The bytes to pass on for this event, or null. Throws `BackendFault` when the event is no response. */
   read(event: SseEvent): Buffer | null
   /**
-   * What follows the backend's last event: a usage chunk that the client requested and the backend did not send; in other
-   * dialects than chat, the events that carry the usage, of which the terminal one is the last.
+   * The bytes behind the backend's last event. For chat: a usage chunk that the client requested and the backend did
+   * not send. In other dialects: the events that carry the usage, of which the terminal one is the last.
    */
   usageChunk(usage: TokenUsage): Buffer
   /**
-   * The backend does not end: what ends the response in its place, as one that has reached its cap. `usageChunk` follows, and
-   * nothing else is read.
+   * The backend does not end, so this ends the response in its place, as one that has reached its cap. `usageChunk`
+   * follows, and nothing else is read.
    */
   cut(): Buffer
 }

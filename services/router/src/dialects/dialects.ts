@@ -1,4 +1,4 @@
-/** How a client of each dialect is served by a backend of each: one translation a pair. */
+/** Serves a client of each dialect by a backend of each: one translation a pair. */
 
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import { chatToMessages } from './chat-to-messages.ts'
@@ -29,7 +29,7 @@ const pairs: Record<ClientDialect, Record<TargetDialect, Dialect>> = {
 /** A client's way to a backend. */
 export interface DialectRoute {
   dialect: Dialect
-  /** What the backend is asked in. */
+  /** The dialect of requests to the backend. */
   target: TargetDialect
 }
 

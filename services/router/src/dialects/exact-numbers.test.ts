@@ -1,6 +1,7 @@
 /**
- * Numbers that only pass through keep the text in which they came: ids of 64 bits among a tool's arguments, the bounds of an
- * int64 in a schema, prices with more digits than a double holds, `1.0` for readers that tell it from `1`.
+ * Numbers that only pass through keep the text in which they came. Examples are ids of 64 bits among a tool's
+ * arguments, and the bounds of an int64 in a schema. Prices may have more digits than a double holds, and some readers
+ * distinguish `1.0` from `1`.
  */
 
 import fc from 'fast-check'
@@ -89,7 +90,7 @@ const REQUESTS: Record<ClientDialect, (object: string) => string> = {
 const PAIRS = clientDialects.flatMap((client) => targetDialects.map((target) => [client, target] as const))
 const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => dialectRoute(client, [target]).dialect
 const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
-/** The target refuses a parameter and ids of calls, so that whoever may write a request again does. */
+/** The target refuses a parameter and ids of calls, so that each step that may write a request again does. */
 const REWRITING: Partial<Question> = { form: [{ parameter: 'temperature' }], profile: VENDOR_PROFILES.openai }
 
 function questionFor(client: ClientDialect, object: string): Question {
@@ -116,7 +117,7 @@ describe.each(PAIRS)('of %s at a backend of %s', (client, target) => {
     )
   })
 
-  test.each([false, true])('an answer keeps the arguments of its call (streamed: %s)', (stream) => {
+  test.each([false, true])('a response keeps the arguments of its call (streamed: %s)', (stream) => {
     fc.assert(
       fc.property(objectText, fc.constantFrom(...Object.keys(FORMS[target])), (object, form) => {
         const { plain, events } = FORMS[target][form]!(object)
@@ -182,7 +183,7 @@ const response = (args: string): Reported => {
   }
 }
 
-/** How backends write one call. */
+/** The forms in which backends write one call. */
 const FORMS: Record<TargetDialect, Record<string, (object: string) => Reported>> = {
   chat: {
     'as a text': (object) => completion(JSON.stringify(object)),

@@ -1,5 +1,6 @@
 /**
- * What becomes of each field of a Messages request in front of backends that speak chat or the Responses API: the table in `docs/dialects.md`.
+ * The effect of each field of a Messages request in front of backends that speak chat or the Responses API: the table
+ * in `docs/dialects.md`.
  */
 
 import { afterAll, expect, test } from 'vitest'

@@ -367,7 +367,7 @@ describe('there and back', () => {
         expect(there.dropped).toEqual([])
         const { model: _, ...requested } = JSON.parse(there.body.toString()) as JsonObject
         const back = chatOf(requested)
-        // A wish for single calls names the default of the choice.
+        // A request for single calls names the default of the choice.
         const expected = { ...chat, ...('parallel_tool_calls' in single && !chosen ? { tool_choice: 'auto' } : {}) }
         expect(back.chat).toEqual(JSON.parse(JSON.stringify(expected)))
         expect(back.dropped).toEqual([])
@@ -577,7 +577,7 @@ describe('a stream', () => {
     return client.messages.stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] })
   }
 
-  /** What the same pieces are in one response, in the order in which the blocks began. */
+  /** The same pieces in one response, in the order in which the blocks began. */
   function blocksOf(all: Piece[]): object[] {
     const blocks: { type: string; [field: string]: unknown }[] = []
     const inputOf = new Map<number, string>()

@@ -36,7 +36,7 @@ describe('a request', () => {
     )
   })
 
-  test('leaves out what the target is known to refuse, and reports it', () => {
+  test('leaves out the members that the target is known to refuse, and reports them', () => {
     const { body, dropped } = requestOf('{"max_tokens":9,"temperature":0.5,"messages":[]}', [
       { parameter: 'temperature' },
     ])
@@ -101,7 +101,7 @@ describe('a whole response', () => {
     expect(usage).toMatchObject({ promptTokens: 14, cachedTokens: 5, cacheWriteTokens: 6, completionTokens: 4 })
   })
 
-  test('costs what its vendor has compacted and advised, too, which stands apart', () => {
+  test("includes the cost of its vendor's compaction and advice, which stand apart", () => {
     const of = (type: string) => ({ type, input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 1 })
     const iterations = [of('message'), of('compaction'), of('advisor_message')]
     const { bytes, usage } = read({ ...full, usage: { ...full.usage, iterations } })
@@ -229,7 +229,7 @@ describe('a stream', () => {
   })
 
   test.each([[{}], [{ usage: {} }], [{ usage: { output_tokens: null } }]])(
-    'whose end tells no output is counted, whatever its start told: %j',
+    'without output tokens at its end is counted, with any figure at its start: %j',
     (reported) => {
       const usage = { input_tokens: 9, cache_read_input_tokens: 5, output_tokens: 1 }
       const all = [

@@ -1,6 +1,6 @@
 /**
- * Anthropic's Messages API between a client and a target that both speak it: bytes travel untouched, so prompt caching,
- * thinking signatures and the vendor's own tools survive. The router reads along, and completes what is missing.
+ * Anthropic's Messages API between a client and a target that both speak it. Bytes travel untouched, so prompt caching,
+ * thinking signatures and the vendor's own tools survive. The router reads along, and adds the missing parts.
  *
  * The events that end a message wait for the usage: `usageChunk` writes them.
  */

@@ -1,6 +1,6 @@
 /**
- * Clients tell kinds of objects by the beginning of an id: every response has the one of its client's dialect, whatever the
- * backend called it, and one id from its first event to its last.
+ * Clients distinguish kinds of objects by the beginning of an id. So every response has the beginning of its client's dialect, even where the
+ * backend named it otherwise. It has one id from its first event to its last.
  */
 
 import fc from 'fast-check'

@@ -1,5 +1,6 @@
 /**
- * What becomes of each field of a Responses request in front of backends of other dialects: the table in `docs/dialects.md`.
+ * The effect of each field of a Responses request in front of backends of other dialects: the table in
+ * `docs/dialects.md`.
  */
 
 import { afterAll, expect, test } from 'vitest'

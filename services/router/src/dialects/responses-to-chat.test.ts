@@ -1,5 +1,5 @@
 /**
- * Requests and answers in the shapes of `openai` 7.55 (2026). Its own accumulator is the judge of every stream.
+ * Requests and responses in the shapes of `openai` 7.55 (2026). Its own accumulator is the judge of every stream.
  */
 
 import fc from 'fast-check'
@@ -79,7 +79,7 @@ describe('a request', () => {
     expect(messagesOf({ input: [{ type: 'message', role: 'user', content }] })).toEqual([{ role: 'user', content: '' }])
   })
 
-  test('reports what it leaves out', () => {
+  test('reports the members that it leaves out', () => {
     const { dropped } = write({
       input: 'x',
       tools: [{ type: 'web_search' }],
@@ -99,7 +99,7 @@ describe('a request', () => {
     ])
   })
 
-  test("names what its target's dialect leaves out as the client does", () => {
+  test("names the members that its target's dialect leaves out as the client does", () => {
     const request = { input: 'x', reasoning: { effort: 'high' }, tools: [NAMED], tool_choice: 'required' }
     expect(write(request, overAnthropic).dropped).toEqual(['reasoning.effort', 'tools.strict'])
   })
@@ -417,7 +417,7 @@ function spoil(request: unknown, at: number, value: unknown): unknown {
   return visit(request)
 }
 
-test('whatever the contract lets through is translated, or refused with the name of a field', () => {
+test('the router translates each request that the contract lets through, or refuses it with the name of a field', () => {
   const fates = { translated: 0, refused: 0 }
   const spoilt = fc.array(fc.tuple(fc.nat({ max: 130 }), fc.option(odd, { nil: undefined })), { maxLength: 3 })
   fc.assert(
@@ -526,7 +526,7 @@ async function accumulated(bytes: Buffer, cuts: number[]): Promise<Response> {
   return client.responses.stream({ model: 'm', input: 'x' }).finalResponse()
 }
 
-/** What SDKs add to what they read. */
+/** The members that SDKs add to the responses that they read. */
 function withoutParsed(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, member: unknown) =>
@@ -538,7 +538,7 @@ function withoutParsed(value: unknown): unknown {
 }
 
 describe('a stream', () => {
-  test('is what the SDK accumulates, however the network cuts it', async () => {
+  test('is the object that the SDK accumulates, however the network cuts it', async () => {
     await fc.assert(
       fc.asyncProperty(reply, fc.array(fc.nat({ max: 100_000 }), { maxLength: 12 }), async (generated, cuts) => {
         const bytes = relayed(generated)
@@ -609,7 +609,9 @@ describe('a stream', () => {
   })
 })
 
-/** Every delta belongs to an open item and an open part, and both are closed; what is done is the sum of its deltas. */
+/**
+ * Every delta belongs to an open item and an open part, and both are closed; the done text is the sum of its deltas.
+ */
 function judgeOrder(events: ResponseStreamEvent[]): void {
   const items = new Map<number, string>()
   const parts = new Set<string>()
@@ -672,7 +674,7 @@ function completionOf(generated: Generated): Json {
 }
 
 describe('a plain response', () => {
-  test('is the response that the stream of the same answer ends with', () => {
+  test('is the response that the stream of the same response ends with', () => {
     fc.assert(
       fc.property(reply.map(inPlainOrder), (generated) => {
         const { echo } = write({ input: 'x', tools: TOOLS, reasoning: { summary: generated.summary } })
@@ -751,7 +753,7 @@ describe('a plain response', () => {
     })
   })
 
-  test('without usage is counted by what it says, and completed', () => {
+  test('without usage is counted by its text, and completed', () => {
     const { echo } = write({ input: 'x' })
     const { usage: _, ...completion } = completionOf({
       pieces: [{ content: 'Hi there' }],

@@ -1,8 +1,8 @@
 /**
  * OpenAI's Responses API in front of chat. The gateway keeps nothing: each request brings its whole conversation.
  *
- * The types of `openai` 7.55 (2026) say what a request may hold and which events follow which. Thoughts that a vendor has
- * encrypted stay with that vendor; a tool that a vendor would run is left out and reported.
+ * The types of `openai` 7.55 (2026) define the members of a request and the order of events. Thoughts that a vendor has
+ * encrypted stay with that vendor. A tool that a vendor would run is left out and reported.
  */
 
 import type { ClientAdapter } from './via-chat.ts'

@@ -112,7 +112,7 @@ describe('a plain response', () => {
 })
 
 describe('a stream', () => {
-  test('keeps its bytes, and holds its opening until the first content, whatever its size', () => {
+  test('keeps its bytes, and holds its opening of any size until the first content', () => {
     const { bytes, reading } = relayed([CREATED, ADDED, DELTA, COMPLETED])
     expect(bytes.map(({ begun }) => begun)).toEqual([false, false, true, true])
     const all = Buffer.concat(
@@ -168,7 +168,7 @@ describe('the usage of the last event', () => {
   const response = members.map((each) => ({ id: 'resp_1', ...(Object.fromEntries(each) as object) }))
   const order = fc.constantFrom(['type', 'sequence_number', 'response'], ['response', 'type'], ['type', 'response'])
 
-  test('is that of the whole event, whatever stands in it and in any order', () => {
+  test('is that of the whole event, with any members in any order', () => {
     fc.assert(
       fc.property(response, order, fc.boolean(), (given: object, names, isNamed) => {
         const full = { type: 'response.completed', sequence_number: 3, response: given }

@@ -90,7 +90,7 @@ function ownId(reported: unknown, { id }: Identity): string {
   return responseId('responses', typeof reported === 'string' && reported !== '' ? reported : id)
 }
 
-/** The types of `openai` 7.55 (2026) name no others that a request can be blamed for. */
+/** The types of `openai` 7.55 (2026) name no other codes for faults of a request. */
 const STATUSES = new Map(Object.entries<number>({ rate_limit_exceeded: 429, server_error: 500, invalid_prompt: 400 }))
 
 export function failureOf({ error }: JsonObject): BackendFault {
@@ -113,11 +113,11 @@ function isOpening(name: string | null, data: string): boolean {
 }
 
 /**
- * The usage in an event that ends a response, which repeats the request's tools and all that was said. Undefined where only a
+ * The usage in an event that ends a response, which repeats the request's tools and all texts. Undefined where only a
  * parser of the whole can know.
  *
- * What follows the last `"usage":` is parsed. It closes as many braces as it may only if that member is the response's own: no server
- * writes another object behind the response.
+ * The text behind the last `"usage":` is parsed. It closes as many braces as it may only if that member is the
+ * response's own: no server writes another object behind the response.
  */
 function usageAtEnd(data: string): unknown {
   const at = data.lastIndexOf('"usage":{')
@@ -153,7 +153,7 @@ interface LastEvent {
 
 class ResponsesStream implements StreamReading {
   readonly progress = noProgress()
-  /** All before the first content. The opening events hold the request's tools, whatever their size. */
+  /** All before the first content. The opening events hold the request's tools, which may be large. */
   #unbegun: Buffer[] = []
   #unbegunBytes = 0
   #opened = new Set<unknown>()
@@ -221,7 +221,7 @@ class ResponsesStream implements StreamReading {
     return Buffer.from(`${named}data: ${JSON.stringify(full)}\n\n`)
   }
 
-  /** The router keeps nothing of what has passed, so the event that ends the response repeats none of it. */
+  /** The router keeps none of the text that has passed, so the event that ends the response repeats none of it. */
   cut(): Buffer {
     const { created, model } = this.#identity
     const response = {

@@ -348,7 +348,7 @@ const VALUES: Record<string, unknown> = {
   truncation: 'auto',
   metadata: { user_id: 'u' },
 }
-/** What the request must hold so that the member says something. */
+/** The members that the request must hold so that the member says something. */
 const BESIDE: Record<string, Request> = {
   parallel_tool_calls: { tools: [{ type: 'function', name: 'f' }] },
   tool_choice: { tools: [{ type: 'function', name: 'f' }] },
@@ -419,14 +419,14 @@ const OF_CHAT_VALUES: Record<string, unknown> = {
   user: 'u',
 }
 
-/** What stands in a list beside a kind that is tried in it. */
+/** The items that stand in a list beside a kind that is tried in it. */
 const IN_LISTS: Record<string, unknown[]> = {
   input: [REQUESTED],
   messages: [REQUESTED],
   system: [{ type: 'text', text: 'x' }],
 }
 
-/** They say nothing themselves, and hold what does. */
+/** They say nothing themselves, and hold members that do. */
 const HOLDERS = new Set(['messages', 'input', 'content', 'summary', 'custom'])
 /** The same JSON to the backend. */
 const VERBATIM = new Set(['moderation', 'prompt_cache_options', 'prompt_cache_breakpoint'])
@@ -482,7 +482,7 @@ const BESIDE_CHAT: Record<string, Request> = {
 describe.each(CASES)('of a request in $client for a backend of $target', (of) => {
   const { sdk, owners, root, client } = of
 
-  test.each(Object.entries(owners))('no member of %s is lost and not told', (owner, [, silent = []]) => {
+  test.each(Object.entries(owners))('no member of %s is lost without a report', (owner, [, silent = []]) => {
     const members = sdk.membersOf(owner).map(({ name }) => name)
     const lost = members.filter(
       (name) => name !== 'type' && !silent.includes(name) && fateOfMember(of, owner, name) === 'lost',

@@ -1,6 +1,6 @@
 /**
- * A backend of the Messages API may bring a block whole as it starts, in pieces behind the start, or some of it here and some
- * there. Clients of every dialect read the same answer.
+ * A backend of the Messages API may bring a block whole as it starts, or in pieces behind the start. It may also divide
+ * the block between both. Clients of every dialect read the same response.
  */
 
 import fc from 'fast-check'
@@ -161,7 +161,7 @@ function readBlocks(blocks: Json[], end: unknown): Seen {
   }
 }
 
-/** What the SDK of each dialect collects of a stream. */
+/** The parts that the SDK of each dialect collects of a stream. */
 function collected(client: ClientDialect, events: Json[]): Seen {
   if (client === 'responses') return readResponse(events.at(-1)!.response as Json)
   return client === 'chat' ? collectChunks(events) : collectBlocks(events)
@@ -207,7 +207,7 @@ function collectBlocks(events: Json[]): Seen {
   return readBlocks(full, end)
 }
 
-/** What clients collect that read no content of a start, as Vercel's AI SDK. */
+/** The parts that a client collects when it reads no content of a start, as Vercel's AI SDK does. */
 function collectedByPieces(events: Json[]): Seen {
   return collectBlocks(
     events.map((event) => {
@@ -280,7 +280,7 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
   })
 })
 
-/** Where the model must answer by our tool, it calls no other. */
+/** Where the model must call our tool to respond, it calls no other. */
 function asResponse(block: Block): Block {
   return block.type === 'tool_use' ? { ...block, name: RESPONSE_TOOL } : block
 }

@@ -1,5 +1,5 @@
 /**
- * A request without whatever its price does not cover: other models, other tiers, and tools of the vendor.
+ * Takes out of a request all that its price does not cover: other models, other tiers, and tools of the vendor.
  */
 
 import { withPricedTools } from '../core/hosted-tools.ts'

@@ -142,7 +142,7 @@ function hostedToolRequest(header: JobHeader, target: Target): HostedToolRequest
   return { dialect, isRequested: header.asksHostedTools, allowed }
 }
 
-/** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */
+/** The lane's cap where the client gave none, as far as the target's window has space behind the prompt. */
 function maxTokensFor(run: JobContext, target: Target): number | undefined {
   const { defaultMaxTokens, promptTokensEstimate } = run.header
   if (defaultMaxTokens === undefined || target.contextWindow === undefined) return defaultMaxTokens
@@ -220,7 +220,7 @@ function circumstances(run: BoundJob, { backend }: Target): Circumstances {
   return { clientRequest: run.body, secrets: backend.secrets(), meanings: backend.meanings.errors }
 }
 
-/** What the end of an attempt says about its target; the attempt's outcome in a word. */
+/** Judges the target's health by the end of an attempt, and returns the attempt's outcome in a word. */
 function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, wasCalled: boolean): string {
   const { run, router } = failoverState
   const nowMs = performance.now()

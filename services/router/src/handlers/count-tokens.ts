@@ -1,9 +1,9 @@
 /**
  * Counts the tokens of a Messages request by a target's own endpoint, where its best target has one.
  *
- * Nothing is generated and nothing charged, so a count takes no place at the backend and says nothing of its health. It has
- * little time, and a few run at once: the edge estimates whatever is not counted. A target without the endpoint is not asked
- * again for an hour, one that failed for half a minute.
+ * Nothing is generated and nothing charged, so a count takes no slot at the backend and says nothing of its health. It
+ * has little time, and a few run at once; the edge estimates the others. The router leaves a target without the
+ * endpoint alone for an hour, and one that failed for half a minute.
  */
 
 import type { CountTokensQuestion, CountTokensReply } from '@gateway/contracts/count-tokens-api'
@@ -25,7 +25,7 @@ const FAILED_FOR_MS = 30_000
 const ABSENT = new Set([404, 405, 501])
 
 export function openTokenCounts(backendRegistry: Pick<BackendRegistry, 'pool'>, withinMs = WITHIN_MS) {
-  /** By target, until when nobody asks it. */
+  /** By target, until when the router sends it no count. */
   const resting = new Map<string, number>()
   let running = 0
 

@@ -97,7 +97,7 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
   }
 }
 
-/** A target has found the request itself to be wrong: one of another kind may be asked, once. */
+/** A target has found the request itself to be wrong. The router may try one target of another kind, once. */
 interface Refused {
   fault: BackendFault
   by: Target

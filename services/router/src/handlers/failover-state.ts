@@ -1,9 +1,9 @@
 /**
- * The next attempt of a job: which target, with a place taken at it, and in which form the target takes the request; or
- * why there is none.
+ * Finds the next attempt of a job: the target, with a slot taken at it, and the form in which the target takes the
+ * request. When there is none, it returns the reason.
  *
- * Targets without an attempt come first, then rationed repeats. A job waits for a place where all are taken, and chooses
- * again whenever health or places change meanwhile. The router learns a target's form from its refusals, and forgets it
+ * Targets without an attempt come first, then rationed repeats. A job waits for a slot where all are taken, and chooses
+ * again whenever health or slots change meanwhile. The router learns a target's form from its refusals, and forgets it
  * again.
  */
 
@@ -102,8 +102,8 @@ function untriedOf({ capable, faults }: FailoverState): Target[] {
 }
 
 /**
- * Everyone failed once, or has no place: the one whose trouble may have passed is asked again, when the budget has a
- * repeat to give. A target without an attempt goes first once it has a place.
+ * Every target failed once, or has no slot. The router then tries again the target whose trouble may have
+ * passed, when the budget has a repeat to give. A target without an attempt goes first once it has a slot.
  */
 export async function nextRepeat(failoverState: FailoverState): Promise<Next> {
   const { run, pool, capable, faults, router } = failoverState
@@ -175,7 +175,10 @@ function isAnyReady(targets: Target[], target: Target, run: JobContext): boolean
   })
 }
 
-/** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
+/**
+ * A target that was left waiting may have been at work: the router tries it again before it trusts a trial with all the
+ * time.
+ */
 function canGoBack({ run, capable, faults, repeats, pool }: FailoverState): boolean {
   if (repeats >= MAX_REPEATS_PER_REQUEST || spend(pool.retryBudget) === null) return false
   const nowMs = performance.now()
@@ -258,15 +261,16 @@ function formOf(target: Target, targetDialect: TargetDialect, kind: JobKind, now
   return learned ? withLearned(known, learned, nowMs) : known
 }
 
-/** What is known of a target before it has rejected anything. */
+/** The parameters that a target refuses, as known before its first rejection. */
 function knownSupport({ backend, model }: Target, kind: JobKind): ParameterSupport {
   if (kind === 'images') return supportOfImages(model)
   return kind === 'chat' ? backend.profile.rejectedParameters(model) : []
 }
 
 /**
- * Whether the refusal is of the form that the router chose, so that the same target may take the request in another.
- * Every lesson is of a parameter that the request will not carry again, so a request's retries come to an end.
+ * True if the refusal is of the form that the router chose, so that the same target may take the request in another.
+ * Every learned rejection is of a parameter that the request will not carry again, so a request's retries come to an
+ * end.
  */
 export function learnRejections(
   run: BoundJob,
@@ -289,7 +293,7 @@ export function learnRejections(
     untilMs: nowMs + LEARNED_MS,
   }))
   if (learned.length === 0) return false
-  // Another request may have learnt the same meanwhile; the later lesson holds.
+  // Another request may have learnt the same meanwhile; the later rejection holds.
   const others = (target.state.learned.get(targetDialect) ?? []).filter(
     (old) =>
       old.untilMs > nowMs && !learned.some((one) => one.parameter === old.parameter && one.effort === old.effort),

@@ -7,7 +7,7 @@ test('the parameters that clients know stay as they are', () => {
   expect(reportedNames(['chat_template_kwargs', 'top_p'])).toEqual(['chat_template_kwargs', 'top_p'])
 })
 
-test('whatever names a client invents, a header can hold them, and clients can read it', () => {
+test('a header can hold any names that a client invents, and clients can read it', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 2_000 }), { maxLength: 200 }), (names) => {
       const header = reportedNames(names).join(', ')
@@ -22,7 +22,7 @@ test('whatever names a client invents, a header can hold them, and clients can r
   ])
 })
 
-test('what a long list has no room for is counted', () => {
+test('a long list that does not fit ends with the count of its other names', () => {
   const names = Array.from({ length: 100_000 }, (_, at) => `parameter_${at}`)
   const reported = reportedNames(names)
   expect(reported.at(-1)).toBe(`and ${names.length - (reported.length - 1)} more`)

@@ -1,5 +1,5 @@
 /**
- * One job on its way: what is asked, how long there is, what has been tried, and what its client has been shown.
+ * One job on its way: its request, its time, its former attempts, and the part of the response that its client has.
  */
 
 import { encodeJson } from '@gateway/rpc/json'
@@ -32,7 +32,7 @@ export interface JobContext {
   backendMs: number
   /** The call under way. */
   call: Call | null
-  /** Set with the head: from then on the client has seen something, and what was generated is billed. */
+  /** Set with the head: from then on the client has part of the response, and is billed for the generated tokens. */
   shown: DeliveredResponse | null
   /** Set when the caller goes before the head, while a backend is at work. */
   abandoned: DeliveredResponse | null
@@ -58,7 +58,7 @@ export interface Call {
   readonly span: Span
   /** The client's parameters that it leaves out. */
   readonly dropped: string[]
-  /** What the dialect needs of it to read its response. */
+  /** The parts of the request that the dialect needs to read its response. */
   readonly echo: unknown
   /** By `performance.now()`; null when its response, or its first content, is there. */
   waitingSinceMs: number | null
@@ -74,7 +74,7 @@ export interface DeliveredResponse {
 }
 
 /**
- * Holds the figures alone. A function that closes over the attempt would keep the attempt as long as the run, and small
+ * Holds the figures alone. A function that closes over the attempt would keep the attempt until the job ends. Small
  * collections would then leave one job after another.
  */
 export function reporting(usage: TokenUsage): DeliveredResponse['usage'] {
@@ -102,8 +102,8 @@ const LONGEST_NAME = 64
 const LONGEST_LIST = 1_000
 
 /**
- * Names of parameters as a header can hold them: a client may have invented them, in any letters and of any length. They
- * are escaped as in an address, where letters need that. The last entry counts the names that the list has no room for.
+ * Names of parameters as a header can hold them: a client may have invented them, in any letters and of any length.
+ * They are escaped as in an address, where letters need that. The last entry counts the names that do not fit.
  */
 export function reportedNames(names: readonly string[]): string[] {
   const reported: string[] = []
@@ -157,7 +157,7 @@ export function withSound(
   return { ...usage, audioPromptTokens, estimated: true }
 }
 
-/** Calls that the response holds, where the usage does not tell them. */
+/** Adds the calls that the response holds, where the usage does not report them. */
 export function withCalls(usage: TokenUsage, { toolCalls }: { toolCalls?: ToolCalls | undefined }): TokenUsage {
   return toolCalls === undefined || usage.toolCalls !== undefined ? usage : { ...usage, toolCalls: { ...toolCalls } }
 }

@@ -27,7 +27,7 @@ import {
   type JobContext,
 } from './job-context.ts'
 
-/** Answers travel in pieces, so that a slow client holds back megabytes of images. */
+/** Responses travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024
 
 export async function relayPlain(
@@ -59,7 +59,7 @@ export async function relayPlain(
   return billed
 }
 
-/** What the contract asks beyond the backend's own JSON. */
+/** Adds the parts that the contract demands beyond the backend's own JSON. */
 async function fulfil(run: BoundJob, target: Target, response: PlainResponse, hold: Hold): Promise<PlainResponse> {
   const changed = await changedForm(run, target, response, hold)
   return changed ? { ...response, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : response

@@ -1,9 +1,9 @@
 /**
- * Relays a streamed response event by event. Until the first content nothing is sent, so a failure before it can still
- * go to another target; a stream that stops without an end is a failure, never a good one.
+ * Relays a streamed response event by event. Before the first content the router sends nothing, so a failure can still
+ * go to another target. A stream that stops without an end is a failure, never a good one.
  *
- * The last finish reason is kept until the backend has ended, and goes out together with the job's end: who has seen it
- * has a whole response with its usage, even if this process dies in the next moment.
+ * The last finish reason is kept until the backend has ended, and goes out together with the job's end. So a client
+ * that has it has a whole response with its usage, even if this process dies in the next moment.
  */
 
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
@@ -30,7 +30,7 @@ import {
   type JobContext,
 } from './job-context.ts'
 
-/** What comes beyond this after the last finish reason is not waited for. */
+/** The router does not wait for more bytes than this after the last finish reason. */
 const MOST_KEPT_BYTES = 64 * 1024
 /** Chunks without content beyond this, before the first content, are left out: they repeat the first one. */
 const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
@@ -90,7 +90,7 @@ export async function relayStream(
       for (const event of piece ? split(() => parser.push(piece)) : parser.end()) {
         readInto(unsent, reading, event)
         limit.note(event.data.length, reading.progress.text.length)
-        // Most answers never come there.
+        // Most responses never come there.
         if ((limit.isPassed || limit.needsCount) && (await isEnough())) cut()
       }
       if (!piece || reading.progress.done) break
@@ -124,7 +124,7 @@ export async function relayStream(
   return billed
 }
 
-/** What has been read and is not yet sent on. */
+/** Bytes that the router has read and not yet sent on. */
 interface Unsent {
   ready: Buffer[]
   /** From the last finish reason on. */
@@ -148,7 +148,7 @@ function joined(pieces: readonly Buffer[]): Buffer {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
 
-/** A large event takes its bytes from the memory for answers until it is whole. */
+/** A large event takes its bytes from the memory for responses until it is whole. */
 function memoryForLargeEvents(run: JobContext, memory: ResponseMemory) {
   let held: HeldResponse | null = null
   let heldBytes = 0

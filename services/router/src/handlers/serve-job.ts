@@ -1,9 +1,9 @@
 /**
  * One job from the bus, from taking it to its last frame.
  *
- * A job has one last word, end or failure, also when its caller has left: then the router stops the backend at once, and
- * the last word reports the cost. The edge is responsible for the request from its acknowledgement of that word on. If the edge is
- * lost before, this router reports the cost.
+ * A job has one last word, end or failure, also when its caller has left. Then the router stops the backend at once,
+ * and the last word reports the cost. The edge is responsible for the request from its acknowledgement of that word on.
+ * If the edge is lost before, this router reports the cost.
  */
 
 import { hash } from 'node:crypto'
@@ -156,7 +156,7 @@ async function lastWord(run: JobContext, code: ResponseFailure['code'], message:
 
 /** After the time to finish, jobs get this long to send their failure. */
 const FAREWELL_MS = 2_000
-/** In that time a tokenizer counts their answers this long. */
+/** In that time a tokenizer counts their responses this long. */
 const COUNTED_WITHIN_MS = 1_000
 
 /** Lets the jobs under way finish, and ends those that take longer. */

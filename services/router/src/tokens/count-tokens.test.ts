@@ -5,7 +5,7 @@ const counter = openTokenCounter()
 afterAll(() => counter.close())
 
 describe('counting tokens', () => {
-  test('gives what a tokenizer gives', async () => {
+  test('gives the count of a tokenizer', async () => {
     expect(await counter.count('The quick brown fox jumps over the lazy dog.')).toBe(10)
     expect(await counter.count('')).toBe(0)
   })
@@ -31,7 +31,7 @@ describe('counting tokens', () => {
     expect(await reading).toContain('could not be read')
   })
 
-  test('answers by length what a closed counter can no longer count', async () => {
+  test('a closed counter estimates by length', async () => {
     const closed = openTokenCounter()
     const counting = closed.count('four words are here')
     await closed.close()

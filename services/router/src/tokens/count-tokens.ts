@@ -16,7 +16,7 @@ export interface TokenCounter {
 }
 
 const CHARACTERS_PER_TOKEN = 4
-/** Nobody's answer waits longer. */
+/** No response waits longer. */
 const RESPONDED_WITHIN_MS = 10_000
 
 type Question = { text: string } | { inputs: number[][] }

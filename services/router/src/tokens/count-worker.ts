@@ -1,6 +1,6 @@
 /**
- * The worker thread of `count-tokens.ts`. Long texts are counted in slices: the tokenizer takes quadratic time on a
- * long run without a space, and an estimate does not suffer from a cut.
+ * The worker thread of `count-tokens.ts`. It counts long texts in slices, since the tokenizer takes quadratic time on a
+ * long run without a space. An estimate does not suffer from a cut.
  */
 
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'

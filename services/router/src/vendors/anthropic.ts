@@ -11,7 +11,9 @@ import { CHAT, rejectedByName } from './openai.ts'
 export const MESSAGES = namesIn(
   'cache_control compaction context_management diagnostics inference_geo max_tokens messages metadata model output_config output_format service_tier speed stop_sequences stream system temperature thinking tool_choice tools top_k top_p',
 )
-/** Containers and threads keep what former requests left there. The others choose whose account and whose limits a request has. */
+/**
+ * Containers and threads keep data of former requests. The others choose whose account and whose limits a request has.
+ */
 const CONTROL = namesIn('betas billing_policy container fallback_credit_token thread user_profile_id workspace_id')
 
 export const anthropic: VendorProfile = {

@@ -12,7 +12,7 @@ const CHAT = namesIn(
 const HEADERS = namesIn('CF-RAY X-Amz-Cf-Id X-delay-time')
 
 export const cerebras = hostedVendor('cerebras', {
-  // What a model makes of parameters of its own is not published.
+  // The effect that a model gives to parameters of its own is not published.
   parameters: { chat: () => CHAT, control: namesIn('model_parameters'), unrelated: HEADERS },
   // Which of its tiers cost the same is assumed.
   pricedOptions: { service_tier: { free: ['auto', 'default'] } },

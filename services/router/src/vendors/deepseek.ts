@@ -9,7 +9,7 @@ const CHAT = namesIn(
   'frequency_penalty logprobs max_tokens messages model presence_penalty reasoning_effort response_format stop stream stream_options temperature thinking tool_choice tools top_logprobs top_p',
 )
 
-/** It ignores what is not in its list, and knows no role `developer` (num-scope/pix#34, 2026-08-17). */
+/** It ignores members outside its list, and knows no role `developer` (num-scope/pix#34, 2026-08-17). */
 const OF_ALL = rejections('max_completion_tokens', 'developer', 'n')
 
 /**
@@ -30,7 +30,7 @@ export const deepseek = hostedVendor('deepseek', {
   messages: { order: 'alternating', takesReasoning: true },
   errors: {
     account: [
-      // With a 400, as some gateways tell it (Aider-AI/aider#4851, 2026-02-19).
+      // With a 400, as some gateways report it (Aider-AI/aider#4851, 2026-02-19).
       { is: 'unpaid', sentence: /^Insufficient Balance\b/ },
       // Assumed.
       { is: 'no_model', sentence: /^Model Not Exist\b/ },
@@ -41,6 +41,6 @@ export const deepseek = hostedVendor('deepseek', {
     // Assumed.
     filtered: [/^Content Exists Risk\b/],
   },
-  // An interrupted answer (tetsuo-ai/agenc-core#2492, 2026-09-14).
+  // An interrupted response (tetsuo-ai/agenc-core#2492, 2026-09-14).
   finishReasons: { insufficient_system_resource: 'failure' },
 })

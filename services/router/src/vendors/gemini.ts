@@ -15,7 +15,7 @@ export const GOOGLE_NESTED = {
   extra_body: namesIn('google'),
   'extra_body.google': namesIn('safety_settings thinking_config thought_tag_marker'),
 }
-/** A cache of Google's has a name, by which whoever knows it reads it. */
+/** A cache of Google's has a name, and everyone who knows the name reads the cache. */
 export const GOOGLE_CONTROL = namesIn('cached_content')
 
 /** Google's own words, which its compatible addresses may pass on: HKUDS/Vibe-Trading#308 (2026-06-25). */

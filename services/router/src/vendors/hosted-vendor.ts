@@ -1,6 +1,6 @@
 /**
- * A vendor with an address of its own that speaks OpenAI's chat completions. Its file says only what is different from
- * the others'.
+ * A vendor with an address of its own that speaks OpenAI's chat completions. Its file holds only its differences from
+ * the others.
  */
 
 import type { VendorName } from '@gateway/contracts/vendors'

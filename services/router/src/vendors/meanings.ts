@@ -1,7 +1,7 @@
 /**
- * What a target's words mean, in its errors and at the end of its responses: its own vendor's first, then those of every
- * backend, then those of the other vendors. Aggregators, proxies and servers without a profile pass on what another vendor
- * has said.
+ * The meaning of a target's words, in its errors and at the end of its responses. Its own vendor's words come first,
+ * then those of every backend, then those of the other vendors. Aggregators, proxies and servers without a profile pass
+ * on the words of another vendor.
  */
 
 import { COMMON_MEANINGS, type ErrorMeanings } from '../core/error-meanings.ts'

@@ -21,7 +21,7 @@ export const mistral = hostedVendor('mistral', {
     // Moderation is the operator's account's.
     control: namesIn('guardrails'),
   },
-  // Its answers name the tier `standard` (packages/mistral of vercel/ai, recorded 2026-08).
+  // Its responses name the tier `standard` (packages/mistral of vercel/ai, recorded 2026-08).
   pricedOptions: { service_tier: { free: ['auto', 'default', 'standard'] } },
   // anomalyco/opencode#1680 (2025-08-07), nearai/ironclaw#1241 (2026-03-16).
   toolCalls: { ids: { takes: /^[A-Za-z0-9]{9}$/, write: (digest) => digest.slice(0, 9) } },

@@ -15,7 +15,7 @@ const CHAT = namesIn(
 export const nvidia = hostedVendor('nvidia', {
   // It knows `max_tokens` alone (litellm/llms/nvidia_nim of BerriAI/litellm, November 2026), and four roles.
   rejectedParameters: () => rejections('max_completion_tokens', 'developer'),
-  // Its extensions hold what an engine of its own would: other decoders, and other nodes.
+  // Its extensions hold the parameters of an engine of its own: other decoders, and other nodes.
   parameters: { chat: () => CHAT, control: namesIn('nvext') },
   messages: { order: 'alternating', takesReasoning: true },
 })

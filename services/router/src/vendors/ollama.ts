@@ -12,8 +12,8 @@ const CHAT = namesIn(
 export const ollama: VendorProfile = {
   name: 'ollama',
   authentication: {},
-  // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5), and whatever else is not
-  // in its request.
+  // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5). It also ignores all
+  // that is not in its request.
   rejectedParameters: () => rejections('max_completion_tokens', 'n', 'tool_choice'),
   parameters: { chat: () => CHAT, control: namesIn('_debug_render_only keep_alive options') },
   pricedOptions: {},

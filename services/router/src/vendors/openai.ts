@@ -5,7 +5,7 @@ import { namesIn, type PricedOption } from '../core/strip-parameters.ts'
 import { callId, type IdRule } from '../core/tool-calls.ts'
 import type { VendorProfile } from './profile.ts'
 
-/** The types of `openai` 7.55 (2026): models that reason reject `max_tokens`, under whatever address. */
+/** The types of `openai` 7.55 (2026): models that reason reject `max_tokens`, under every address. */
 export function rejectedByName(model: string): ParameterSupport {
   return /^(?:openai[/.])?(?:gpt-(?:[5-9]|1\d)|o\d)(?![\da-z])/i.test(model) ? rejections('max_tokens') : []
 }
@@ -17,7 +17,7 @@ export const OPENAI_IDS: IdRule = { takes: /^.{1,40}$/s, write: callId }
 export const CHAT = namesIn(
   'audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens messages metadata modalities model moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity',
 )
-/** `ResponseCreateParamsBase`, without what needs a memory of former responses. */
+/** `ResponseCreateParamsBase`, without the members that need a memory of former responses. */
 export const RESPONSES = namesIn(
   'background context_management include input instructions max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user',
 )
@@ -28,10 +28,13 @@ export const IMAGES = namesIn(
   'background model moderation n output_compression output_format partial_images prompt quality response_format safety_identifier size stream style user',
 )
 
-/** A prompt that is kept at the vendor may name another model and tools; the others name what another request left there. */
+/** A prompt that is kept at the vendor may name another model and tools. The others name data of other requests. */
 const CONTROL = namesIn('access_programs conversation previous_response_id prompt')
 
-/** The tiers that cost what none costs: platform.openai.com/docs/guides/flex-processing and priority-processing, 2026-11. */
+/**
+ * The tiers that cost as much as a request without a tier: platform.openai.com/docs/guides/flex-processing and
+ * priority-processing, 2026-11.
+ */
 export const TIERS: PricedOption = { free: ['auto', 'default', 'standard', 'scale'] }
 
 export const openai: VendorProfile = {

@@ -12,7 +12,7 @@ import { rejectedByName, TIERS } from './openai.ts'
 const CHAT = namesIn(
   'cache_control frequency_penalty image_config include_reasoning logit_bias logprobs max_completion_tokens max_tokens messages metadata min_p modalities model parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options reasoning reasoning_effort repetition_penalty response_format seed service_tier stop stream stream_options structured_outputs temperature tool_choice tools top_a top_k top_logprobs top_p usage user verbosity',
 )
-/** Sessions and traces are the operator's account's, and so are answers that show how a request was sent on. */
+/** Sessions and traces are the operator's account's, and so are responses that show how a request was sent on. */
 const CONTROL = namesIn('debug session_id stop_server_tools_when trace')
 
 export const openrouter: VendorProfile = {

@@ -1,6 +1,6 @@
 /**
- * Perplexity's Sonar models, which search before they answer. Perplexity has announced their end for 2026-09-27 (the page about
- * its provider of maximhq/bifrost); its SDK still has them in November 2026.
+ * Perplexity's Sonar models, which search before they respond. Perplexity has announced their end for 2026-09-27 (the
+ * page about its provider of maximhq/bifrost); its SDK still has them in November 2026.
  */
 
 import { rejections } from '../core/parameter-support.ts'
@@ -12,7 +12,10 @@ const CHAT = namesIn(
   'country disable_search enable_search_classifier frequency_penalty image_domain_filter image_format_filter language_preference last_updated_after_filter last_updated_before_filter latitude logprobs longitude max_tokens messages model n num_images num_search_results parallel_tool_calls presence_penalty reasoning_effort response_format response_formatting_locale return_images return_related_questions safe_search search_after_date_filter search_before_date_filter search_domain_filter search_language_filter search_mode search_recency_filter stop stream stream_options temperature tool_choice tools top_k top_logprobs top_p updated_after_timestamp updated_before_timestamp',
 )
 
-/** Threads, files and searches of others, other models that rank, the stream's form, and what its own page sends. */
+/**
+ * Threads, files and searches of others, other models that rank, the stream's form, and parameters of the vendor's own
+ * page.
+ */
 const CONTROL = namesIn(
   '_debug_pro_search _force_new_agent _inputs _prompt_token_length best_of cum_logprobs diverse_first_token file_workspace_id has_image_url ranking_model response_metadata search_internal_properties search_tenant stream_mode thread_id use_threads user_original_query',
 )

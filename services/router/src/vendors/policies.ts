@@ -1,8 +1,9 @@
 /**
- * What clients may send to a target, from its vendor's profile and its operator's config.
+ * The members that clients may send to a target, from its vendor's profile and its operator's config.
  *
- * A server without a profile is often an engine under an address of the operator's, so no client sends it a control parameter or a
- * priced option of any vendor. Other members reach it: their meaning is between the client and that server.
+ * A server without a profile is often an engine under an address of the operator's. So no client sends it a control
+ * parameter or a priced option of any vendor. Other members reach it: their meaning is between the client and that
+ * server.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
@@ -13,13 +14,13 @@ import { CHAT, EMBEDDINGS, IMAGES, RESPONSES } from './openai.ts'
 import { plain } from './plain.ts'
 import type { VendorProfile } from './profile.ts'
 
-/** Conversations by the dialect that the target is asked in, and the other kinds. */
+/** Conversations by the dialect of requests to the target, and the other kinds. */
 export type PolicyName = 'chat' | 'messages' | 'responses' | 'embeddings' | 'images'
 export type ParameterPolicies = Record<PolicyName, ParameterPolicy>
 
 const profiles = Object.values(VENDOR_PROFILES)
 
-/** What one dialect calls a parameter is no control in another. */
+/** A parameter of one dialect is no control in another. */
 const ORDINARY = new Set([...CHAT, ...EMBEDDINGS, ...IMAGES, ...RESPONSES, ...MESSAGES])
 
 const CONTROL_OF_ALL = new Set(
@@ -28,7 +29,7 @@ const CONTROL_OF_ALL = new Set(
     .map(fold),
 )
 
-/** With a value that is free at one of the vendors, an option is free: a request says the usual, whatever its vendor calls that. */
+/** An option with a value that is free at one vendor is free: each vendor has its own name for the usual value. */
 const PRICED_OF_ALL = pricedOfAll()
 
 function pricedOfAll(): Map<string, PricedOption> {
@@ -41,8 +42,8 @@ function pricedOfAll(): Map<string, PricedOption> {
 }
 
 /**
- * The arguments by which a chat template is chosen and applied, which servers let its own options overrule: code of the client's own
- * (CVE-2025-61620), or a tokenizer that blocks the server (CVE-2025-62426).
+ * The arguments by which a chat template is chosen and applied, which servers let its own options overrule. They may
+ * hold code of the client's own (CVE-2025-61620), or a tokenizer that blocks the server (CVE-2025-62426).
  */
 const TEMPLATE_CONTROL = new Set(
   [

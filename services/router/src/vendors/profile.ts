@@ -1,6 +1,6 @@
 /**
- * What the router knows of a vendor. Each vendor's file is such a profile; `index.ts` lists them, and the compiler names
- * the vendor that lacks one. Names, addresses, dialects and times stand in `contracts/src/vendors.ts`.
+ * The router's knowledge of a vendor. Each vendor's file is such a profile; `index.ts` lists them, and the compiler
+ * names the vendor that lacks one. Names, addresses, dialects and times stand in `contracts/src/vendors.ts`.
  *
  * Each rule names its source and its day. A profile holds no code but choices by a model's name: the mechanisms are in
  * `core/`.
@@ -45,11 +45,11 @@ export interface VendorProfile {
 }
 
 /**
- * Each member that the vendor publishes is here or among the priced options. A client sends the accepted ones: they say how an
- * answer is generated and written. The router leaves out all others, and names them.
+ * Each member that the vendor publishes is here or among the priced options. A client sends the accepted ones: they
+ * describe how a response is generated and written. The router leaves out all others, and names them.
  */
 export interface VendorParameters {
-  /** Undefined: whatever no vendor has among its control parameters. */
+  /** Undefined: all members that no vendor has among its control parameters. */
   chat(model: string): ReadonlySet<string> | undefined
   /** Those of the dialect where left out. */
   messages?: ReadonlySet<string>
@@ -59,8 +59,9 @@ export interface VendorParameters {
   /** Within a member, by its path. */
   nested?: Readonly<Record<string, ReadonlySet<string>>>
   /**
-   * Control parameters reach a target only where the operator's config allows them. By them a client could reach another host,
-   * another's cache or session, run code, order others' requests, choose another model or hide what its request costs.
+   * Control parameters reach a target only where the operator's config allows them. By them a client could reach
+   * another host, or another's cache or session. It could run code, order others' requests, choose another model or
+   * hide the cost of its request.
    */
   control: ReadonlySet<string>
   /** Members of the vendor's other endpoints that its description names, too. */
@@ -77,6 +78,6 @@ export interface Authentication {
 export interface Identity {
   /** Loads the vendor's own library. Throws a `ConfigError` at once where a setting is missing. */
   load(backend: BackendConfig, environment: NodeJS.ProcessEnv): () => Promise<Credential>
-  /** How the library finds an identity. */
+  /** The way in which the library finds an identity. */
   advice: string
 }

@@ -13,7 +13,7 @@ export const together = hostedVendor('together', {
   // Its `logprobs` is a number, not OpenAI's yes or no. The same types know neither the others nor the role; a stream reports its usage anyway.
   rejectedParameters: () => rejections('max_completion_tokens', 'logprobs', 'developer', 'stream_options'),
   parameters: { chat: () => CHAT, control: namesIn('compliance') },
-  // It asks another model, which judges the request.
+  // Another model judges the request.
   pricedOptions: { safety_model: {} },
   messages: { order: 'alternating', takesReasoning: false },
   errors: {

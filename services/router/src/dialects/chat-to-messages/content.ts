@@ -1,6 +1,6 @@
 /**
- * The messages of a chat completion as turns of the Messages API: texts, images, documents, tool calls and their results,
- * each with the `cache_control` that the client wrote beside it.
+ * The messages of a chat completion as turns of the Messages API. They hold texts, images, documents, tool calls and
+ * their results, each with the `cache_control` that the client wrote beside it.
  */
 
 import { isObject, membersOf, wordOf } from '@gateway/contracts/json'

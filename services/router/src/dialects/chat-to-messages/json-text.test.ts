@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { JsonText, type JsonBy } from './json-text.ts'
 
-/** What a client reads, however the text is cut. */
+/** The text that a client reads, however it is cut into pieces. */
 function read(by: JsonBy, pieces: string[]): { content: string; thoughts: string } {
   const json = new JsonText(by)
   const split = pieces.map((piece) => json.take(piece))

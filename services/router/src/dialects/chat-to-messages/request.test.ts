@@ -1,6 +1,7 @@
 /**
- * What a client of OpenAI's convention may ask, as the Messages API's published examples write it: platform.claude.com/docs
- * (structured outputs, adaptive and extended thinking, prompt caching, PDF support), read in November 2026.
+ * The requests of a client of OpenAI's convention, as the Messages API's published examples write them. The examples
+ * are in platform.claude.com/docs (structured outputs, adaptive and extended thinking, prompt caching, PDF support),
+ * read in November 2026.
  */
 
 import { describe, expect, test } from 'vitest'
@@ -196,7 +197,7 @@ describe('content', () => {
     ],
   ])('%s', (_, part, block) => expect(of(part)).toEqual(block))
 
-  test('what is to be cached of system texts, tools and results is', () => {
+  test('marks for the cache reach the backend from system texts, tools and results', () => {
     const control = { cache_control: { type: 'ephemeral' } }
     const { request } = write({
       ...control,
@@ -216,8 +217,8 @@ describe('content', () => {
   })
 })
 
-describe('what cannot be kept', () => {
-  test('and changes no meaning is reported, whatever it is', () => {
+describe('a parameter that cannot be kept', () => {
+  test('and changes no meaning is reported, each by its name', () => {
     const lost = { seed: 1, presence_penalty: 0.1, logit_bias: {}, store: true, verbosity: 'low', metadata: { a: 'b' } }
     expect(write({ ...lost, logprobs: null }).dropped).toEqual(Object.keys(lost).toSorted())
   })
@@ -256,7 +257,7 @@ function catchFault(run: () => unknown): BackendFault {
 }
 
 describe('a chat without a turn of the user', () => {
-  test('asks by the words of its system', () => {
+  test("sends the words of its system as the user's", () => {
     const { request } = write({ messages: [{ role: 'system', content: 'Say hello.' }] })
     expect(request.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'Say hello.' }] }])
     expect(request.system).toBeUndefined()

@@ -21,7 +21,7 @@ const TRANSLATED = new Set([
   ...['messages', 'max_tokens', 'max_completion_tokens', 'n', 'temperature', 'top_p', 'top_k', 'stop', 'tools'],
   ...['tool_choice', 'parallel_tool_calls', 'user', 'response_format', 'reasoning_effort', 'cache_control'],
 ])
-/** A response without them is no answer to the question. */
+/** Without these parameters a response would not serve the request. */
 const ESSENTIAL = new Map(
   Object.entries<string>({
     functions: 'is not known to this model: use tools',
@@ -30,7 +30,7 @@ const ESSENTIAL = new Map(
   }),
 )
 
-/** What reading the response needs of the request. */
+/** The parts of the request that reading the response needs. */
 export interface Echo {
   json: JsonBy | null
 }
@@ -107,7 +107,7 @@ function samplingOf(chat: Json, { form, model }: Question, thinks: boolean): { m
   const given = Object.keys(requested).filter((name) => typeof requested[name] === 'number')
   const refused = applyingTo(form, chat)
   const isRefused = (name: string) => thinks || refused.some(({ parameter }) => parameter === name)
-  // Its scale of temperature ends at 1, where OpenAI's ends at 2; 1 is what it takes where none is given.
+  // Its scale of temperature ends at 1, where OpenAI's ends at 2. It takes 1 where a request gives none.
   const isTooHot = (name: string) => name === 'temperature' && Number(requested[name]) > 1
   const isLost = (name: string) => isRefused(name) || isTooHot(name)
   const taken = given.filter((name) => !isLost(name))

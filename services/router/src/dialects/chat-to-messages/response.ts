@@ -1,5 +1,5 @@
 /**
- * A Messages answer as a chat completion, and the parts that a stream shares with it.
+ * A response of the Messages API as a chat completion, and the parts that a stream shares with it.
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'

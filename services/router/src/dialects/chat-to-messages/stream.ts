@@ -19,7 +19,7 @@ export class MessagesStream implements ChatReading {
   #watch = new MessageWatch()
   /** A client of chat sees nothing of a tool that the backend runs itself: `begun` is set here. */
   readonly progress = this.#watch.progress
-  /** Replaced by what the backend says of it. */
+  /** The backend's own identity replaces it. */
   #identity: Identity
   /** The position of each tool call among the tool calls, by the index of its block. */
   #toolCalls = new Map<unknown, number>()

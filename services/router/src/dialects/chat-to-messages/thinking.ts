@@ -1,6 +1,6 @@
 /**
- * `reasoning_effort` as the API's thinking. Models from 4.6 on decide themselves how much to think, by an effort; older ones
- * get a budget of tokens, which is a part of the response's cap.
+ * `reasoning_effort` as the API's thinking. Models from 4.6 on decide themselves how much to think, by an effort. Older
+ * ones get a budget of tokens, which is a part of the response's cap.
  *
  * The rules are of platform.claude.com/docs/en/build-with-claude/thinking and adaptive-thinking, and of the types of
  * `@anthropic-ai/sdk` 1.12 (all read in November 2026).
@@ -51,7 +51,7 @@ export interface ThinkingMembers {
   effort?: string
 }
 
-/** Null where the model cannot think as it is asked to. */
+/** Null where the model cannot think with the requested effort. */
 export function thinkingMembers(effort: unknown, circumstances: Circumstances): ThinkingMembers | null {
   if (effort == null || effort === 'none') return {}
   const { model, maxTokens, isForced, isInToolLoop } = circumstances

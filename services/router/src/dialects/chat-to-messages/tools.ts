@@ -1,6 +1,7 @@
 /**
- * Tools, the choice among them, and answers in JSON: by the API's structured outputs where the model has them, else by a
- * tool of our own that the model must call and whose arguments are the response. The router describes JSON of any shape in words.
+ * Tools, the choice among them, and responses in JSON. JSON comes by the API's structured outputs where the model has
+ * them. Otherwise the model must call a tool of our own, whose arguments are the response. The router describes JSON of
+ * any shape in words.
  */
 
 import { isObject, membersOf, objectsOf } from '@gateway/contracts/json'

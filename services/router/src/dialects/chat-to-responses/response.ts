@@ -79,7 +79,7 @@ function joined(parts: readonly JsonObject[], member: 'text' | 'refusal'): strin
   return parts.flatMap((part) => (typeof part[member] === 'string' ? [part[member]] : [])).join('')
 }
 
-/** A call that the client has to answer; null for other items, those of hosted tools too. */
+/** A call that the client has to run; null for other items, those of hosted tools too. */
 export function callOf({ type, call_id: id, name, arguments: args, input }: JsonObject): JsonObject | null {
   if (type === 'function_call') return { id, type: 'function', function: { name, arguments: args ?? '' } }
   return type === 'custom_tool_call' ? { id, type: 'custom', custom: { name, input: input ?? '' } } : null

@@ -1,9 +1,9 @@
 /**
  * A stream of Responses events as chat completion chunks, event by event.
  *
- * Some servers send a text in pieces, others whole at its end, and some in the last event alone. Whatever the pieces were, the
- * client gets each text once: of what an event repeats, only the part that has not been sent goes out. The stream
- * keeps lengths, never the texts.
+ * Some servers send a text in pieces, others whole at its end, and some in the last event alone. The client gets each
+ * text once, in all these cases. When an event repeats a text, only its unsent part goes out. The stream keeps lengths,
+ * never the texts.
  */
 
 import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
@@ -168,7 +168,7 @@ export class ResponsesToChatStream implements ChatReading {
     return this.#arguments(call, full.slice(call.sent))
   }
 
-  /** An item at its end: whatever the client has not had of it. */
+  /** An item at its end: all of it that the client has not received. */
   #completeItem(at: unknown, item: JsonObject): Chunk[] {
     if (callOf(item) !== null) {
       const start = this.#startCall(at, item)

@@ -1,8 +1,10 @@
 /**
- * The turns of the Messages API as messages of a chat completion: texts, images, documents, tool calls and their results.
+ * The turns of the Messages API as messages of a chat completion: texts, images, documents, tool calls and their
+ * results.
  *
- * Chat has no place for the thoughts of another vendor, marks of the cache, and the calls and results of tools that the
- * vendor runs itself. They are left out and reported. A block that chat cannot express at all is refused.
+ * Chat has no place for the thoughts of another vendor and for marks of the cache. Nor has it one for the calls and
+ * results of tools that the vendor runs itself. They are left out and reported. A block that chat cannot express at all
+ * is refused.
  */
 
 import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
@@ -83,7 +85,7 @@ function toolCallOf({ id, name, input }: JsonObject): JsonObject {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } }
 }
 
-/** Results follow the calls that they answer, so they stand before all else of the turn. */
+/** Results follow their calls, so they stand before all else of the turn. */
 function userOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
   const results: JsonObject[] = []
   const parts: JsonObject[] = []

@@ -18,7 +18,7 @@ test('an object is whole with its last brace, however it is cut into pieces', ()
   )
 })
 
-test('braces in texts close nothing, and what is no JSON is never whole', () => {
+test('braces in texts close nothing, and a text that is no JSON is never whole', () => {
   const ofTexts = new OpenObject()
   ofTexts.add('{"a":"}\\"}')
   expect(ofTexts.isComplete('{"a":"}\\"}')).toBe(false)

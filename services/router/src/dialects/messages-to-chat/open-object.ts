@@ -1,6 +1,6 @@
 /**
- * Whether the JSON object of a call's arguments has come whole. Each piece is looked at once, and the text is parsed once, when
- * as many braces are closed as were opened.
+ * Detects when the JSON object of a call's arguments is complete. It reads each piece once, and parses
+ * the text once, when as many braces are closed as were opened.
  */
 
 const [QUOTE, BACKSLASH] = ['"', '\\']

@@ -10,7 +10,7 @@ import { effortOfBudget } from '../chat-to-messages/thinking.ts'
 import { messagesOf, systemOf } from './content.ts'
 import { toolMembers } from './tools.ts'
 
-/** What reading the response needs of the request. */
+/** The parts of the request that reading the response needs. */
 export interface Echo {
   /** The client requested thoughts, so it expects their blocks. */
   showsThinking: boolean
@@ -69,7 +69,7 @@ function formatOf(config: unknown, lost: Set<string>): JsonObject | undefined {
     lost.add('output_config.format')
     return undefined
   }
-  // The API holds answers to the schema, so nothing less is asked of the target.
+  // The API holds responses to the schema, so the target must be as strict.
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema, strict: true } }
 }
 

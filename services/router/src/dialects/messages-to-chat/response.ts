@@ -1,5 +1,5 @@
 /**
- * A chat completion as a Messages answer, and the parts that a stream shares with it.
+ * A chat completion as a response of the Messages API, and the parts that a stream shares with it.
  */
 
 import { type JsonObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
@@ -29,7 +29,7 @@ export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo
   return { ...writeMessage(completion, content, stop), ...(usage ? { usage: writeMessagesUsage(usage) } : {}) }
 }
 
-/** All but the usage. Strict clients refuse null for a member that only the vendor's own answers have. */
+/** All but the usage. Strict clients refuse null for a member that only the vendor's own responses have. */
 export function writeMessage({ id: reported, model }: JsonObject, content: unknown[], stop: JsonObject): JsonObject {
   const id = responseId('messages', wordOf(reported))
   return { id, type: 'message', role: 'assistant', model, content, ...stop }

@@ -1,9 +1,9 @@
 /**
- * Chunks of a chat completion as the events of a Messages stream, in the API's order: one block after another, each begun,
- * filled and ended.
+ * Chunks of a chat completion as the events of a Messages stream, in the API's order: one block after another, each
+ * begun, filled and ended.
  *
- * Chat may interleave the arguments of several tool calls. A block ends when the next one has begun and its own arguments
- * are whole JSON; until then what belongs to later blocks waits.
+ * Chat may interleave the arguments of several tool calls. A block ends when the next one has begun and its own
+ * arguments are whole JSON. Until then the pieces of later blocks wait.
  */
 
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'

@@ -1,6 +1,6 @@
 /**
- * A whole response of the Messages API, and token usage as the API writes it: tokens read from and written to the cache stand
- * beside `input_tokens`.
+ * A whole response of the Messages API, and token usage as the API writes it. Tokens read from and written to the cache
+ * stand beside `input_tokens`.
  */
 
 import { parseExactly, plainNumber, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'

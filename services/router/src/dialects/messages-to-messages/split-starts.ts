@@ -1,7 +1,7 @@
 /**
- * Blocks that come whole with their start, as Anthropic's own API would send them: an empty start, and the content in pieces.
- * Some clients read no content of a start, and a tool then runs with nothing (Vercel's AI SDK 5 to 7, `@ai-sdk/anthropic`
- * 2.0.112 to 4.0.105, read in November 2026).
+ * Blocks that come whole with their start, as Anthropic's own API would send them: an empty start, and the content in
+ * pieces. Some clients read no content of a start, and a tool then runs with nothing. Vercel's AI SDK 5 to 7 is one
+ * (`@ai-sdk/anthropic` 2.0.112 to 4.0.105, read in November 2026).
  */
 
 import { type JsonObject, isObject, parseExactly, wordOf } from '@gateway/contracts/json'

@@ -34,7 +34,7 @@ describe('the counts of a stream add up', () => {
     expect(usageOf(nothing, { input_tokens: 25, output_tokens: 5 })).toMatchObject({ promptTokens: 25 })
   })
 
-  test('where the model has read what its tools found', () => {
+  test('where the model has read the results of its tools', () => {
     const ends = [{ output_tokens: 5 }, { input_tokens: 900, output_tokens: 9 }]
     expect(usageOf(START, ...ends)).toMatchObject({ promptTokens: 910, completionTokens: 9 })
   })

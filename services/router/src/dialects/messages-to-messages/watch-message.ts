@@ -1,5 +1,5 @@
 /**
- * What the events of a Messages stream say of their answer: whether it is whole, its usage, its text.
+ * Reads from the events of a Messages stream whether its response is complete, its usage and its text.
  */
 
 import { type JsonObject, isObject, wordOf } from '@gateway/contracts/json'

@@ -32,7 +32,7 @@ describe('tools of namespaces', () => {
     expect(echo.own.get(written!.function.name)).toEqual({ name, namespace, isCustom: false })
   })
 
-  test('are never mixed up, whatever they are called', () => {
+  test('are never mixed up, under any names', () => {
     const word = fc.array(fc.constantFrom('a', 'b', '_', '__', 'a'.repeat(40)), { minLength: 1, maxLength: 4 })
     const name = word.map((parts) => parts.join(''))
     const spaces = fc.uniqueArray(fc.tuple(name, name), { selector: ([one, other]) => `${one} ${other}`, minLength: 1 })

@@ -1,6 +1,6 @@
 /**
- * The items of a Responses request as chat's messages. The API has one item for each thought, text and call of a turn;
- * chat has one message for all of them, and wants the results of calls right behind it.
+ * The items of a Responses request as chat's messages. The API has one item for each thought, text and call of a turn.
+ * Chat has one message for all of them, and wants the results of calls right behind it.
  */
 
 import { type JsonObject, isObject, objectsOf, wordOf } from '@gateway/contracts/json'
@@ -13,7 +13,7 @@ export interface WrittenInput {
   dropped: string[]
 }
 
-/** One message, and what must stand behind it. */
+/** One message, and the messages that must follow it. */
 interface Entry {
   message: JsonObject
   calls: JsonObject[]
@@ -26,7 +26,7 @@ interface Entry {
 
 /** Texts of the model's own, which nobody but its vendor can read. */
 const ESSENTIAL = new Set(['compaction', 'program', 'program_output'])
-/** Tools that a vendor or the client's machine ran: what came of them is in the texts that follow. */
+/** Tools that a vendor or the client's machine ran: the texts that follow hold their results. */
 const HOSTED =
   /^(?:web_search|file_search|computer|code_interpreter|image_generation|local_shell|shell|apply_patch|tool_search|mcp)_|^(?:compaction_trigger|configuration_update)$/
 

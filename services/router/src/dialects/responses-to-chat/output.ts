@@ -8,7 +8,7 @@
 import type { JsonObject } from '@gateway/contracts/json'
 import { customInput, ownTool, type OwnTools } from './tools.ts'
 
-/** How the ids of thoughts begin that came out of chat: no vendor keeps them. */
+/** The beginning of the ids of thoughts that came out of chat: no vendor keeps them. */
 export const OWN_THOUGHT = 'rs_svc_'
 
 /** Hears of all that happens to the output. */
@@ -81,7 +81,7 @@ export class Output {
     this.#suffix = responseId.replace(/^resp_/, '')
   }
 
-  /** A piece of a text, of whatever part it belongs to. */
+  /** A piece of a text, of any part. */
   say(type: Spoken['type'], kind: PartKind, piece: string, logprobs: unknown[] = []): void {
     let spoken = this.#speaking
     if (spoken?.type !== type) {
@@ -120,7 +120,7 @@ export class Output {
     }
   }
 
-  /** `status`: of what was still being written. */
+  /** `status`: the status of items that were still being written. */
   end(status: Status): void {
     this.#stopSpeaking(status)
     for (const call of this.#calls.values()) this.#endCall(call, status)

@@ -8,7 +8,7 @@ import { FunctionNames, toolsOf } from './function-names.ts'
 import { writeMessages } from './input.ts'
 import { type OwnTools, writeTools } from './tools.ts'
 
-/** What a response needs of its request. */
+/** The parts of its request that a response needs. */
 export interface Echo {
   /** The settings that every response repeats. */
   settings: JsonObject

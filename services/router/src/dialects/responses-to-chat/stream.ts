@@ -1,8 +1,8 @@
 /**
  * Chat completion chunks as the events of a streamed response.
  *
- * The events share JSON that is written once: the place of a text for all its pieces, and the settings for each event
- * that holds a whole response. A coding tool's settings hold its tools, which are most of its request.
+ * The events share JSON that is written once. It holds the place of a text for all its pieces, and the settings for
+ * each event that holds a whole response. A coding tool's settings hold its tools, which are most of its request.
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'

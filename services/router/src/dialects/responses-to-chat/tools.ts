@@ -136,7 +136,7 @@ function noTarget() {
   )
 }
 
-/** What a model calls that has no such tool is a function's name as well. */
+/** A name that the model calls and that no such tool has is a function's name as well. */
 export function ownTool(own: OwnTools, called: string): OwnTool {
   return own.get(called) ?? { name: called, isCustom: false }
 }
