@@ -151,7 +151,7 @@ test('a backend that refuses connections fails each call, also those that wait',
   await pool.close()
 })
 
-const RESPONSES = ['whole', 'slow', 'last', 'cut', 'cut at once', 'left'] as const
+const RESPONSES = ['complete', 'slow', 'last', 'cut', 'cut at once', 'left'] as const
 
 test('each call has one outcome, for any fate of connections, and no more are open than may be', async () => {
   const step = fc.record({
@@ -169,7 +169,7 @@ test('each call has one outcome, for any fate of connections, and no more are op
           const { reply, afterMs } = steps[Number(path.slice(1))]!
           if (reply === 'cut at once') return void socket.resetAndDestroy()
           if (reply === 'last') response.setHeader('connection', 'close')
-          if (reply !== 'whole') response.write('some')
+          if (reply !== 'complete') response.write('some')
           setTimeout(() => {
             if (reply === 'cut') socket.destroy()
             else if (reply !== 'left') response.end('done')
@@ -201,5 +201,5 @@ test('each call has one outcome, for any fate of connections, and no more are op
 
 /** The server hears some time after the router that a connection is over. */
 function closingAtOnce(steps: { reply: (typeof RESPONSES)[number] }[]): number {
-  return steps.filter(({ reply }) => reply !== 'whole' && reply !== 'slow').length
+  return steps.filter(({ reply }) => reply !== 'complete' && reply !== 'slow').length
 }
