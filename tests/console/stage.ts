@@ -100,7 +100,7 @@ async function watchPage(page: Page, reachable: string[]): Promise<Watch> {
     const { origin, protocol } = new URL(request.url())
     if (protocol !== 'data:' && !allowed.has(origin)) faults.push(`asked ${request.url()}`)
   })
-  await page.exposeFunction('tellViolation', (text: string) => faults.push(`broke the policy: ${text}`))
+  await page.exposeFunction('reportViolation', (text: string) => faults.push(`broke the policy: ${text}`))
   await page.addInitScript(() => {
     const notify = (window as unknown as { reportViolation(text: string): void }).reportViolation
     document.addEventListener('securitypolicyviolation', (event) =>
