@@ -13,11 +13,11 @@ test.each([
   ['a derivation', 'Hence $a = 2$ and \\(n^2\\) is odd.', ['answer-any', 'answer-short', 'answer-notation']],
   ['an essay', LONG, ['answer-any', 'answer-long']],
   ['a list', `1. Boil them.\n2. ${LONG}`, ['answer-any', 'answer-long', 'answer-lists']],
-])('an answer is known by its form: %s', (_, reply, traits) => {
+])('a response is recognised by its form: %s', (_, reply, traits) => {
   expect(traitsOf(reply)).toEqual(traits)
 })
 
-test('of a very long answer the ends are read', () => {
+test('only the beginning and the end of a very long response are read', () => {
   const hidden = `${LONG.repeat(10)}\n\`\`\`\ncode\n\`\`\`\n${LONG.repeat(10)}`
   expect(traitsOf(hidden)).toEqual(['answer-any', 'answer-long'])
   expect(traitsOf(`${LONG.repeat(10)} Shall I go on?`)).toContain('answer-asks')

@@ -1,11 +1,11 @@
 /**
- * The kind of the assistant's last answer, told by its form alone: a program, a report with sources, a question back, a
- * long text, a word or two.
+ * Features of the assistant's last response. They describe its form alone: a program, a report with sources, a question back, a long
+ * text, a word or two.
  */
 
 const SHORT_CHARS = 90
 const LONG_CHARS = 500
-/** Of very long answers the middle says nothing new. */
+/** The middle of a very long response adds no new trait. */
 const READ_CHARS = 4_000
 
 const TRAITS: Record<string, (text: string) => boolean> = {
@@ -20,7 +20,7 @@ const TRAITS: Record<string, (text: string) => boolean> = {
 }
 export const RESPONSE_NAMES = Object.keys(TRAITS)
 
-/** One of 0 and 1 per name of `RESPONSE_NAMES`. */
+/** Returns 0 or 1 for each name of `RESPONSE_NAMES`. */
 export function responseTraits(reply: string): number[] {
   const text = reply.length > READ_CHARS ? reply.slice(0, READ_CHARS / 2) + reply.slice(-READ_CHARS / 2) : reply
   return Object.values(TRAITS).map((isSo) => (isSo(text) ? 1 : 0))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { CellList } from './cell-list.ts'
 
-test('text after text, it holds what a set of the remainders would hold', () => {
+test('text after text, the set holds the same buckets as a `Set` of the remainders', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 50 }), fc.array(fc.array(fc.nat())), (size, texts) => {
       const list = new CellList(size)
@@ -15,7 +15,7 @@ test('text after text, it holds what a set of the remainders would hold', () => 
   )
 })
 
-test('the cells of a text stay as they were when the next one starts', () => {
+test('the buckets of a text stay as they were when the next text starts', () => {
   const list = new CellList(10)
   list.start()
   list.add(3)

@@ -1,6 +1,6 @@
 /**
- * Collects the cells of one text, each once, in the order met. A stamp for each cell tells whether this text has it, so
- * nothing is cleared between texts.
+ * Collects the hash buckets of one text, each once, in the order of the text. A bucket's stamp is that of the last text
+ * that has it, so nothing is cleared between texts.
  */
 export class CellList {
   readonly #size: number
@@ -13,7 +13,7 @@ export class CellList {
     this.#stamps = new Uint32Array(size)
   }
 
-  /** Forgets the text before. */
+  /** Begins a text: the set is empty again. */
   start(): void {
     this.#cells = []
     if (++this.#stamp < 2 ** 32) return
@@ -21,7 +21,7 @@ export class CellList {
     this.#stamp = 1
   }
 
-  /** Takes any unsigned number; its remainder is the cell. */
+  /** Takes any unsigned number; its remainder is the bucket. */
   add(hash: number): void {
     const cell = hash % this.#size
     if (this.#stamps[cell] === this.#stamp) return

@@ -7,7 +7,7 @@ import { chooseAuto, type Options } from './choose-auto.ts'
 const ALL = Object.values(LANE_IDS)
 
 /** Turns of user and assistant, the last the user's. */
-function rpc(...turns: string[]): ChatMessage[] {
+function conversation(...turns: string[]): ChatMessage[] {
   return turns.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content }))
 }
 
@@ -53,7 +53,7 @@ describe('a message in the user’s words goes to its lane', () => {
     ['code', '用JavaScript写一个去重函数'],
     ['code', 'TypeError: x is not a function, what does that mean'],
   ])('%s: %s', (lane, text) => {
-    expect(laneOf(rpc(text))).toBe(lane)
+    expect(laneOf(conversation(text))).toBe(lane)
   })
 })
 
@@ -65,7 +65,7 @@ describe('words of code in everyday text are not a question of code', () => {
     ['nova', 'Explain the class system of Victorian England in detail'],
     ['bolt', 'How long can a python go without food?'],
   ])('%s: %s', (lane, text) => {
-    expect(laneOf(rpc(text))).toBe(lane)
+    expect(laneOf(conversation(text))).toBe(lane)
   })
 })
 
@@ -74,15 +74,15 @@ test('quoted news in a text to summarise is not a search of the web', () => {
     'The city council voted today to reopen the old tram line. Shares of the operator rose this morning by four percent. ' +
     'The mayor said the latest figures, released this week, show that traffic is at a record, and that prices will not rise. ' +
     'Critics called the vote rushed and asked for a new study of the costs before the work begins next month.'
-  expect(laneOf(rpc(`Summarise this article in one paragraph:\n\n${article}`))).not.toBe('research')
+  expect(laneOf(conversation(`Summarise this article in one paragraph:\n\n${article}`))).not.toBe('research')
 })
 
 test('a back-story before the question does not change the lane', () => {
   const story = 'My aunt sent us a parcel of jam. It has been windy all week and the kids are at home. I barely slept.'
-  expect(laneOf(rpc(`${story} Anyway: what is the weather in Porto tomorrow?`))).toBe('research')
+  expect(laneOf(conversation(`${story} Anyway: what is the weather in Porto tomorrow?`))).toBe('research')
 })
 
-describe('a later message is read in the light of the one before', () => {
+describe('a later message is read in the context of the one before', () => {
   test.each<[Lane, string[]]>([
     ['bolt', ['Translate "good night" to Italian', 'Buonanotte', 'and in French?']],
     ['code', ['Write a binary search in Go', 'func search() {}', 'now in Rust']],
@@ -91,11 +91,14 @@ describe('a later message is read in the light of the one before', () => {
     ['spark', ['Write a shell script that backs up my home folder', '#!/bin/sh ...', 'great, thank you, bye']],
     ['atlas', ['thanks!', 'Anytime!', 'prove that the square root of 10 is irrational']],
   ])('%s: %j', (lane, turns) => {
-    expect(laneOf(rpc(...turns))).toBe(lane)
+    expect(laneOf(conversation(...turns))).toBe(lane)
   })
 
   test('and says so where only that decided', () => {
-    const { reason } = chooseAuto(rpc('Write a binary search in Go', 'func search() {}', 'now with a test'), ALL)
+    const { reason } = chooseAuto(
+      conversation('Write a binary search in Go', 'func search() {}', 'now with a test'),
+      ALL,
+    )
     expect(['code', 'follow-up']).toContain(reason)
   })
 })
@@ -110,21 +113,21 @@ describe('the reason is one short stable word', () => {
     ['long-form', 'Write a short story about a baker who cannot smell'],
     ['short-answer', 'What is the capital of Mongolia?'],
   ])('%s: %s', (reason, text) => {
-    expect(chooseAuto(rpc(text), ALL).reason).toBe(reason)
+    expect(chooseAuto(conversation(text), ALL).reason).toBe(reason)
   })
 
-  test('it fits a header field, whatever was written', () => {
+  test('the reason fits a header field for every text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(chooseAuto(rpc(text), ALL).reason).toMatch(/^[a-z][a-z-]{2,24}$/)
+        expect(chooseAuto(conversation(text), ALL).reason).toMatch(/^[a-z][a-z-]{2,24}$/)
       }),
     )
   })
 })
 
 describe('only lanes that may be used are chosen', () => {
-  test('without the paid lanes the best included one answers, and the reason says so', () => {
-    const proof = rpc('Prove that there is no largest prime number')
+  test('without the paid lanes the best included lane is chosen, and the reason says so', () => {
+    const proof = conversation('Prove that there is no largest prime number')
     expect(chooseAuto(proof, [LANE_IDS.spark, LANE_IDS.bolt])).toEqual({
       laneId: LANE_IDS.bolt,
       reason: 'best-available',
@@ -132,8 +135,8 @@ describe('only lanes that may be used are chosen', () => {
     expect(chooseAuto(proof, [LANE_IDS.spark, LANE_IDS.bolt, LANE_IDS.nova]).laneId).toBe(LANE_IDS.nova)
   })
 
-  test('lanes of an operator’s own naming are taken in the order given', () => {
-    expect(chooseAuto(rpc('hello'), ['house-small', 'house-large']).laneId).toBe('house-small')
+  test('lanes that an operator named are used in the order given', () => {
+    expect(chooseAuto(conversation('hello'), ['house-small', 'house-large']).laneId).toBe('house-small')
   })
 
   test('the choice is always one of the lanes given, twice the same, and never throws', () => {
@@ -163,24 +166,24 @@ describe('only lanes that may be used are chosen', () => {
   })
 })
 
-describe('a plan may lean to the cheapest or the best of the lanes that will do', () => {
+describe('a plan may prefer the cheapest or the best of the adequate lanes', () => {
   const PRICES: Record<string, number> = { 'svc-instant': 1, 'svc-fast': 1.5, 'svc-core': 3.75, 'svc-pro': 6.7 }
   const costPreference = (towards: 'cheapest' | 'best'): Options => ({
     costPreference: { towards, multiplierOf: (id) => PRICES[id] ?? 2 },
   })
 
   test('a sure choice stays', () => {
-    const proof = rpc('Prove that there is no largest prime number')
+    const proof = conversation('Prove that there is no largest prime number')
     expect(chooseAuto(proof, ALL, costPreference('cheapest'))).toEqual(chooseAuto(proof, ALL))
-    expect(chooseAuto(rpc('thank you so much!'), ALL, costPreference('best'))).toEqual(
-      chooseAuto(rpc('thank you so much!'), ALL),
+    expect(chooseAuto(conversation('thank you so much!'), ALL, costPreference('best'))).toEqual(
+      chooseAuto(conversation('thank you so much!'), ALL),
     )
   })
 
-  test('whatever is asked, the price moves the right way only, and a moved choice says so', () => {
+  test('for every message the price moves the right way only, and a moved choice says so', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('plan', 'hi', 'why', 'prove', 'my cat', 'today', 'code', '?')), (words) => {
-        const requested = rpc(words.join(' '))
+        const requested = conversation(words.join(' '))
         const plain = chooseAuto(requested, ALL)
         for (const [towards, sign] of [
           ['cheapest', 1],
@@ -195,9 +198,9 @@ describe('a plan may lean to the cheapest or the best of the lanes that will do'
     )
   })
 
-  test('a lane that may not be used is not taken', () => {
+  test('a lane that may not be used is never chosen', () => {
     expect([LANE_IDS.bolt, LANE_IDS.nova]).toContain(
-      chooseAuto(rpc('trees?'), [LANE_IDS.bolt, LANE_IDS.nova], costPreference('cheapest')).laneId,
+      chooseAuto(conversation('trees?'), [LANE_IDS.bolt, LANE_IDS.nova], costPreference('cheapest')).laneId,
     )
   })
 })
@@ -205,7 +208,7 @@ describe('a plan may lean to the cheapest or the best of the lanes that will do'
 test('content in parts is read like plain text', () => {
   const text = 'write a python function that merges two sorted lists'
   const parts: ChatMessage[] = [{ role: 'user', content: [{ type: 'text', text }] }]
-  expect(chooseAuto(parts, ALL)).toEqual(chooseAuto(rpc(text), ALL))
+  expect(chooseAuto(parts, ALL)).toEqual(chooseAuto(conversation(text), ALL))
 })
 
 test('images alone get the general lane', () => {
@@ -216,11 +219,11 @@ test('images alone get the general lane', () => {
   expect(chooseAuto([image], ALL)).toEqual({ laneId: LANE_IDS.nova, reason: 'no-text' })
 })
 
-test('of a message of megabytes only head and tail are read', () => {
+test('only the head and the tail of a message of megabytes are read', () => {
   const around = (middle: string) =>
-    rpc(`Summarise this: ${'lorem ipsum '.repeat(200)}${middle}${'dolor sit amet '.repeat(200)}`)
+    conversation(`Summarise this: ${'lorem ipsum '.repeat(200)}${middle}${'dolor sit amet '.repeat(200)}`)
   const code = 'function add(a, b) { return a + b }\n'.repeat(100_000)
   const question = 'What is the weather in Hanoi right now? Cite your sources. '.repeat(100_000)
   expect(chooseAuto(around(code), ALL)).toEqual(chooseAuto(around(question), ALL))
-  expect(chooseAuto(rpc(code), ALL).laneId).toBe(LANE_IDS.code)
+  expect(chooseAuto(conversation(code), ALL).laneId).toBe(LANE_IDS.code)
 })

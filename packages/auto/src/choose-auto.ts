@@ -1,7 +1,7 @@
 /**
- * Which lane answers a message sent to the generic alias: decided by a small trained model (`auto/`) from the last user
- * message, read in the light of the one before. Pure and quick: nothing fetched, nothing remembered, well under a
- * millisecond. Never throws on a parsed request; what it cannot read gets the general lane.
+ * Chooses the lane for a message to the generic alias. A small trained model decides from the last user message, in the
+ * context of the one before. The function is pure, keeps no state and takes well under a millisecond. It never throws on
+ * a parsed request, and a message without text gets the general lane.
  */
 
 import type { ChatMessage } from '@gateway/contracts/chat'
@@ -25,11 +25,11 @@ export interface AutoChoice {
   laneId: string
   /** One short stable word for the response header. */
   reason: string
-  /** The share of the chosen lane, from 0 to 1; none where nothing was read or another lane stands in. */
+  /** The probability of the chosen lane. Absent where there was no text, or where a fallback takes its place. */
   confidence?: number
 }
 
-/** What decides where several lanes will do: the cheapest of them, or the best, which is the dearest. */
+/** Decides among several adequate lanes: for the cheapest, or for the best, which is the dearest. */
 export interface CostPreference {
   towards: 'cheapest' | 'best'
   multiplierOf(laneId: string): number
@@ -37,13 +37,13 @@ export interface CostPreference {
 
 export interface Options {
   costPreference?: CostPreference | undefined
-  /** Lanes beside the six. */
+  /** The operator's lanes beside the six. */
   own?: LearntLanes | undefined
 }
 
-/** A message up to this length may lean on the one before. */
+/** A message up to this length is read after the one before. */
 const BRIEF_CHARS = 25
-/** A lane will do if its share is at least this part of the likeliest one's. */
+/** A lane is adequate if its probability is at least this part of the likeliest one's. */
 const WILL_DO = 0.4
 
 /** `laneIds` are the lanes that may serve the request (plan, images, tools, context), in the operator's order. */
@@ -65,7 +65,7 @@ interface CheckResult {
   lane: Lane
   reason: string
   confidence?: number
-  /** One per lane, in the order of `LANES`; none where nothing was read. */
+  /** One per lane, in the order of `LANES`; absent where there was no text. */
   shares?: Float64Array
 }
 
@@ -99,7 +99,7 @@ function judge(messages: ChatMessage[]): CheckResult {
   return { ...inContext, reason: inContext.lane === lane ? reasonFor(lane, alone) : FOLLOW_UP_REASON }
 }
 
-/** The last message; where it is too short to speak for itself, after the one before. */
+/** The last message. A brief one comes after the message before it. */
 function requestedText(messages: ChatMessage[]): string {
   const { last, before } = readTurns(messages)
   return last.length <= BRIEF_CHARS ? `${before}\n${last}` : last

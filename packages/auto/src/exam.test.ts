@@ -17,7 +17,7 @@ test.each([
   ['in circles', '다음 중 강은? ①한강 ②남산 ③독도'],
   ['in kana', '川はどれか。\nア．利根川\nイ．富士山\nウ．琵琶湖'],
   ['by Chinese stems', '哪个是河？甲、黄河 乙、泰山 丙、洞庭'],
-])('options of a fact are seen %s', (_, text) => {
+])('options of a question of fact are recognised %s', (_, text) => {
   expect(traitsOf(text)).toEqual(FACT)
 })
 
@@ -30,7 +30,7 @@ test.each([
   expect(traitsOf(text)).not.toContain('options')
 })
 
-test('figures to choose from are told from terms, and count for no quantity of the question', () => {
+test('options of figures differ from options of terms, and are no quantities of the question', () => {
   expect(traitsOf('Its speed? A) 12 m/s B) 15 m/s C) 30 m/s')).toEqual([
     'options',
     'optionsTerse',
@@ -39,7 +39,7 @@ test('figures to choose from are told from terms, and count for no quantity of t
   ])
 })
 
-test('quantities count, and the sentences that have one', () => {
+test('quantities are counted, and so are the sentences that have one', () => {
   const oneStep = traitsOf('Tom has 3 pears. He buys 4 more. How many has he?')
   expect(oneStep).toEqual(['quantities>0', 'quantities>1', 'sentencesWithQuantity>0', 'sentencesWithQuantity>1'])
   expect(traitsOf('It costs 1,250.50 at 12:30.')).toEqual(['quantities>0', 'quantities>1', 'sentencesWithQuantity>0'])

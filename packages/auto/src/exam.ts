@@ -1,6 +1,6 @@
 /**
- * The form of an exam's question and of a school sum: whether it offers labelled options, and how many quantities stand
- * before them, in how many sentences. A fact with options has none; a sum of one step has two or three.
+ * Features of a multiple-choice question and of an arithmetic word problem: labelled options, and the number of quantities
+ * and of sentences before them. A question of fact with options has no quantity; a problem of one step has two or three.
  */
 
 const ALPHABETS = ['ABC', 'abc', 'АБВ', 'абв', '①②③', 'アイウ', '가나다', 'أبج', '甲乙丙', '123']
@@ -26,7 +26,7 @@ export const EVALUATION_SET_NAMES = [
   ...STEM_CHARS.map((step) => `optionsAfter>${step}`),
 ]
 
-/** One of 0 and 1 per name of `EVALUATION_SET_NAMES`, from `at` on. */
+/** Writes 0 or 1 for each name of `EVALUATION_SET_NAMES` into `into`, from `at` on. */
 export function writeEvaluationSet(raw: string, weight: number, into: Float32Array, at: number): void {
   let cell = at
   const put = (isSo: boolean): void => {
@@ -57,7 +57,7 @@ function countQuantities(stem: string): { quantities: number; inSentences: numbe
   return { quantities, inSentences }
 }
 
-/** Where three labels of one alphabet begin to follow one another, or -1. */
+/** The place of the first of three labels of one alphabet in a row, or -1. */
 function optionsStart(raw: string): number {
   for (const alphabet of ALPHABETS) {
     const first = findLabel(raw, alphabet.charAt(0), 0)

@@ -11,7 +11,7 @@ function cellsAfter(reply: string): number[] {
   return follow(readFeatures(LAST, LAST.length), turns, BEFORE).words
 }
 
-test('a later message is read with the last sentence of the answer before it', () => {
+test('a later message is read with the last sentence of the response before it', () => {
   const alone = readFeatures(LAST, LAST.length).words
   expect(cellsAfter('')).toEqual(alone)
   expect(cellsAfter('For how many?').length).toBe(alone.length + 'For how many'.split(' ').length)
@@ -19,13 +19,13 @@ test('a later message is read with the last sentence of the answer before it', (
   expect(cellsAfter('For how many?')).not.toEqual(cellsAfter('Who are they?'))
 })
 
-test('the words of an answer are not taken for the user’s own', () => {
+test('the words of a response are not mistaken for the user’s own', () => {
   const own = new Set(readFeatures('For how many?', 13).words)
   const added = cellsAfter('For how many?').slice(cellsAfter('').length)
   expect(added.filter((cell) => own.has(cell))).toEqual([])
 })
 
-test('whatever an answer says, its cells exist, and a long one adds no more than its end does', () => {
+test('every response has valid buckets, and a long one adds no more than its end does', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (reply) => {
       const cells = cellsAfter(reply)
@@ -37,7 +37,7 @@ test('whatever an answer says, its cells exist, and a long one adds no more than
   )
 })
 
-test('a request in another language has the groups of words and the meaning that it has in English', () => {
+test('a request in another language has the word clusters and the embedding of its English translation', () => {
   const read = (text: string) => readFeatures(text, text.length)
   const english = read('write a poem')
   const german = read('Gedicht schreiben')

@@ -1,7 +1,7 @@
 /**
- * A text as the model sees it: cues of the lexicon by where they stand, its shape, its meaning, and hashed n-grams of
- * words, of their pieces and of their senses. Meaning and senses are those of English words, said or translated. Training
- * and choosing run this very code.
+ * The features of a text: lexical features by position, its shape, its embedding, and hashed n-grams of words, of their
+ * pieces and of their clusters. Embeddings and clusters are those of English words, written or translated. Training and
+ * the edge run the same code.
  */
 
 import { CellList } from './cell-list.ts'
@@ -18,14 +18,14 @@ import { sentences, type Span } from './split-text.ts'
 import { translate } from './translate.ts'
 import { PLACE_OF } from './vocabulary.ts'
 
-/** Texts up to this length are read as one piece; in longer ones the middle counts apart. */
+/** Longer texts have their own features, since phrases in their middle say less. */
 const SHORT_CHARS = 220
-/** The lists of cells that a text has, and how many different cells each list knows. */
+/** The groups of hashed features, and the number of buckets of each. `senses` are the clusters of words. */
 export const CELL_LISTS = ['words', 'pieces', 'senses'] as const
 export const CELLS = 65_536
-/** Of the answer before a message, the last sentence counts, up to this length. */
+/** Of the response before a message, the last sentence counts, up to this length. */
 const RESPONSE_CHARS = 160
-/** Sets the words of an answer apart from those of the message. */
+/** Hashes the words of a response to other buckets than those of the message. */
 const RESPONSE_SALT = 0x85ebca6b
 /** Letters of a piece of a word, its boundaries included. */
 const PIECE_LETTERS = 4
@@ -35,8 +35,8 @@ const BOUNDARY = 1
 
 const ZONES = ['short', 'long', 'head', 'tail', 'often'] as const
 /**
- * What an asking sentence names first and last among the things that can be asked for: "a poem about a compiler" is a
- * poem, "a function that prints a poem" a function. Verbs stand first in some languages and last in others.
+ * The objects of a request. The first and the last one of a sentence are features. "A poem about a compiler" is a poem,
+ * "a function that prints a poem" a function. Verbs stand first in some languages and last in others.
  */
 const THINGS: LexicalFeature[] = [
   'artefact',
@@ -63,9 +63,9 @@ const THINGS: LexicalFeature[] = [
 ]
 const THING_OF_LEXICAL_FEATURE = LEXICAL_FEATURES.map((lexicalFeature) => THINGS.indexOf(lexicalFeature))
 const THING_ZONES = ['head-first', 'head-last', 'tail-first', 'tail-last']
-/** The context of the last message: the lane that the user asked for before, and the form of the answer. */
+/** The context of the last message: the lane of the user's message before it, and the form of the response. */
 const CONTEXT_NAMES = [...LANES.map((lane) => `after-${lane}`), ...RESPONSE_NAMES]
-/** How much a message needs its context; a brief one is near as well. */
+/** The degree to which a message needs its context; a brief one is near, too. */
 const REACHES = ['near', 'brief', 'far'] as const
 const FOLLOW_NAMES = REACHES.flatMap((reach) => CONTEXT_NAMES.map((name) => `${name}@${reach}`))
 
@@ -79,14 +79,14 @@ export const DENSE_NAMES = [
 const SHAPE_AT = ZONES.length * LEXICAL_FEATURES.length
 const FOLLOW_AT = SHAPE_AT + SHAPE_NAMES.length
 const THINGS_AT = FOLLOW_AT + FOLLOW_NAMES.length
-/** The dense features from here on tell what the text is about; the ones before, how it asks. */
+/** The dense features from here on describe the text's subject; the ones before, its form. */
 export const MEANING_AT = THINGS_AT + THING_ZONES.length * THINGS.length
 
-/** Cells of the words and pairs of words present, of the pieces of words and of senses, each once. */
+/** The buckets of words and pairs of words, of the pieces of words and of clusters, each once. */
 export type Cells = Record<(typeof CELL_LISTS)[number], number[]>
 
 export interface Features extends Cells {
-  /** One value per name of `DENSE_NAMES`. */
+  /** A value for each name of `DENSE_NAMES`. */
   dense: Float32Array
 }
 
@@ -103,9 +103,9 @@ export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = 
 }
 
 /**
- * The features of a message after others: `before` holds the shares of the lanes for the message before. Their weight
- * depends on how well the message speaks for itself. The words of the answer count too: "For how many?" makes "two" a
- * part of a search.
+ * Adds the context to the features of a later message. `before` holds the lanes' probabilities for the message before. The
+ * context counts more for a brief message. The words of the response count, too: "For how many?" makes "two" a part of a
+ * search.
  */
 export function follow(features: Features, { last, reply }: Turns, before: Float64Array): Features {
   const dense = features.dense.slice()
@@ -134,7 +134,7 @@ function reachesOf(text: string): (typeof REACHES)[number][] {
   return words <= 14 && text.length <= 90 ? ['near'] : ['far']
 }
 
-/** Whether the first or the last sentence holds a cue, or a short text anywhere. */
+/** True where the first or the last sentence has the feature, or a short text has it anywhere. */
 export function isLexicalFeatureInRequest({ dense }: Features, lexicalFeature: LexicalFeature): boolean {
   const at = LEXICAL_FEATURES.indexOf(lexicalFeature)
   return [0, 2, 3].some((zone) => dense[zone * LEXICAL_FEATURES.length + at] !== 0)
@@ -177,8 +177,8 @@ function writeThings(order: readonly number[], at: number, dense: Float32Array):
 }
 
 /**
- * Words, pairs, pieces and senses of words of the first and the last sentences; of ideographic text, characters, pairs
- * and triples of them.
+ * Hashes words, pairs, pieces and clusters of words of the first and the last sentences; of ideographic text, characters,
+ * pairs and triples of them.
  */
 function ngrams(text: string, near: readonly Span[], said: number[][] | null): Cells {
   for (const list of CELL_LISTS) FOUND[list].start()
@@ -223,7 +223,7 @@ function addNgrams(text: string, span: Span, isUntranslated: boolean): void {
   }
 }
 
-/** Every run of letters of the word from `from` to `to`, with its boundaries as letters. */
+/** Adds every run of letters of the word from `from` to `to`, with its boundaries as letters. */
 function addPieces(text: string, from: number, to: number, letters: number, pieces: CellList): void {
   for (let start = from - 1; start === from - 1 || start + letters <= to + 1; start++) {
     let value = FNV_START

@@ -14,7 +14,7 @@ function lexicalFeaturesOf(text: string): Set<LexicalFeature> {
   return new Set(LEXICAL_FEATURES.filter((_, index) => counts[index] !== 0))
 }
 
-test('words match whole, so "nowhere" says nothing of now', () => {
+test('only complete words match, so "nowhere" does not contain "now"', () => {
   expect(lexicalFeaturesOf('he came from nowhere')).not.toContain('now')
   expect(lexicalFeaturesOf('where is he now')).toContain('now')
 })
@@ -24,14 +24,14 @@ test('accents and case may be missing', () => {
   expect(lexicalFeaturesOf('¿Qué tiempo hará mañana?')).toContain('weather')
 })
 
-test('letters that no accent makes are made plain too', () => {
+test('letters that no accent makes are folded, too', () => {
   expect(lexicalFeaturesOf('Wie heißt der Fluss?')).toContain('factWh')
   expect(lexicalFeaturesOf('đặt bàn cho bốn người')).toContain('place')
   expect(lexicalFeaturesOf('włącz światło')).toContain('device')
   expect(lexicalFeaturesOf('أين المتحف')).toContain('factWh')
 })
 
-test('what the other languages add belongs to known cues, and is no common English word', () => {
+test('the words of the other languages belong to known features, and none is a common English word', () => {
   const english = new Set([...PLACE_OF.keys()].slice(0, ENGLISH_WORDS))
   const shared = new Set(['restaurant', 'reserve', 'bus', 'super', 'perfect', 'brief', 'kim'])
   for (const [lexicalFeature, list] of Object.entries(MANY_WORDS)) {

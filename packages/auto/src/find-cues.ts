@@ -1,6 +1,6 @@
 /**
- * Finds the lexicon's phrases in folded text, in one pass. Words of alphabetic scripts match whole, unless the phrase
- * ends in `*`; Korean words may carry particles; Chinese and Japanese match anywhere.
+ * Finds the lexicon's phrases in folded text, in one pass. A phrase in an alphabetic script matches complete words, unless
+ * it ends in `*`. Korean words may carry particles. Chinese and Japanese phrases match anywhere.
  */
 
 import { ALPHABETIC, charClass, endsWord, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
@@ -17,13 +17,13 @@ export type LexicalFeature = keyof typeof LEXICON
 export const LEXICAL_FEATURES = Object.keys(LEXICON) as LexicalFeature[]
 
 const MORE: Partial<Record<LexicalFeature, string>> = MANY_WORDS
-/** Each phrase's mark is its cue's place in `LEXICAL_FEATURES`. */
+/** A phrase's mark is the index of its feature in `LEXICAL_FEATURES`. */
 export const PHRASES: readonly Phrase[] = LEXICAL_FEATURES.flatMap((lexicalFeature, mark) =>
   phrases(`${LEXICON[lexicalFeature]}|${MORE[lexicalFeature] ?? ''}`, mark),
 )
 export const LEXICON_TRIE = buildTrie(PHRASES)
 
-/** Adds to `counts` (one cell per mark of `trie`) what `text.slice(start, end)` holds; `order` gets each mark when it is met. */
+/** Counts the phrases in `text.slice(start, end)`, by mark, into `counts`. `order` gets the marks in the order of the text. */
 export function countLexicalFeatures(
   trie: PhraseTrie,
   text: string,

@@ -1,10 +1,10 @@
 /**
- * Text as the lexicon sees it: lower case, without the accents of Latin, Arabic and Hindi, typographic quotes made plain.
- * Lexicon and messages go through the same fold, so a user who leaves out accents is understood as well.
+ * Folds text: lower case, without the accents of Latin, Arabic and Hindi, with plain quotes. Lexicon and messages go through
+ * the same fold, so a message without accents matches, too.
  */
 
 const MARKS = /[\u0300-\u036f\u064b-\u0655\u093c]/g
-/** Letters that no mark makes. */
+/** Letters that do not decompose into a plain letter and a mark. */
 const PLAIN = new Map(Object.entries<string>({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l', ı: 'i' }))
 const BEYOND_ASCII = /[^ -~\s]/
 
@@ -46,7 +46,7 @@ function classOf(code: number): number {
   return /[\p{L}\p{M}\p{N}_]/u.test(String.fromCharCode(code)) ? ALPHABETIC : SEPARATOR
 }
 
-/** Where the word ends that starts at `at`, which is `at` itself between words. An ideograph is a word. */
+/** The end of the word that starts at `at`; `at` itself between words. An ideograph is a word. */
 export function wordEnd(text: string, at: number, end: number): number {
   const kind = charClass(text.charCodeAt(at))
   if (kind === SEPARATOR) return at
@@ -55,7 +55,7 @@ export function wordEnd(text: string, at: number, end: number): number {
   return to
 }
 
-/** Whether a word of an alphabet ends before `at`. */
+/** True where a word of an alphabet ends before `at`. */
 export function endsWord(text: string, at: number, end: number): boolean {
   if (at >= end) return true
   const kind = charClass(text.charCodeAt(at - 1))

@@ -1,5 +1,5 @@
 /**
- * The six lanes that the generic alias chooses among, and what takes a lane's place where it may not be used.
+ * The six lanes that the generic alias chooses among, and each one's fallbacks where it may not be used.
  */
 
 export const LANES = ['spark', 'bolt', 'nova', 'atlas', 'research', 'code'] as const
@@ -15,7 +15,7 @@ export const LANE_IDS: Readonly<Record<Lane, string>> = {
   code: 'svc-code',
 }
 
-/** Who answers instead, nearest in ability first: enough ability before thrift. */
+/** The fallbacks of each lane, nearest in ability first: enough ability before a low price. */
 const STAND_INS: Readonly<Record<Lane, readonly Lane[]>> = {
   spark: ['bolt', 'nova', 'code', 'atlas', 'research'],
   bolt: ['nova', 'spark', 'code', 'atlas', 'research'],
@@ -27,7 +27,7 @@ const STAND_INS: Readonly<Record<Lane, readonly Lane[]>> = {
 
 export interface LaneSlot {
   laneId: string
-  /** Whether the wanted lane itself was among the usable ones. */
+  /** True where the wanted lane itself is usable. */
   wanted: boolean
 }
 

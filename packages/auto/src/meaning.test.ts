@@ -22,8 +22,8 @@ function likeness(one: string, other: string): number {
 }
 
 test('texts that share a subject and no word are more alike than texts that share words and no subject', () => {
-  const sendWindow = 'cheap airline tickets'
-  expect(likeness(sendWindow, 'inexpensive flight fares')).toBeGreaterThan(likeness(sendWindow, 'cheap cake recipe'))
+  const query = 'cheap airline tickets'
+  expect(likeness(query, 'inexpensive flight fares')).toBeGreaterThan(likeness(query, 'cheap cake recipe'))
 })
 
 test('a word outside the vocabulary counts by its pieces', () => {
@@ -31,7 +31,7 @@ test('a word outside the vocabulary counts by its pieces', () => {
   expect(likeness(text, 'kitchen appliances')).toBeGreaterThan(likeness('the best of all', 'kitchen appliances'))
 })
 
-test('other languages have none before they are translated, so nothing is read into their words', () => {
+test('a text in another language has no embedding before it is translated', () => {
   for (const text of [
     'Wie hoch ist der Kölner Dom?',
     '北京今天天气怎么样',
@@ -43,13 +43,13 @@ test('other languages have none before they are translated, so nothing is read i
     expect(meant(text).every((value) => value === 0)).toBe(true)
 })
 
-test('it writes its own places alone', () => {
+test('only the given range of the features is written', () => {
   const values = meant('a sailing boat on a lake')
   expect([values[0], values.at(-1)]).toEqual([0, 0])
   expect(Math.hypot(...values)).toBeCloseTo(4 * Math.sqrt(MEANING_ZONES.length), 3)
 })
 
-test('a text of known words means what their places mean', () => {
+test('a text of known words has the embedding of their ids', () => {
   const places = ['sailing', 'boat'].map((word) => PLACE_OF.get(word) ?? -1)
   expect(meaningOfPlaces(places)).toEqual(meaningOf('sailing boat', { start: 0, end: 12 }))
 })

@@ -1,6 +1,6 @@
 /**
- * What a text is about, whichever words say so: the mean of its words' vectors. A text in another
- * language has the meaning of its translation.
+ * Embeds a text, so that texts on one subject are alike without a common word. The embedding is the direction of the sum
+ * of its words' vectors. A text in another language has the embedding of its translation.
  */
 
 import { ALPHABETIC, charClass, SEPARATOR } from './fold-text.ts'
@@ -10,15 +10,15 @@ import { PLACE_OF, VOCABULARY } from './vocabulary.ts'
 const { axes: MEANING_AXES, vectors: VECTORS } = VOCABULARY
 export { MEANING_AXES }
 const LONGEST_PIECE = 18
-/** The vocabulary holds most words of an English sentence whole, and fewer of one in another language. */
+/** The vocabulary holds most words of an English sentence, and fewer of a sentence in another language. */
 const KNOWN_SHARE = 0.7
-/** As long as the other features are. */
+/** Scales an embedding to the size of the other features. */
 const LENGTH = 4
 
-/** The parts of a text whose meaning counts by itself. */
+/** The parts of a text that have an embedding of their own. */
 export const MEANING_ZONES = ['near', 'head', 'tail']
 
-/** Writes the direction of what all spans mean, then the first and the last of them, into `into`, from `at` on. */
+/** Writes the embedding of all spans together, then of the first and of the last one, into `into`, from `at` on. */
 export function writeMeaning(meanings: readonly Float64Array[], into: Float32Array, at: number): void {
   const [head, ...others] = meanings
   if (!head) return
@@ -33,14 +33,14 @@ function writeDirection(vector: Float64Array, into: Float32Array, at: number): v
   for (let axis = 0; axis < MEANING_AXES; axis++) into[at + axis] = (LENGTH * vector[axis]!) / length
 }
 
-/** Of the words at these places in the vocabulary. */
+/** The sum of the vectors of these words of the vocabulary. */
 export function meaningOfPlaces(places: readonly number[]): Float64Array {
   const vector = new Float64Array(MEANING_AXES)
   for (const place of places) addVector(place, vector)
   return vector
 }
 
-/** Of English text. A word outside the vocabulary counts by its longest known pieces. */
+/** The sum of the vectors of an English span. A word outside the vocabulary counts by its longest known pieces. */
 export function meaningOf(text: string, { start, end }: Span): Float64Array {
   const vector = new Float64Array(MEANING_AXES)
   const places: number[] = []

@@ -32,12 +32,12 @@ test('the model in the repository belongs to the features in the repository', ()
   expect(modelFile.features).toBe(featureMark())
 })
 
-test('the mark of the features changes with what a text reads as', () => {
+test('the fingerprint changes with the features of a text', () => {
   const other: typeof readFeatures = (text, length) => ({ ...readFeatures(text, length), senses: [] })
   expect(featureMark(other)).not.toBe(featureMark())
 })
 
-test('a model of other features is refused with what to do', () => {
+test('a model that was trained on other features is refused, and the error names the next step', () => {
   expect(() => unpackModel({ ...modelFile, features: 'other' })).toThrow('training/auto/README.md')
 })
 
@@ -73,7 +73,7 @@ test.each([0, 1, 2, 3, 4, 5])('the hidden units count each of %i dense features 
   softmax(Float64Array.from(scores)).forEach((share, lane) => expect(shares[lane]).toBeCloseTo(share, 6))
 })
 
-test('packing to bytes keeps the shares to a hundredth', () => {
+test('packing to bytes keeps the probabilities to a hundredth', () => {
   const before = network(3)
   const after = unpackModel(packModel(before))
   const features = readFeatures('Explain how a lock works', 24)

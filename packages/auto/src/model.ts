@@ -1,7 +1,7 @@
 /**
- * The trained chooser: one hidden layer over the dense features plus a linear layer over dense features, words, pieces and
- * senses of words. `training/auto/train.ts` writes `model.json.br`: weights as bytes with a scale per row, in base64. It is
- * refused when it was trained on other features than these.
+ * The trained classifier: one hidden layer over the dense features, plus a linear layer over dense and hashed features.
+ * `training/auto/train.ts` writes `model.json.br`: weights as bytes with a scale per row, in base64. A model that was
+ * trained on other features is refused.
  */
 
 import { createHash } from 'node:crypto'
@@ -9,7 +9,7 @@ import { CELL_LISTS, CELLS, DENSE_NAMES, type Features, follow, readFeatures } f
 import { LANES } from './lanes.ts'
 import { readPacked } from './read-packed.ts'
 
-/** A row per cell: one weight per lane. */
+/** A row per bucket: one weight per lane. */
 export type CellWeights = Record<(typeof CELL_LISTS)[number], Float32Array>
 
 export interface Network extends CellWeights {
@@ -23,7 +23,7 @@ export interface Network extends CellWeights {
 export const MODEL_NAME = 'model.json.br'
 
 export interface ModelFile {
-  /** Which features the weights belong to. */
+  /** The fingerprint of the features that the weights belong to. */
   features: string
   hidden: number
   inner: PackedRows
@@ -33,7 +33,7 @@ export interface ModelFile {
   senses: PackedRows
 }
 
-/** Every row's bytes in base64, and what each row's bytes are to be multiplied by. */
+/** The bytes of all rows in base64, and each row's scale. A weight is its byte times the scale of its row. */
 export interface PackedRows {
   scales: number[]
   bytes: string
@@ -80,8 +80,8 @@ function presentIn(dense: Float32Array): Present {
 const ROWS_AT_ONCE = 4
 
 /**
- * Takes features by fours, whose rows one pass adds: the units are then read and written a quarter as often, which takes
- * little more than half of the time.
+ * Adds the rows of four features in one pass. That reads and writes the units a quarter as often, and takes little more
+ * than half of the time.
  */
 function hiddenUnits({ hidden, inner }: Network, { count, cells, values }: Present): Float64Array {
   const units = Float64Array.from(inner.subarray(inner.length - hidden))
@@ -108,7 +108,7 @@ function addCells(table: Float32Array, cells: readonly number[], scores: Float64
   }
 }
 
-/** Long texts have many cells; together they weigh like a few. */
+/** Long texts have many buckets. The scale keeps their sum as small as that of a few. */
 export function cellScale(count: number): number {
   return count > 0 ? 1 / Math.sqrt(count) : 0
 }
@@ -120,11 +120,11 @@ export function softmax(scores: Float64Array): Float64Array {
   return powers.map((power) => power / sum)
 }
 
-/** Read to tell whether a model knows these features: texts of three languages, the last one after an answer. */
+/** The fingerprint covers the features of these texts, in three languages. The last one comes after a response. */
 const PROBES = ['Please write a poem about the sea.', 'Wie wird das Wetter morgen in Bonn?', '帮我写一个排序函数']
 const PROBE_TURNS = { last: PROBES[2] ?? '', before: PROBES[0] ?? '', reply: 'In which language?', lastLength: 9 }
 
-/** Which features a model belongs to: changes with any feature's name or place, and with what the probes read as. */
+/** The fingerprint of the features. It changes with any feature's name or index, and with the features of the probes. */
 export function featureMark(read = readFeatures): string {
   const features = PROBES.map((probe) => read(probe, probe.length))
   const last = features.at(-1)
@@ -137,7 +137,7 @@ export function featureMark(read = readFeatures): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** As it ships. */
+/** Reads the model that ships with the package. */
 export function readModel(): Network {
   return unpackModel(readPacked(MODEL_NAME) as ModelFile)
 }

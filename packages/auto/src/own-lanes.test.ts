@@ -73,11 +73,11 @@ test.each([
   ['thank you so much!', LANE_IDS.spark],
   ['what is the weather in Lyon tomorrow', LANE_IDS.research],
   ['What is the capital of Mongolia?', LANE_IDS.bolt],
-])('what is neither stays where it was: %s', (text, laneId) => {
+])('a prompt of neither lane keeps its lane: %s', (text, laneId) => {
   expect(choose(text)).toBe(laneId)
 })
 
-test('an own lane that may not be used is not taken, and a short message goes on where the one before went', () => {
+test('a custom lane that may not be used is never chosen, and a short message follows the one before', () => {
   expect(choose('My landlord keeps my deposit', Object.values(LANE_IDS))).not.toBe('house-law')
   const messages = [
     { role: 'user' as const, content: 'May my landlord raise the rent of the flat by 20 percent?' },

@@ -1,7 +1,7 @@
 /**
- * Lanes of an operator's own, learnt from a description and some examples when a configuration is first used: for each, how
- * much likelier than everyday prompts and the other own lanes' examples a text is. Words, their pieces and their senses decide,
- * so examples in one language serve others.
+ * Custom lanes of an operator, learned from a description and some examples when a configuration is first used. For each
+ * lane a classifier separates its examples from everyday prompts and from the other custom lanes' examples. It uses words,
+ * their pieces and their clusters, so examples in one language serve others.
  */
 
 import background from './background.json' with { type: 'json' }
@@ -20,10 +20,10 @@ interface LearntLane {
 }
 export type LearntLanes = readonly LearntLane[]
 
-/** Cells of one list after those of another. */
+/** The buckets of all groups in one range of indices. */
 interface Reading {
   cells: Int32Array
-  /** One a cell. */
+  /** A value for each bucket. */
   values: Float64Array
 }
 
@@ -41,7 +41,7 @@ export function learnLanes(lanes: readonly OwnLane[]): LearntLanes {
   })
 }
 
-/** The likeliest of the usable own lanes, with its probability; null where none is likelier than not. */
+/** The likeliest usable custom lane with its probability; null where none is likelier than not. */
 export function ownLaneOf(
   lanes: LearntLanes,
   text: string,
@@ -62,7 +62,7 @@ function readCells(text: string): Reading {
   return joined(readFeatures(text, text.length), CELL_LISTS)
 }
 
-/** Once as it is, and once as a language that no example is in would say it: by senses alone. */
+/** Each example trains twice: as it is, and by its clusters alone, as a text in a language without examples has them. */
 function readTwice(text: string): Reading[] {
   const features = readFeatures(text, text.length)
   return [joined(features, CELL_LISTS), joined(features, ['senses'])]
@@ -83,7 +83,7 @@ function joined(features: Cells, lists: readonly (keyof Cells)[]): Reading {
   return reading
 }
 
-/** Logistic regression; both sides weigh the same, however many texts they have. */
+/** Logistic regression. Both sides have the same total weight, so the number of texts does not matter. */
 function separate(wanted: readonly Reading[], others: readonly Reading[]): Float32Array {
   const weights = new Float32Array(BIAS + 1)
   const half = (wanted.length + others.length) / 2

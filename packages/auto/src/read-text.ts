@@ -1,6 +1,6 @@
 /**
- * The text of a conversation that the choice is made on: the last user message, and the user message and answer before
- * it. Very long messages keep their head and tail, where the asking is done.
+ * Reads the text that the choice depends on: the last user message, and the user message and response before it. Very long
+ * messages keep their head and tail, where the request stands.
  */
 
 import type { ChatMessage } from '@gateway/contracts/chat'
@@ -14,9 +14,9 @@ export interface Turns {
   last: string
   /** The user's message before, empty in the first turn. */
   before: string
-  /** The assistant's answer before the last message, empty in the first turn. */
+  /** The assistant's response before the last message, empty in the first turn. */
   reply: string
-  /** The whole length of the last message, before anything was cut. */
+  /** The length of the last message before a cut. */
   lastLength: number
 }
 
@@ -33,7 +33,7 @@ export function readTurns(messages: readonly ChatMessage[]): Turns {
   }
 }
 
-/** The messages that {@link readTurns} looks at: it reads the same of them as of all. */
+/** The messages that `readTurns` uses: they have the same result as all messages. */
 export function messagesForAuto(messages: readonly ChatMessage[]): ChatMessage[] {
   const last = latest(messages, 'user', messages.length)
   const before = latest(messages, 'user', last)

@@ -1,12 +1,12 @@
 /**
- * Why a lane was chosen, in one short stable word for the response header.
+ * The reason for a choice, as one short stable word for the response header.
  */
 
 import type { LexicalFeature } from './find-cues.ts'
 import { isLexicalFeatureInRequest, type Features } from './features.ts'
 import type { Lane } from './lanes.ts'
 
-/** The first word whose cues are present stands; the last of a lane's needs none. */
+/** The first reason with a feature in the request applies; the last one of each lane needs none. */
 const REASONS: Record<Lane, { word: string; lexicalFeatures?: LexicalFeature[] }[]> = {
   spark: [{ word: 'small-task', lexicalFeatures: ['device', 'tiny'] }, { word: 'small-talk' }],
   bolt: [{ word: 'rewording', lexicalFeatures: ['reword'] }, { word: 'short-answer' }],
@@ -21,11 +21,11 @@ const REASONS: Record<Lane, { word: string; lexicalFeatures?: LexicalFeature[] }
   code: [{ word: 'code' }],
 }
 
-/** Another lane answers in the chosen one's place: the plan or the request's needs rule the chosen one out. */
+/** A fallback takes the chosen lane's place: the plan or the request's needs rule the chosen lane out. */
 export const STAND_IN_REASON = 'best-available'
-/** One of the operator's own lanes. */
+/** One of the operator's custom lanes. */
 export const OWN_LANE_REASON = 'own-lane'
-/** Several lanes would do, and the plan prefers this one. */
+/** Several lanes are adequate, and the plan prefers this one. */
 export const COST_PREFERENCE_REASONS = { cheapest: 'cheapest-that-does', best: 'best-that-fits' } as const
 /** The message only makes sense after the one before, whose lane it takes. */
 export const FOLLOW_UP_REASON = 'follow-up'

@@ -15,24 +15,24 @@ function shared(one: string, other: string): number {
   return sensesOf(one).intersection(sensesOf(other)).size
 }
 
-test('words that mean alike share cells, words that do not share none', () => {
+test('words of like meaning share buckets, and other words share none', () => {
   expect(shared('poets', 'poems')).toBeGreaterThan(0)
   expect(shared('poets', 'thermostat')).toBe(0)
 })
 
-test('a pair of words shares more with a pair that means alike than with the same words turned round', () => {
+test('a pair of words shares more with a pair of like meaning than with that pair reversed', () => {
   expect(shared('cold eggs', 'winter bread')).toBeGreaterThan(shared('cold eggs', 'bread winter'))
 })
 
-test('the first word of a sentence has a cell that the same word has nowhere else', () => {
+test('the first word of a sentence has a bucket that the same word has nowhere else', () => {
   expect(shared('translate', 'please translate')).toBeLessThan(sensesOf('translate').size)
 })
 
-test('a word outside the vocabulary only tells that it stands there', () => {
+test('all words outside the vocabulary share one bucket', () => {
   expect(sensesOf('xqzzt')).toEqual(sensesOf('qqxwv'))
 })
 
-test('words that say something make a pair in either order, whatever small words stand between', () => {
+test('content words make a pair in either order, also with function words between them', () => {
   const pairs = sensesOf('write a poem').intersection(sensesOf('poem write'))
   const alone = sensesOf('write').union(sensesOf('poem'))
   expect(pairs.difference(alone).size).toBe(1)

@@ -1,7 +1,8 @@
 /**
- * English words by groups that mean alike, out of the same sentence model as the meaning: what training learns of "write a
- * poem" holds for "compose some verses". Fine groups stand for a word, coarse ones for a word and for pairs: of neighbours,
- * and of words that say something, in either order. The latter are alike in "write a poem" and "Gedicht schreiben".
+ * Hashes clusters of English words, which come out of the same sentence model as the embeddings. A weight that training
+ * learns for "write a poem" then holds for "compose some verses". Each word has a fine and a coarse cluster. Pairs use the
+ * coarse ones: pairs of neighbours, and pairs of content words in either order. The latter are the same in "write a poem"
+ * and "Gedicht schreiben".
  */
 
 import type { CellList } from './cell-list.ts'
@@ -9,10 +10,10 @@ import { functionWordsOf } from './tell-language.ts'
 import { PLACE_OF, VOCABULARY } from './vocabulary.ts'
 
 const { fine: FINE, coarse: COARSE } = VOCABULARY
-/** What stands before the first word of a sentence, and for words outside the vocabulary. */
+/** Clusters for the start of a sentence, and for words outside the vocabulary. */
 const NO_WORD = 0xfff0
 const UNKNOWN = 0xfff1
-/** Take the place of a neighbour, so that a word alone has cells of its own. */
+/** They replace the neighbour in a pair, so that a single word has buckets of its own. */
 const ALONE_FINE = 0xfff2
 const ALONE_COARSE = 0xfff3
 const SMALL = new Uint8Array(COARSE.length)
@@ -21,7 +22,7 @@ for (const word of functionWordsOf('en')) {
   if (place !== undefined) SMALL[place] = 1
 }
 
-/** The groups of the words before: of the neighbour, and of the last one that says something. */
+/** The clusters of the words before: of the neighbour, and of the last content word. */
 export interface Before {
   word: number
   content: number
@@ -31,7 +32,7 @@ export function startSentence(): Before {
   return { word: NO_WORD, content: NO_WORD }
 }
 
-/** Adds the cells of a word by its place in the vocabulary, if it has one. */
+/** Adds the buckets of a word by its id in the vocabulary, if it has one. */
 export function addSenses(place: number | undefined, before: Before, into: CellList): void {
   const group = place === undefined ? UNKNOWN : (COARSE[place] ?? UNKNOWN)
   into.add(hashOf(before.word, group))
@@ -48,7 +49,7 @@ function hashOf(before: number, group: number): number {
   return (Math.imul(before + 1, 0x9e3779b1) ^ Math.imul(group + 1, 0xc2b2ae35)) >>> 0
 }
 
-/** The same in either order. */
+/** Hashes both orders to the same bucket. */
 function pairOf(one: number, other: number): number {
   const first = Math.min(one, other)
   return (Math.imul(first + 1, 0x85ebca6b) ^ Math.imul(Math.max(one, other) + 1, 0x27d4eb2f)) >>> 0

@@ -1,6 +1,6 @@
 /**
- * What a text looks like, whatever it says: lengths, questions, numbers, notation of mathematics and of code, lists,
- * quotations. Every trait is a number from 0 to 1.
+ * The shape of a text, without its words: lengths, questions, numbers, notation of mathematics and of code, lists,
+ * quotations. Every feature is a number from 0 to 1.
  */
 
 import { EVALUATION_SET_NAMES, writeEvaluationSet } from './exam.ts'
@@ -11,7 +11,7 @@ const COUNT_STEPS = [1, 2, 3, 5, 8, 13]
 
 interface Trait {
   pattern: RegExp
-  /** The pattern needs one of these characters; without any it is not tried. */
+  /** The pattern needs one of these characters and is skipped without any. */
   needs?: string
 }
 
@@ -63,7 +63,7 @@ const COUNTED_ENTRIES = Object.entries(COUNTED).map(([name, { pattern, needs }])
   needs: needs === undefined ? null : Array.from(needs, (character) => character.charCodeAt(0)),
 }))
 
-/** How a text ends; tried on its last characters alone. */
+/** The ends of a text, matched against its last characters alone. */
 const ENDINGS: [name: string, pattern: RegExp][] = [
   ['endsAsking', /[?？؟]["'”」)\s]*$/],
   ['endsShouting', /[!！]\s*$/],
@@ -87,7 +87,7 @@ export const SHAPE_NAMES = [
   ...EVALUATION_SET_NAMES,
 ]
 
-/** Writes one value per name of `SHAPE_NAMES` into `into`, from `at` on. */
+/** Writes a value for each name of `SHAPE_NAMES` into `into`, from `at` on. */
 export function writeShape(raw: string, spans: readonly Span[], length: number, into: Float32Array, at: number): void {
   let cell = at
   const put = (value: number): void => {
@@ -145,7 +145,7 @@ function matches(text: string, pattern: RegExp): number {
   return count
 }
 
-/** Chinese and Japanese say in one character what takes about three in alphabets. */
+/** One character of Chinese or Japanese counts as 2.5: an alphabet takes about three for the same content. */
 function width(raw: string): number {
   const first = raw.slice(0, 200)
   const ideographs = matches(first, /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]/g)

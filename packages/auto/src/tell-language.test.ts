@@ -15,11 +15,11 @@ test.each([
   ['写一首关于秋天的诗', 'zh'],
   ['भारत की राजधानी क्या है?', 'hi'],
   ['พรุ่งนี้อากาศเป็นอย่างไร', 'th'],
-])('the letters of %s tell its language, %s', (text, language) => {
+])('the letters of %s identify its language, %s', (text, language) => {
   expect(languagesOf(text)).toEqual([language])
 })
 
-test('letters of two languages tell both, whose words decide', () => {
+test('letters of two languages select both, and their words decide', () => {
   expect(languagesOf('Почему небо синее?')).toEqual(['ru', 'uk'])
   expect(languagesOf('ما هو الطقس اليوم؟')).toEqual(['ar', 'fa'])
 })
@@ -67,7 +67,7 @@ test('each small word is one word of a text, and stands once', () => {
   }
 })
 
-test('a longer text without small words counts as English, whatever its length', () => {
+test('a longer text without function words counts as English', () => {
   expect(languagesOf('lista compras semana cena familia arroz verduras pollo huevos leche pan queso tomate')).toEqual([
     'en',
   ])

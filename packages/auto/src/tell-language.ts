@@ -1,20 +1,22 @@
-/** Tells the language of a text, so that its words are looked up in the right list: by its letters, and by small words. */
+/**
+ * Detects the language of a text by its letters and its function words, so that its words are looked up in the right list.
+ */
 
 import { ALPHABETIC, charClass, foldText, HANGUL, wordEnd } from './fold-text.ts'
 import { FUNCTION_WORDS } from './lexicon/function-words.ts'
 import type { Span } from './split-text.ts'
 
-/** A text no longer than this may be in any language unless one has votes enough. */
+/** A text up to this length may be in any language, unless one language has enough votes. */
 const FEW_WORDS = 12
 const SURE_VOTES = 2
-/** English may be meant, or not meant, where its votes and the others' are as close as this. */
+/** English and another language are both possible where their votes are at least this close. */
 const CLOSE = 0.6
-/** Of languages as close as this, so many are compared by all their words; of more, those with the most votes. */
+/** So many languages this close are compared by all their words. Of more, only those with the most votes are. */
 const CLOSEST = 0.8
 const MOST_LANGUAGES = 2
 const MOST_EQUAL = 3
 const VOWELS = 'aeiouy'
-/** Words of other letters, if there are half as many as Latin ones, tell the language: terms are often English. */
+/** Half as many words of other letters as Latin ones decide the language: technical terms are often English. */
 const OTHER_LETTERS = 0.5
 /** Japanese writes at least one of its own letters for so many ideographs. */
 const IDEOGRAPHS_PER_KANA = 5
@@ -39,17 +41,17 @@ const LETTERS = {
   thai: 7,
   other: 8,
 } as const
-/** By letters other than Latin ones: the languages that they tell. */
+/** By letters other than Latin ones: the languages that use them. */
 export const LANGUAGES_OF_LETTERS = [['ko'], ['ja'], ['zh'], ['ru', 'uk'], ['ar', 'fa'], ['hi'], ['th'], []]
 
 export interface Likely {
   /** Codes of ISO 639-1, English among them if the text may be English. */
   languages: readonly string[]
-  /** How many words the text has. */
+  /** The number of words in the text. */
   words: number
 }
 
-/** Folded. */
+/** The function words of a language, folded. */
 export function functionWordsOf(language: string): string[] {
   const words: Record<string, string | undefined> = FUNCTION_WORDS
   const folded = foldText(words[language] ?? '').split(/\s+/)
@@ -80,7 +82,7 @@ function countWord(text: string, from: number, to: number, counts: Float64Array,
   // Two ideographs are about one word.
   counts[script] = (counts[script] ?? 0) + (kind === ALPHABETIC || kind === HANGUL ? 1 : 0.5)
   if (script !== LETTERS.latin || to - from > LONGEST_SMALL_WORD) return
-  // "in C" is no Italian; a consonant alone is a small word before an apostrophe, or after one.
+  // "in C" is not Italian: a single consonant is a function word only beside an apostrophe.
   if (to - from === 1 && !VOWELS.includes(text.charAt(from)) && !isByApostrophe(text, from, to)) return
   const languages = LANGUAGES_OF.get(text.slice(from, to))
   if (languages) for (const language of languages) votes[language] = (votes[language] ?? 0) + 1
@@ -101,7 +103,7 @@ function scriptOf(code: number, kind: number): number {
   return code >= 0x3400 && code < 0xa000 ? LETTERS.ideographs : LETTERS.other
 }
 
-/** Null: the letters are Latin. */
+/** The languages of the letters; null where the letters are Latin. */
 function otherLanguages(counts: Float64Array): readonly string[] | null {
   const kana = counts[LETTERS.kana] ?? 0
   const ideographs = counts[LETTERS.ideographs] ?? 0
@@ -113,7 +115,7 @@ function otherLanguages(counts: Float64Array): readonly string[] | null {
   return most > 0 && most >= OTHER_LETTERS * latin ? (LANGUAGES_OF_LETTERS[others.indexOf(most)] ?? null) : null
 }
 
-/** English is among them wherever it may be meant; a longer text in no language's small words counts as English. */
+/** English is included wherever it is possible. A longer text without function words counts as English. */
 function byVotes(votes: Float64Array, words: number): readonly string[] {
   const [english = 0, ...others] = votes
   const most = Math.max(...others)

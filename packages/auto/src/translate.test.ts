@@ -63,14 +63,14 @@ test.each([
   expect(saidIn(text)).toEqual([said])
 })
 
-test('English is left as it is, and so is a text that nobody can read', () => {
+test('English is left as it is, and so is a text in no known language', () => {
   expect(saidIn('What is the capital of France?')).toBeNull()
   expect(saidIn('Write me a poem about autumn')).toBeNull()
   expect(saidIn('qwrtp zxcvb')).toBeNull()
   expect(saidIn('?!')).toBeNull()
 })
 
-test('whatever the text, each sentence gets a list of known words', () => {
+test('every sentence of every text gets a list of known words', () => {
   const known = new Set(PLACE_OF.values())
   const word = fc.constantFrom(
     '写',

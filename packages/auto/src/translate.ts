@@ -1,5 +1,5 @@
 /**
- * The English words that a text in another language says: a rule that training learns in English then holds there, too.
+ * Translates a text word by word into English. A weight that training learns in English then holds in other languages, too.
  */
 
 import { ALPHABETIC, charClass, IDEOGRAPHIC, SEPARATOR, wordEnd } from './fold-text.ts'
@@ -16,30 +16,30 @@ export interface WordsFile {
   lists: Record<string, WordListFile>
 }
 
-/** Of a sentence. */
+/** The part of a sentence that is translated. */
 const MOST_CHARS = 200
-/** A language has to explain this share of the words. */
+/** A language must know this share of the words. */
 const LEAST_SHARE = 0.25
-/** A word that English knows speaks by this much for English, and no more for another language that has it, too. */
+/** The weight of a word that English has, for English and for another language that has it, too. */
 const KNOWN_WORD = 0.8
 /** Shorter English words in a text of another language are mostly that language's own. */
 const BORROWED_LETTERS = 4
 const BORROWED = /^[a-z]+$/
 
 const file = readPacked('words.json.br') as WordsFile
-/** By the number of an English word: its place. A form that says nothing has a number beyond them. */
+/** The id in the vocabulary by the number of an English word. A form without a translation has a number beyond them. */
 const PLACES = file.english.split(' ').map((word) => PLACE_OF.get(word))
 const LISTS = new Map(Object.entries(file.lists).map(([language, list]) => [language, openWordList(list)]))
 const ENGLISH = new Set(functionWordsOf('en'))
 
 interface Reading {
-  /** By span, places in the vocabulary. Null: it is English. */
+  /** By span, ids in the vocabulary. Null where the text is English. */
   places: number[][] | null
-  /** How many words of the text the language explains. */
+  /** The number of words of the text that the language has. */
   words: number
 }
 
-/** By span, the places in the vocabulary of the English words that it says. Null: the text is English, or unknown. */
+/** By span, the ids of the English words that translate it. Null where the text is English, or in no known language. */
 export function translate(text: string, complete: readonly Span[]): number[][] | null {
   const spans = complete.map(({ start, end }) => ({ start, end: Math.min(end, start + MOST_CHARS) }))
   const { languages, words } = likelyLanguages(text, spans)
@@ -77,7 +77,7 @@ function readIn(language: string, text: string, spans: readonly Span[]): Reading
   return reading
 }
 
-/** Returns how many words the list explains. */
+/** Returns the number of words that the list has. */
 function readSpan(list: WordList, text: string, { start, end }: Span, places: number[]): number {
   let words = 0
   for (let at = start; at < end;) {
@@ -89,7 +89,7 @@ function readSpan(list: WordList, text: string, { start, end }: Span, places: nu
       const place = PLACES[(list.says[form] ?? 0) & ~GOES_ON]
       words += kind === IDEOGRAPHIC ? (at - from) / 2 : weightOf(text, from, at, place)
       addPlace(place, places)
-      // The rest of a Korean word may say more.
+      // The rest of a Korean word may be another form.
       if (kind === ALPHABETIC) at = wordEnd(text, at - 1, end)
     } else {
       const to = wordEnd(text, at, end)
@@ -109,7 +109,7 @@ function addPlace(place: number | undefined, places: number[]): void {
   if (place !== undefined) places.push(place)
 }
 
-/** How many words a form has. One that is an English word, too, tells little; a small word of the language tells all. */
+/** The number of words in a form. A form that is an English word, too, counts less: it may be English here. */
 function weightOf(text: string, from: number, to: number, place: number | undefined): number {
   let words = 0
   let before: number = SEPARATOR

@@ -1,6 +1,6 @@
 /**
- * The English words that the chooser knows, and in the order of their places a vector and two groups of like meaning for each.
- * `meaning.json.br` has pieces of words out of a sentence model (`training/auto/distil_meaning.py`).
+ * The English vocabulary: a word's id is its index, and each word has a vector and two clusters. `meaning.json.br` has pieces
+ * of words out of a sentence model (`training/auto/distil_meaning.py`).
  */
 
 import { readPacked, unpackPairs } from './read-packed.ts'

@@ -1,12 +1,12 @@
 /**
- * Which English words the words and phrases of a language say. The forms stand in order of their letters, so the longest
- * one that a text begins with is found by halving: it is the form before the text in that order, or one that this begins with.
+ * The words and phrases of a language with their English translations. The forms are sorted, so a binary search finds the
+ * longest one that a text begins with. That is the form before the text in that order, or a prefix of this form.
  */
 
 import { endsWord } from './fold-text.ts'
 import { unpackPairs } from './read-packed.ts'
 
-/** As `training/auto/write-words.ts` writes it. */
+/** `training/auto/write-words.ts` writes it. */
 export interface WordListFile {
   /** Folded forms, each on a line. One that may go on stands before one of the same letters that may not. */
   forms: string
@@ -16,18 +16,18 @@ export interface WordListFile {
 
 export interface WordList {
   letters: string
-  /** By form: where its letters start, and after the last form where the next would. */
+  /** By form: the start of its letters; one more entry after the last form. */
   starts: Uint32Array
   says: Uint16Array
-  /** By form: the longest other form that it begins with, or -1. */
+  /** By form: the longest other form that is its prefix, or -1. */
   shorter: Int32Array
   /** By first letter: the first such form, and the one after the last. */
   ranges: ReadonlyMap<number, readonly [number, number]>
 }
 
-/** Of a form's two bytes: the word may go on after it. */
+/** The bit of a form's two bytes that lets the word go on after it. */
 export const GOES_ON = 0x8000
-/** The number of no English word: the form is known, and says nothing by itself. */
+/** The number of a form that is known and has no translation by itself. */
 export const SAYS_NOTHING = 0x7fff
 
 export function openWordList({ forms, says }: WordListFile): WordList {
@@ -52,7 +52,7 @@ export function openWordList({ forms, says }: WordListFile): WordList {
   return list
 }
 
-/** The longest form that the text has at `at`, whole or going on, or -1. */
+/** The longest form that the text has at `at`, or -1: a complete word, or one that may go on. */
 export function longestForm(list: WordList, text: string, at: number, end: number): number {
   const range = list.ranges.get(text.charCodeAt(at))
   if (!range) return -1
@@ -80,7 +80,7 @@ function longestBeginning(list: WordList, form: number): number {
   return other
 }
 
-/** Whether the form stands after the text in the order of letters. */
+/** True where the form comes after the text in sorted order. */
 function isAfter({ letters, starts }: WordList, form: number, text: string, at: number, end: number): boolean {
   const last = (starts[form + 1] ?? 0) - 1
   for (let letter = starts[form] ?? 0, next = at; letter < last; letter++, next++) {

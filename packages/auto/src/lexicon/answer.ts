@@ -1,5 +1,5 @@
 /**
- * Words that say which kind of answer is asked for: a fact, a rewording, an explanation, a text, in many languages.
+ * Words by the kind of response that they request: a fact, a rewording, an explanation, a text, in many languages.
  */
 
 export const RESPONSE_WORDS = {

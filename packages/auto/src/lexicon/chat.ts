@@ -1,6 +1,6 @@
 /**
- * Words of small talk and of small commands, in many languages. `|` separates phrases; a trailing `*` lets the word go
- * on. Written without accents or in lower case alike: both sides are folded before they meet.
+ * Words of casual conversation and of small commands, in many languages. `|` separates phrases; a trailing `*` lets the
+ * word go on. Accents and case do not matter: lexicon and messages are folded before they are compared.
  */
 
 export const CHAT_WORDS = {

@@ -1,6 +1,6 @@
 /**
- * The small words by which a text in Latin letters tells its language. They are folded as texts are. A word of two languages
- * stands in both. Danish has the Norwegian ones, too.
+ * Function words, by which the language of a text in Latin letters is detected. They are folded as texts are. A word of two
+ * languages stands in both. Danish has the Norwegian ones, too.
  */
 
 export const FUNCTION_WORDS = {

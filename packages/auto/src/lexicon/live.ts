@@ -1,5 +1,5 @@
 /**
- * Words of what only the live web or named sources can answer, in many languages.
+ * Words of requests that need the live web or named sources, in many languages.
  */
 
 export const LIVE_WORDS = {

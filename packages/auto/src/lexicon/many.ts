@@ -1,7 +1,9 @@
 /**
- * More words for the same cues, in languages that the other lists hold few of: Dutch, Italian, Portuguese, Polish, Czech,
- * Turkish, Indonesian, the Scandinavian ones, Russian, Ukrainian, Serbian, Romanian, Arabic, Persian, Hebrew, Greek,
- * Hindi, Korean, Vietnamese and Thai. A rule that training learns in one language then holds in all.
+ * More words for the same features. A weight that training learns in one language then holds in all. These languages have
+ * few words in the other lists:
+ * - Dutch, Italian, Portuguese, Romanian, Greek, Turkish, and the Scandinavian ones;
+ * - Polish, Czech, Russian, Ukrainian and Serbian;
+ * - Arabic, Persian, Hebrew, Hindi, Korean, Vietnamese, Thai and Indonesian.
  */
 
 export const MANY_WORDS = {
