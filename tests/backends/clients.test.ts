@@ -27,7 +27,7 @@ const CLIENTS = {
 const REQUESTS = ['chat', 'stream', 'tools', 'structured output', 'embeddings', 'retries'] as const
 /** Of the clients that speak the Responses API. */
 const RESPONSES = ['responses', 'responses stream', 'responses tools', 'responses structured output'] as const
-type SendRequest = (typeof REQUESTS)[number] | (typeof RESPONSES)[number]
+type RequestKind = (typeof REQUESTS)[number] | (typeof RESPONSES)[number]
 
 const stack = new AsyncDisposableStack()
 const strict = await startStrictBackends(stack)
@@ -103,10 +103,10 @@ const clients = Object.entries(CLIENTS).map(([client, script]) => ({ client, scr
 const ofOpenAi = clients.filter(({ script }) => script.startsWith('openai'))
 
 describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => {
-  test.each(RESPONSES)('in front of llama.cpp: %s', async (sendRequest) => {
-    const reported = await requested(script, 'llama', [sendRequest])
+  test.each(RESPONSES)('in front of llama.cpp: %s', async (kind) => {
+    const reported = await requested(script, 'llama', [kind])
     note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
-    expect(reported).toEqual([{ name: sendRequest, value: expect.stringMatching(/./) }])
+    expect(reported).toEqual([{ name: kind, value: expect.stringMatching(/./) }])
   })
 
   test.each(strict)('in front of a strict $vendor', async ({ id, vendor }: StrictBackend) => {
@@ -118,21 +118,18 @@ describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => 
 
 describe.each(clients)('$client', ({ client, script }) => {
   // Anthropic's API has no embeddings.
-  const requests = REQUESTS.filter((sendRequest) => sendRequest !== 'embeddings' || !client.startsWith('anthropic'))
+  const requests = REQUESTS.filter((kind) => kind !== 'embeddings' || !client.startsWith('anthropic'))
 
-  test.each(requests.map((sendRequest) => ({ sendRequest })))(
-    'in front of llama.cpp: $sendRequest',
-    async ({ sendRequest }) => {
-      refusals = sendRequest === 'retries' ? 2 : 0
-      const reported = await requested(script, 'llama', [sendRequest])
-      note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
-      expect(reported).toEqual([{ name: sendRequest, value: expect.stringMatching(/./) }])
-      if (sendRequest === 'embeddings') expect(reported[0]!.value).toBe(String(DIMENSIONS))
-    },
-  )
+  test.each(requests.map((kind) => ({ kind })))('in front of llama.cpp: $kind', async ({ kind }) => {
+    refusals = kind === 'retries' ? 2 : 0
+    const reported = await requested(script, 'llama', [kind])
+    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
+    expect(reported).toEqual([{ name: kind, value: expect.stringMatching(/./) }])
+    if (kind === 'embeddings') expect(reported[0]!.value).toBe(String(DIMENSIONS))
+  })
 
   test.each(strict)('in front of a strict $vendor', async ({ id, vendor, requests: some }: StrictBackend) => {
-    const wanted = some.filter((sendRequest) => requests.includes(sendRequest))
+    const wanted = some.filter((kind) => requests.includes(kind))
     const reported = await requested(script, id, wanted, embeddingsOf(id))
     note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: reported }] })
     expect(reported).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
@@ -148,7 +145,7 @@ export interface Outcome {
 async function requested(
   script: string,
   model: string,
-  requests: readonly SendRequest[],
+  requests: readonly RequestKind[],
   embeddings = 'embeddings',
 ): Promise<Outcome[]> {
   const folder = process.env['CLIENTS_FOLDER']!

@@ -15,7 +15,7 @@ import { violationOf } from '../../services/router/test/vendors/schemas.ts'
 import { KEY, TOKEN } from '../../services/router/test/vendors/stand-in-credentials.ts'
 import { refusalOf, STAND_INS, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
 
-type SendRequest = 'chat' | 'stream' | 'tools' | 'structured output' | 'embeddings'
+type RequestKind = 'chat' | 'stream' | 'tools' | 'structured output' | 'embeddings'
 
 export interface StrictBackend {
   vendor: Vendor
@@ -24,10 +24,10 @@ export interface StrictBackend {
   url: string
   model: string
   apiKey: string
-  requests: readonly SendRequest[]
+  requests: readonly RequestKind[]
 }
 
-const OF_CHAT: readonly SendRequest[] = ['chat', 'stream', 'tools', 'structured output']
+const OF_CHAT: readonly RequestKind[] = ['chat', 'stream', 'tools', 'structured output']
 
 export async function startStrictBackends(stack: AsyncDisposableStack): Promise<StrictBackend[]> {
   const simulated = stack.use(await startBackend())
@@ -51,9 +51,9 @@ export async function startStrictBackends(stack: AsyncDisposableStack): Promise<
 }
 
 /** Leaves out the requests that the vendor cannot serve. */
-function requestsOf({ embeddings, ...but }: VendorRow['but']): SendRequest[] {
+function requestsOf({ embeddings, ...but }: VendorRow['but']): RequestKind[] {
   const isRefused = but['response_format json_schema'] === 'refused and said'
-  const ofChat = OF_CHAT.filter((sendRequest) => sendRequest !== 'structured output' || !isRefused)
+  const ofChat = OF_CHAT.filter((kind) => kind !== 'structured output' || !isRefused)
   return embeddings === 'no' ? ofChat : [...ofChat, 'embeddings']
 }
 

@@ -1,4 +1,4 @@
-"""What Python's clients show of an error, and what they take it for: a line of JSON for each."""
+"""Prints the text and the kind that each of Python's clients gives to an error: a line of JSON for each."""
 
 import json
 import os
@@ -43,10 +43,10 @@ CLIENTS = {
     "LangChain by Anthropic's client": lambda: ChatAnthropic(model=MODEL, max_retries=0, base_url=ANTHROPIC_URL).invoke("Hello"),
 }
 
-for name, ask in CLIENTS.items():
+for name, send_request in CLIENTS.items():
     try:
-        ask()
-        told = {"kind": "none", "shown": "no error"}
+        send_request()
+        outcome = {"kind": "none", "shown": "no error"}
     except Exception as error:
-        told = {"kind": type(error).__name__, "shown": str(error)}
-    print(json.dumps({"client": name, **told}), flush=True)
+        outcome = {"kind": type(error).__name__, "shown": str(error)}
+    print(json.dumps({"client": name, **outcome}), flush=True)

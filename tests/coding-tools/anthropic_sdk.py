@@ -1,4 +1,4 @@
-"""The official client of Anthropic for Python: a question about an image, and one that is thought about."""
+"""The official client of Anthropic for Python: a question about an image, and one that the model thinks about."""
 
 import json
 import os
@@ -26,16 +26,16 @@ def image():
 
 
 def thinking():
-    asked = {**options, "thinking": {"type": "enabled", "budget_tokens": 4096}}
+    with_thinking = {**options, "thinking": {"type": "enabled", "budget_tokens": 4096}}
     question = user(text("Is it a pixel?"))
     deltas = []
-    with client.messages.stream(messages=[question], **asked) as events:
+    with client.messages.stream(messages=[question], **with_thinking) as events:
         for event in events:
             if event.type == "content_block_delta":
                 deltas.append(event.delta.type)
         whole = events.get_final_message()
     turns = [question, {"role": "assistant", "content": whole.content}, user(text("Sure?"))]
-    again = client.messages.create(messages=turns, **asked)
+    again = client.messages.create(messages=turns, **with_thinking)
     return {
         "deltas": deltas,
         "streamed": [block.model_dump(exclude_none=True) for block in whole.content],
@@ -43,4 +43,4 @@ def thinking():
     }
 
 
-print(json.dumps({"image": image, "thinking": thinking}[os.environ["ASK"]]()))
+print(json.dumps({"image": image, "thinking": thinking}[os.environ["REQUEST"]]()))

@@ -2,7 +2,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { embedMany, generateObject, generateText, streamText, tool } from 'ai'
 import { z } from 'zod'
-import { reply, models } from './asked.mjs'
+import { reply, models } from './requested.mjs'
 
 const { OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey } = process.env
 const gateway = createOpenAICompatible({ name: 'gateway', baseURL, apiKey, supportsStructuredOutputs: true })

@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod'
 import { z } from 'zod'
-import { reply, models, QUESTION, TOOL_QUESTION, WEATHER } from './asked.mjs'
+import { reply, models, QUESTION, TOOL_QUESTION, WEATHER } from './requested.mjs'
 
 const client = new Anthropic()
 const { chat, flaky } = models()

@@ -3,7 +3,7 @@
 from anthropic import Anthropic
 from pydantic import BaseModel
 
-from asked import CHAT, FLAKY, QUESTION, TOOL_QUESTION, WEATHER, answer
+from requested import CHAT, FLAKY, QUESTION, TOOL_QUESTION, WEATHER, reply
 
 client = Anthropic()
 options = {"model": CHAT, "max_tokens": 120}
@@ -14,7 +14,7 @@ class City(BaseModel):
     city: str
 
 
-def ask(text):
+def user(text):
     return [{"role": "user", "content": text}]
 
 
@@ -23,11 +23,11 @@ def text_of(message):
 
 
 def chat(of=client, **more):
-    return text_of(of.messages.create(messages=ask(QUESTION), **{**options, **more}))
+    return text_of(of.messages.create(messages=user(QUESTION), **{**options, **more}))
 
 
 def stream():
-    with client.messages.stream(messages=ask(QUESTION), **options) as events:
+    with client.messages.stream(messages=user(QUESTION), **options) as events:
         text = "".join(events.text_stream)
         whole = text_of(events.get_final_message())
     if whole != text:
@@ -36,20 +36,20 @@ def stream():
 
 
 def tools():
-    said = client.messages.create(messages=ask(TOOL_QUESTION), tools=[tool], tool_choice={"type": "any"}, **options)
+    said = client.messages.create(messages=user(TOOL_QUESTION), tools=[tool], tool_choice={"type": "any"}, **options)
     call = next(block for block in said.content if block.type == "tool_use")
     result = {"type": "tool_result", "tool_use_id": call.id, "content": "sunny"}
     turns = [{"role": "assistant", "content": said.content}, {"role": "user", "content": [result]}]
-    with client.messages.stream(messages=[*ask(TOOL_QUESTION), *turns], tools=[tool], **options) as events:
+    with client.messages.stream(messages=[*user(TOOL_QUESTION), *turns], tools=[tool], **options) as events:
         events.get_final_message()
     return call.input["city"]
 
 
 def structured_output():
-    return client.messages.parse(messages=ask(QUESTION), output_format=City, **options).parsed_output.city
+    return client.messages.parse(messages=user(QUESTION), output_format=City, **options).parsed_output.city
 
 
-answer(
+reply(
     chat=chat,
     stream=stream,
     tools=tools,

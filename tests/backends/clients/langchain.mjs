@@ -1,7 +1,7 @@
 // LangChain for JavaScript.
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai'
 import { z } from 'zod'
-import { reply, models, WEATHER } from './asked.mjs'
+import { reply, models, WEATHER } from './requested.mjs'
 
 const { chat, embeddings, flaky } = models()
 const common = { maxTokens: 120, temperature: 0 }

@@ -3,7 +3,7 @@
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from pydantic import BaseModel
 
-from asked import CHAT, EMBEDDINGS, FLAKY, QUESTION, TOOL_QUESTION, WEATHER, answer
+from requested import CHAT, EMBEDDINGS, FLAKY, QUESTION, TOOL_QUESTION, WEATHER, reply
 
 common = {"max_tokens": 120, "temperature": 0}
 client = ChatOpenAI(model=CHAT, **common)
@@ -25,7 +25,7 @@ def embeddings():
     return len(vectors) == 2 and len(vectors[0])
 
 
-answer(
+reply(
     chat=lambda: client.invoke(QUESTION).content,
     stream=lambda: "".join(part.content for part in client.stream(QUESTION)),
     tools=tools,

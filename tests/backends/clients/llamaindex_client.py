@@ -8,7 +8,7 @@ from llama_index.embeddings.openai_like import OpenAILikeEmbedding
 from llama_index.llms.openai_like import OpenAILike
 from pydantic import BaseModel
 
-from asked import CHAT, EMBEDDINGS, FLAKY, QUESTION, TOOL_QUESTION, answer
+from requested import CHAT, EMBEDDINGS, FLAKY, QUESTION, TOOL_QUESTION, reply
 
 access = {"api_base": os.environ["OPENAI_BASE_URL"], "api_key": os.environ["OPENAI_API_KEY"]}
 common = {"max_tokens": 120, "temperature": 0, "is_chat_model": True, "is_function_calling_model": True, **access}
@@ -46,7 +46,7 @@ def embeddings():
     return len(vectors) == 2 and len(vectors[0])
 
 
-answer(
+reply(
     chat=lambda: client.chat(said(QUESTION)).message.content,
     stream=lambda: "".join(part.delta or "" for part in client.stream_chat(said(QUESTION))),
     tools=tools,

@@ -2,7 +2,7 @@
 import OpenAI from 'openai'
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
-import { reply, models, QUESTION, TOOL_QUESTION, WEATHER } from './asked.mjs'
+import { reply, models, QUESTION, TOOL_QUESTION, WEATHER } from './requested.mjs'
 
 const client = new OpenAI()
 const { chat, embeddings, flaky } = models()

@@ -5,7 +5,7 @@ import json
 from openai import OpenAI
 from pydantic import BaseModel
 
-from asked import CHAT, EMBEDDINGS, FLAKY, QUESTION, TOOL_QUESTION, WEATHER, answer
+from requested import CHAT, EMBEDDINGS, FLAKY, QUESTION, TOOL_QUESTION, WEATHER, reply
 
 client = OpenAI()
 options = {"max_tokens": 120, "temperature": 0}
@@ -16,27 +16,27 @@ class City(BaseModel):
     city: str
 
 
-def ask(text):
+def user(text):
     return [{"role": "user", "content": text}]
 
 
 def chat(of=client, model=CHAT):
-    return of.chat.completions.create(model=model, messages=ask(QUESTION), **options).choices[0].message.content
+    return of.chat.completions.create(model=model, messages=user(QUESTION), **options).choices[0].message.content
 
 
 def stream():
-    parts = client.chat.completions.create(messages=ask(QUESTION), stream=True, **common)
+    parts = client.chat.completions.create(messages=user(QUESTION), stream=True, **common)
     return "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
 
 
 def tools():
     tool = {"type": "function", "function": WEATHER}
-    said = client.chat.completions.create(messages=ask(TOOL_QUESTION), tools=[tool], tool_choice="required", **common)
+    said = client.chat.completions.create(messages=user(TOOL_QUESTION), tools=[tool], tool_choice="required", **common)
     return json.loads(said.choices[0].message.tool_calls[0].function.arguments)["city"]
 
 
 def structured_output():
-    said = client.chat.completions.parse(messages=ask(QUESTION), response_format=City, **common)
+    said = client.chat.completions.parse(messages=user(QUESTION), response_format=City, **common)
     return said.choices[0].message.parsed.city
 
 
@@ -60,11 +60,11 @@ def responses_stream():
 
 def responses_tools():
     tool = {"type": "function", "strict": False, **WEATHER}
-    asked = {**responses_options, "tools": [tool]}
-    said = client.responses.create(input=ask(TOOL_QUESTION), tool_choice="required", **asked)
+    with_tool = {**responses_options, "tools": [tool]}
+    said = client.responses.create(input=user(TOOL_QUESTION), tool_choice="required", **with_tool)
     call = next(item for item in said.output if item.type == "function_call")
     result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
-    client.responses.create(input=[*ask(TOOL_QUESTION), *said.output, result], **asked)
+    client.responses.create(input=[*user(TOOL_QUESTION), *said.output, result], **with_tool)
     return json.loads(call.arguments)["city"]
 
 
@@ -77,7 +77,7 @@ def embeddings():
     return len(data) == 2 and len(data[0].embedding)
 
 
-answer(
+reply(
     chat=chat,
     stream=stream,
     tools=tools,

@@ -17,9 +17,9 @@ func main() {
 		Model:    os.Getenv("MODEL"),
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Hello")},
 	})
-	var told *openai.Error
-	if errors.As(err, &told) {
-		fmt.Println(told.Code, told.Type, told.Message)
+	var reported *openai.Error
+	if errors.As(err, &reported) {
+		fmt.Println(reported.Code, reported.Type, reported.Message)
 	} else {
 		fmt.Println(err)
 	}

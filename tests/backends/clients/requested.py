@@ -1,4 +1,4 @@
-"""The same questions for every client, and one line of JSON for each answer."""
+"""The same requests for every client, and one line of JSON for each response."""
 
 import json
 import os
@@ -12,14 +12,14 @@ EMBEDDINGS = os.environ["EMBEDDINGS_MODEL"]
 FLAKY = os.environ["FLAKY_MODEL"]
 
 
-def answer(**asks):
-    wanted = os.environ["ASKS"].split(",")
-    for name, ask in asks.items():
+def reply(**requests):
+    wanted = os.environ["REQUESTS"].split(",")
+    for name, send_request in requests.items():
         name = name.replace("_", " ")
         if name not in wanted:
             continue
         try:
-            outcome = {"name": name, "value": str(ask())}
+            outcome = {"name": name, "value": str(send_request())}
         except Exception as error:
             outcome = {"name": name, "error": f"{type(error).__name__}: {error}"[:400]}
         print(json.dumps(outcome), flush=True)
