@@ -31,7 +31,7 @@ const secrets = new Map<string, string>([
   ['the master secret', MASTER_SECRET],
   ["a backend's key", BACKEND_KEY],
   ['a prompt', PROMPT],
-  ['an answer', REPLY],
+  ['a response', REPLY],
   ['a device id', DEVICE],
   ['an idempotency key', IDEMPOTENCY_KEY],
 ])
@@ -129,7 +129,7 @@ async function expectLinesAboutRequests(): Promise<void> {
 
 const FAULTS: object[] = [
   {},
-  { status: 500, body: JSON.stringify({ error: { message: `cannot answer ${PROMPT}: ${REPLY}` } }) },
+  { status: 500, body: JSON.stringify({ error: { message: `cannot serve ${PROMPT}: ${REPLY}` } }) },
   { status: 400, body: JSON.stringify({ error: { message: `what is ${PROMPT}?`, type: 'invalid_request_error' } }) },
   { status: 429, retryAfter: 1, body: `slow down with ${PROMPT}` },
   { status: 401, body: `wrong key ${BACKEND_KEY}` },

@@ -139,8 +139,8 @@ test('a NATS server that is away, silent or none ends the command, which explain
 
 test.each([
   ['says nothing', ''],
-  ['stops in the middle of its answer', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{'],
-])('a gateway that %s is told in words, and the command ends', async (_, said) => {
+  ['stops in the middle of its response', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{'],
+])('a gateway that %s ends the command, which explains it in words', async (_, said) => {
   const hung = await mkdtemp(join(directory, 'hung-'))
   const sockets = new Set<Socket>()
   const gateway = createServer((socket) => {

@@ -126,7 +126,7 @@ async function crowd(sendRequest: () => Promise<Reply>): Promise<{ replies: numb
 }
 
 test.each(['/billing/quota', '/v1/usage', '/v1/plan'])(
-  '64 connections that ask for %s take an eighth of an edge',
+  '64 connections that request %s take an eighth of an edge',
   async (path) => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.tokenAMillisecond.slug)
     const { replies, seconds } = await crowd(() => send(url, path, { key }))

@@ -47,7 +47,7 @@ describe('npm start --backend', () => {
       { GATEWAY_CONFIG: 'gateway.yaml' },
       'unset it, or leave --backend out',
     ],
-  ])('%s is told in words', async (_, url, environment, words) => {
+  ])('%s is explained in words', async (_, url, environment, words) => {
     await expect(startStandalone({ args: ['--backend', url], environment })).rejects.toThrow(words)
   })
 

@@ -347,7 +347,7 @@ describe('requested again', () => {
   test.each([
     ['a stream', true],
     ['a completion', false],
-  ])('%s of more than a megabyte is not kept: it runs anew and is charged', async (_, stream) => {
+  ])('%s of more than a megabyte is not kept: it runs again and is charged', async (_, stream) => {
     const developer = await newDeveloper(gateway)
     const { model, first } = newLane(gateway)
     gateway.backends.frail.fail({ backend: first, sizeBytes: 3 * MEGABYTE })
@@ -516,7 +516,7 @@ describe('when someone goes', () => {
   })
 
   test.each(['edge.answer-kept', 'edge.answer-metered'])(
-    'its edge at %s, before its end was given: the next attempt is given the answer, and it is paid for once',
+    'its edge at %s, before its end was given: the next attempt gets the response, and it is paid for once',
     async (point) => {
       const developer = await newDeveloper(gateway)
       const question = longQuestion(20)

@@ -41,7 +41,7 @@ test('killing keys never lets a dead key live', async () => {
   const callers = Array.from({ length: CALLERS }, (_, index) => liveThroughKeys(story, `caller-${index}`))
   for (let kills = 0; kills < KILLS; kills++) {
     const before = story.replied
-    await until('callers are answered', async () => story.replied > before + Math.random() * 40)
+    await until('callers get replies', async () => story.replied > before + Math.random() * 40)
     await kill(keys)
     keys = startKeys(environment)
   }

@@ -28,7 +28,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-async function notify(
+async function playStory(
   story: Story,
   judge: (gateway: SimulatedGateway, story: Story) => void,
   may = allSteps,
@@ -49,7 +49,7 @@ test(
   async () => {
     const streams = calmStories.filter(({ stream }) => stream)
     await fc.assert(
-      fc.asyncProperty(streams, (story) => notify(story, expectOneRow, leavesAfterContent)),
+      fc.asyncProperty(streams, (story) => playStory(story, expectOneRow, leavesAfterContent)),
       options,
     )
   },
@@ -57,7 +57,7 @@ test(
 
 test('a request whose client leaves at any time is metered once', { timeout: TIMEOUT_MS }, async () => {
   await fc.assert(
-    fc.asyncProperty(calmStories, (story) => notify(story, expectOneReport)),
+    fc.asyncProperty(calmStories, (story) => playStory(story, expectOneReport)),
     options,
   )
 })
@@ -67,7 +67,7 @@ test(
   { timeout: TIMEOUT_MS },
   async () => {
     await fc.assert(
-      fc.asyncProperty(stories, (story) => notify(story, expectOneReport)),
+      fc.asyncProperty(stories, (story) => playStory(story, expectOneReport)),
       options,
     )
   },
@@ -75,7 +75,7 @@ test(
 
 test('a router that dies before its client has seen anything is not noticed', { timeout: TIMEOUT_MS }, async () => {
   await fc.assert(
-    fc.asyncProperty(deaths, (story) => notify(story, expectUnnoticed)),
+    fc.asyncProperty(deaths, (story) => playStory(story, expectUnnoticed)),
     options,
   )
 })
@@ -124,7 +124,7 @@ test.each<Ending>([
     row: { reporter: 'edge', outcome: 'client_gone', words: 0 },
   },
   {
-    name: 'leaves before a plain answer',
+    name: 'leaves before a plain response',
     stream: false,
     steps: [...requested, leaving],
     row: { reporter: 'edge', outcome: 'client_gone', words: 0 },
@@ -150,7 +150,7 @@ test.each<Ending>([
     row: { reporter: 'edge', outcome: 'router_lost', words: 2 },
   },
   {
-    name: 'loses its router in the middle of a plain answer',
+    name: 'loses its router in the middle of a plain response',
     stream: false,
     steps: [...requested, ending, received, { do: 'kill', process: 0 }],
     row: { reporter: 'edge', outcome: 'completed', words: 1 },
@@ -162,7 +162,7 @@ test.each<Ending>([
     row: { reporter: 'router', outcome: 'edge_lost', words: 2 },
   },
   {
-    name: 'loses its edge before a plain answer',
+    name: 'loses its edge before a plain response',
     stream: false,
     steps: [...requested, { do: 'kill', process: 'edge' }],
     row: { reporter: 'router', outcome: 'edge_lost', words: 0 },
@@ -180,7 +180,7 @@ test.each<Ending>([
     row: { reporter: 'router', outcome: 'edge_lost', words: 0 },
   },
 ])('a client that $name has this one row', async ({ stream, steps, row }) => {
-  await notify({ stream, reportsUsage: true, steps }, (gateway, story) => {
+  await playStory({ stream, reportsUsage: true, steps }, (gateway, story) => {
     expectOneReport(gateway, story)
     const rows = gateway.reports.map(({ reporter, outcome, usage }) => {
       return { reporter, outcome, words: usage.completionTokens }

@@ -209,7 +209,7 @@ describe('svc-ultra-pro', () => {
     ['2000 tokens', { ...thinking, max_tokens: 2_000 }],
     ['no cap', thinking],
     ['thinking disabled', { ...disabled, max_tokens: 100 }],
-  ])('with %s answers, and nothing is to be warned of', async (_, body) => {
+  ])('with %s responds without a warning', async (_, body) => {
     const reply = await chat(key, body)
     expect(reply.headers.get('x-svc-warning')).toBeNull()
     expect(reply.body).toMatchObject({ choices: [{ message: { content: 'one two three' }, finish_reason: 'stop' }] })

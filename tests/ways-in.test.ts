@@ -11,8 +11,8 @@ import { isFlat, type ErrorCode } from '@gateway/contracts/errors'
 import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { REPLY, QUESTION, type Seen } from './faults/ask.ts'
-import { requestBy } from './faults/ask-by-dialect.ts'
+import { REPLY, QUESTION, type Seen } from './faults/request-chat.ts'
+import { requestBy } from './faults/request-by-dialect.ts'
 import { SHOWN } from './faults/backends.ts'
 import { send, sendRaw } from './promises/gateway.ts'
 import { type FaultLane, harmless, sectionsOver, reported, unnoticed } from './ways-in/fault-lanes.ts'
@@ -307,7 +307,7 @@ describe('the fault table: the client learns of a backend that fails after conte
 })
 
 test.each(['responses', 'messages'] as const)(
-  '%s: two edges give one answer to all who ask under one key',
+  '%s: two edges give one response to all requests under one key',
   async (dialect) => {
     backend.fail({ paceMs: 100, times: 1 })
     const body = JSON.stringify(bodyOf(dialect, 'svc-core', { stream: true }))

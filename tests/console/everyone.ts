@@ -32,7 +32,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (colorScheme) => {
       await expectAccessible(visitor.page, name)
     }
     await sendRequest(visitor.page, 'Hello!')
-    await expectAccessible(visitor.page, 'playground with an answer')
+    await expectAccessible(visitor.page, 'playground with a response')
     await expect
       .poll(
         async () => {
@@ -69,7 +69,7 @@ test('on a phone nothing scrolls sideways, and everything can be reached', async
     await shot(`phone-${name.toLowerCase()}`)
   }
   await sendRequest(page, `A long word: ${'x'.repeat(200)}`)
-  await expectNoSideways(page, 'playground with an answer')
+  await expectNoSideways(page, 'playground with a response')
   await shot('phone-playground-answer')
 })
 

@@ -15,7 +15,7 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 
 describe('the page', () => {
   test.each(['/console', '/console/', '/console/usage', '/console/callback?code=x'])(
-    'is at %s, asked for anew each time',
+    'is at %s, validated at each request',
     async (path) => {
       const response = await get(path)
       expect(response.status).toBe(200)
@@ -54,7 +54,7 @@ describe('the page', () => {
     '/console/..%2fpackage.json',
     '/console/%2e%2e/%2e%2e/package.json',
     '/consolation',
-  ])('is not what is answered for %s', async (path) => {
+  ])('is not the response for %s', async (path) => {
     const response = await get(path)
     expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }])
   })

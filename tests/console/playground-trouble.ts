@@ -22,7 +22,7 @@ test('when all backends of a model fail, the page lists those it tried, the char
   await alert.getByText('Every backend of this model failed').waitFor()
   await alert.getByText('Tried: frail-1. Nothing was charged.').waitFor()
   await alert.getByText(/UPSTREAMS_EXHAUSTED · request [0-9a-f-]{36}/).waitFor()
-  await expectAccessible(page, 'a failed answer')
+  await expectAccessible(page, 'a failed response')
   await shot('playground-failed')
   // Once they are well again, the same question is a click away.
   fault[Symbol.dispose]()

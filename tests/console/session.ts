@@ -102,7 +102,7 @@ test('nothing of a sign-in is left in the address or in the browser’s storage'
 test.each([
   { reply: 'error=access_denied&state=', title: /no longer valid|did not sign in/ },
   { reply: 'code=stolen&state=made-up', title: /no longer valid/ },
-])('a sign-in that this page did not begin is refused in words: $answer', async ({ reply, title }) => {
+])('a sign-in that this page did not begin is refused in words: $reply', async ({ reply, title }) => {
   const { page } = await stage.visit()
   await openConsole(stage, page, `/callback?${reply}`)
   await page.getByRole('alert').getByText(title).waitFor()

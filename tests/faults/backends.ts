@@ -6,7 +6,7 @@
 import type { FaultPageSection } from '@gateway/testing/fault-page'
 import type { BackendCall, Fault } from '@gateway/stand-ins/backend'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { REPLY, requestChat, QUESTION, type Seen } from './ask.ts'
+import { REPLY, requestChat, QUESTION, type Seen } from './request-chat.ts'
 import { type Lane, type LaneGroup, SILENCE_MS } from './lanes.ts'
 import { type LedgerRow, SOON, type Stage } from './stage.ts'
 
@@ -28,9 +28,9 @@ export const BEFORE_CONTENT: Case[] = [
   { name: 'refuses connections', group: 'refused' },
   { name: 'has a name that does not exist', group: 'unknown_name' },
   { name: 'speaks no TLS where it should', group: 'no_tls' },
-  ...[500, 502, 503, 504, 401, 403, 404].map((status) => ({ name: `answers ${status}`, fault: { status } })),
-  { name: 'answers 429 with retry-after', fault: { status: 429, retryAfter: 20 } },
-  { name: 'answers 429 without retry-after', fault: { status: 429 } },
+  ...[500, 502, 503, 504, 401, 403, 404].map((status) => ({ name: `returns ${status}`, fault: { status } })),
+  { name: 'returns 429 with retry-after', fault: { status: 429, retryAfter: 20 } },
+  { name: 'returns 429 without retry-after', fault: { status: 429 } },
   { name: 'hangs before its headers', fault: { hang: true } },
   { name: 'is too slow with its first byte', fault: { firstByteDelayMs: SILENCE_MS * 4 } },
   { name: 'closes the connection', fault: { disconnect: true } },
@@ -41,8 +41,8 @@ export const BEFORE_CONTENT: Case[] = [
   { name: 'stalls after its headers', fault: { stallAfterChunks: 0 } },
   { name: 'stalls after one piece', fault: { stallAfterChunks: 1 } },
   { name: 'is half-open after one piece', fault: { halfOpenAfterChunks: 1 } },
-  { name: 'answers HTML with status 200', fault: { html: true } },
-  { name: 'answers an error with status 200', fault: { body: '{"error":{"message":"CUDA out of memory"}}' } },
+  { name: 'returns HTML with status 200', fault: { html: true } },
+  { name: 'returns an error with status 200', fault: { body: '{"error":{"message":"CUDA out of memory"}}' } },
   { name: 'sends garbage before content', fault: { garbageAfterChunks: 0 } },
   { name: 'cuts its JSON in half', fault: { truncatedJson: true }, only: 'plain' },
   { name: 'dies after many pieces', fault: { dieAfterChunks: 5 }, only: 'plain' },
@@ -52,7 +52,7 @@ export const BEFORE_CONTENT: Case[] = [
     fault: { errorAfterChunks: 1, errorBesideChoices: true },
     only: 'stream',
   },
-  { name: 'answers 400 for its own bad key', fault: { status: 400, body: BAD_KEY } },
+  { name: 'returns 400 for its own bad key', fault: { status: 400, body: BAD_KEY } },
 ]
 
 /** The role and two of three tokens. */
@@ -73,12 +73,12 @@ export const AFTER_CONTENT: Case[] = [
 
 export const HARMLESS: Case[] = [
   { name: 'splits characters, lines and events', fault: { splitEvery: [1, 2, 3] } },
-  { name: 'sends bytes after its answer', fault: { extraBytes: 'HTTP/1.1 400 Bad Request\r\n\r\n' } },
+  { name: 'sends bytes after its response', fault: { extraBytes: 'HTTP/1.1 400 Bad Request\r\n\r\n' } },
   { name: 'ends lines with CRLF', fault: { crlf: true }, only: 'stream' },
   { name: 'sends comments between events', fault: { comments: true }, only: 'stream' },
   { name: 'sends no [DONE]', fault: { noDone: true }, only: 'stream' },
-  { name: 'tells its usage with the finish reason', fault: { usageWithFinish: true }, only: 'stream' },
-  { name: 'tells no usage', fault: { noUsage: true } },
+  { name: 'reports its usage with the finish reason', fault: { usageWithFinish: true }, only: 'stream' },
+  { name: 'reports no usage', fault: { noUsage: true } },
   { name: 'sends 500 chunks without content first', fault: { emptyChunks: 500 }, only: 'stream' },
 ]
 
@@ -94,8 +94,8 @@ function endsOf(fault: Fault = {}): BackendCall['outcome'][] {
 
 function reported(fault: Fault | undefined): string {
   const ends = endsOf(fault)
-  if (ends.includes('running')) return 'asked once, never learns'
-  return ends.length === 1 ? 'asked once, stopped' : 'asked once'
+  if (ends.includes('running')) return 'called once, never learns'
+  return ends.length === 1 ? 'called once, stopped' : 'called once'
 }
 
 /**
@@ -180,8 +180,8 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
       page.row(
         row.name,
         row.mode,
-        'the whole answer of the second',
-        `${first}; second: asked once`,
+        'the whole response of the second',
+        `${first}; second: called once`,
         'once, the second, its own figures',
       )
     })
@@ -209,7 +209,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
         `${row.name} after two tokens`,
         row.mode,
         'two tokens, then an error event, never `[DONE]`',
-        `first: ${reported(row.fault)}; second: not asked`,
+        `first: ${reported(row.fault)}; second: not called`,
         'once, the two tokens shown',
       )
     })
@@ -230,8 +230,8 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
       page.row(
         row.name,
         row.mode,
-        'the whole answer of the first',
-        'first: asked once; second: not asked',
+        'the whole response of the first',
+        'first: called once; second: not called',
         `once, the first, ${figures}`,
       )
     })
@@ -244,7 +244,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const seen = await requestChat({ url: edges[0], key: caller.key, model: lane.model, stream: true }).over
     expect(seen.error).toMatchObject({ status: 400, error: { message: 'unknown role' } })
     expect(calls(lane)).toHaveLength(1)
-    page.row('answers 400', 'stream', '400 with its words', 'first: asked once; second: not asked', 'nothing')
+    page.row('returns 400', 'stream', '400 with its words', 'first: called once; second: not called', 'nothing')
     expect(await rows(lane)).toEqual([])
   })
 
@@ -268,10 +268,10 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     })
     expect(new Set(calls(lane).map(({ backend }) => backend))).toEqual(new Set([lane.first, lane.second]))
     page.row(
-      'answers 500, and the second closes the connection',
+      'returns 500, and the second closes the connection',
       'stream',
       '503 `UPSTREAMS_EXHAUSTED`',
-      'both asked',
+      'both called',
       'nothing',
     )
     expect(await rows(lane)).toEqual([])

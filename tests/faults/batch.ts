@@ -5,7 +5,7 @@
 
 import type { BackendCall } from '@gateway/stand-ins/backend'
 import { expect } from 'vitest'
-import { REPLY, requestChat, type Requested, QUESTION, type Seen } from './ask.ts'
+import { REPLY, requestChat, type Requested, QUESTION, type Seen } from './request-chat.ts'
 import type { Lane } from './lanes.ts'
 import type { Stage } from './stage.ts'
 

@@ -6,7 +6,7 @@
 import type { FaultPageSection } from '@gateway/testing/fault-page'
 import { expect, test } from 'vitest'
 import { send } from '../promises/gateway.ts'
-import { requestChat } from './ask.ts'
+import { requestChat } from './request-chat.ts'
 import { SOON, type Stage } from './stage.ts'
 
 const STREAMS = 200
@@ -60,7 +60,7 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     page.row(
       `NATS is killed and restarted under ${STREAMS} streams`,
       'stream',
-      'the whole answer, after a pause',
+      'the whole response, after a pause',
       'each request once',
       'each once, completed',
     )
@@ -92,7 +92,7 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     expect(call!.bodyBytes).toBeGreaterThan(VISION_BYTES)
     const { prompt_tokens: promptTokens } = call!.usage as { prompt_tokens: number }
     expect(await row(reply.headers.get('x-request-id')!)).toMatchObject({ outcome: 'completed', promptTokens })
-    page.row('a request of 20 MB', 'plain', 'the whole answer', 'each byte, once', 'once, its own figures')
+    page.row('a request of 20 MB', 'plain', 'the whole response', 'each byte, once', 'once, its own figures')
   })
 
   test('an image response of 10 MB reaches its client whole, through messages of 1 MB', async () => {
@@ -107,6 +107,6 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     const [image] = reply.body['data'] as { b64_json: string }[]
     expect(image!.b64_json === picture).toBe(true)
     expect(await row(reply.headers.get('x-request-id')!)).toMatchObject({ outcome: 'completed', charge: 1_027_000 })
-    page.row('an image of 10 MB', 'plain', 'each byte', 'asked once', 'once, its own figures')
+    page.row('an image of 10 MB', 'plain', 'each byte', 'called once', 'once, its own figures')
   })
 }

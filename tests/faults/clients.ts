@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { sendRequest, sendRaw } from '../promises/gateway.ts'
-import { REPLY, QUESTION } from './ask.ts'
+import { REPLY, QUESTION } from './request-chat.ts'
 import type { Stage } from './stage.ts'
 
 export function promiseClients(stage: () => Stage): void {

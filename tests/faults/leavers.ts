@@ -7,7 +7,7 @@ import type { FaultPageSection } from '@gateway/testing/fault-page'
 import { openSlowReader, type SlowReader } from '@gateway/testing/slow-reader'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { requestChat } from './ask.ts'
+import { requestChat } from './request-chat.ts'
 import {
   callsThat,
   expectAllComplete,
@@ -94,7 +94,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
     })
 
     test.each([
-      ['plain, before the answer', false],
+      ['plain, before the response', false],
       ['stream, before content', true],
     ])('(%s) stops its backend within three seconds, and is billed the prompt', async (request, stream) => {
       const lane = stage().lane('lone')
@@ -160,7 +160,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
     )
   })
 
-  test(`${LATE_LEAVERS} slow readers that leave when their routers have read the whole answer are each metered`, async () => {
+  test(`${LATE_LEAVERS} slow readers that leave when their routers have read the whole response are each metered`, async () => {
     const { caller, edges, endless, lane: take, rows } = stage()
     const lane = take('endless')
     // The lengths differ, so that for some readers only the last pieces and the end wait between router and edge.

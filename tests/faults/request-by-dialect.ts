@@ -4,7 +4,7 @@
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { type Requested, type RequestOptions, requestChat, nothingSeen, QUESTION, type Seen } from './ask.ts'
+import { type Requested, type RequestOptions, requestChat, nothingSeen, QUESTION, type Seen } from './request-chat.ts'
 
 export function requestBy(dialect: ClientDialect, options: RequestOptions): Requested {
   if (dialect === 'chat') return requestChat(options)

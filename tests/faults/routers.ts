@@ -5,7 +5,7 @@
 
 import type { FaultPageSection } from '@gateway/testing/fault-page'
 import { afterEach, describe, expect, test } from 'vitest'
-import { REPLY, type Seen } from './ask.ts'
+import { REPLY, type Seen } from './request-chat.ts'
 import {
   requestBatch,
   BATCH,
@@ -43,7 +43,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       page.row(
         `a router is ${how} before it accepts`,
         'both',
-        'the whole answer',
+        'the whole response',
         'each request; what a frozen one still has of them is stopped when it wakes',
         'each once, completed',
       )
@@ -66,7 +66,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       page.row(
         `a router is ${how} after it accepted, before content`,
         'both',
-        'the whole answer, some seconds later',
+        'the whole response, some seconds later',
         `those of the ${how} router twice, the others once`,
         'each once, completed',
       )
@@ -96,7 +96,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       page.row(
         'a router is killed mid-stream',
         'stream',
-        'its streams: an error event, never `[DONE]`; the others: the whole answer',
+        'its streams: an error event, never `[DONE]`; the others: the whole response',
         'its calls are aborted at once',
         'each once; its streams: what was shown, marked estimated',
       )
@@ -116,7 +116,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       page.row(
         'a router stands still for a second mid-stream',
         'stream',
-        'the whole answer, after a pause',
+        'the whole response, after a pause',
         'each request once',
         'each once, completed',
       )
@@ -142,7 +142,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       page.row(
         'a router is frozen mid-stream',
         'stream',
-        'its streams: an error event, never `[DONE]`; the others: the whole answer',
+        'its streams: an error event, never `[DONE]`; the others: the whole response',
         'its calls are aborted when it wakes',
         'each once; its streams: what was shown, marked estimated',
       )
@@ -169,7 +169,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
       page.row(
         'a router is killed between the last content and the end',
         'stream',
-        'its streams: the text without a finish reason, then an error event; the others: the whole answer',
+        'its streams: the text without a finish reason, then an error event; the others: the whole response',
         'each request once',
         'each once; its streams: what was shown, marked estimated',
       )

@@ -15,7 +15,7 @@ import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { type EndlessBackend, startEndlessBackend } from '@gateway/stand-ins/endless-backend'
 import { expect } from 'vitest'
 import { type Caller, newDeveloper } from '../promises/gateway.ts'
-import { requestChat } from './ask.ts'
+import { requestChat } from './request-chat.ts'
 import { configOver, type Lane, type LaneGroup, openLanes, WARM_UP_MODEL } from './lanes.ts'
 
 export interface Stage extends AsyncDisposable {
@@ -102,7 +102,7 @@ async function warmUp(edges: readonly string[], key: string): Promise<void> {
     )
     for (const { over } of requested) {
       const { error } = await over
-      if (error) throw new Error('the cluster does not answer', { cause: error })
+      if (error) throw new Error('the cluster does not respond', { cause: error })
     }
   }
 }

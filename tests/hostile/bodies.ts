@@ -67,7 +67,7 @@ export const bodyCases: BodyCase[] = [
   { name: 'a negative cap', body: chat('"max_tokens":-1'), status: 400 },
   { name: 'a number next to nothing', body: chat('"temperature":1e-400'), status: 200 },
   { name: 'a number of a million digits', body: chat(`"seed":${'9'.repeat(1_000_000)}`), status: 200 },
-  { name: 'more answers than anyone wants', body: chat('"n":1e9'), status: 400 },
+  { name: 'more choices than anyone wants', body: chat('"n":1e9'), status: 400 },
 
   {
     name: 'bytes that are no UTF-8',

@@ -113,7 +113,7 @@ export function framingCases(): { refused: FramingCase[]; replied: FramingCase[]
     ),
     'bytes beyond ASCII in a value': get('Host: gateway', 'X-A: \xff\xfe'),
     'empty lines before it': `\r\n\r\n${get('Host: gateway')}`,
-    'a wish to be told to go on': head('Expect: 100-continue', `Content-Length: ${BODY.length}`) + BODY,
+    'a request for 100 Continue': head('Expect: 100-continue', `Content-Length: ${BODY.length}`) + BODY,
   })
   return { refused, replied }
 }

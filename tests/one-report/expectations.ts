@@ -27,7 +27,7 @@ export function expectOneRow(gateway: SimulatedGateway, story: Story): void {
   if (row) expectGenerated(row, calls, gateway.wordsSeen)
 
   if (isComplete(gateway, story)) {
-    expect(row, 'a whole answer without its row').not.toBeNull()
+    expect(row, 'a whole response without its row').not.toBeNull()
     expect(row).toMatchObject({ outcome: 'completed', delivered: true, reporter: 'edge' })
     const served = calls.filter(({ state }) => state === 'ended')
     expect(served.map(({ words }) => words)).toContain(row!.usage.completionTokens)

@@ -43,7 +43,7 @@ const DEADLINE_MS = 60_000
 const KEY_HASH = 'hash'
 
 const neverRequested = (): never => {
-  throw new Error('the relay has asked admission for more than renewals and ends')
+  throw new Error('the relay has called admission for more than renewals and ends')
 }
 
 /** Windows so small that a slow reader fills them with a few words. */

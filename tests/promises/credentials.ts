@@ -156,7 +156,7 @@ export function waysToRequest(
   const body = JSON.stringify(operation.examples[0]!.body).replaceAll('$KEY', bearer ?? '')
   const padded = body.padEnd(100_000)
   return [
-    ['asking nothing', path, nothing],
+    ['with an empty body', path, nothing],
     ['as in the reference', path, { ...nothing, body }],
     ['by x-api-key', path, byApiKey({ ...nothing, body })],
     ['through Express', `${path}?through=express`, { ...nothing, body }],

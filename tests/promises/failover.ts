@@ -29,16 +29,16 @@ export function promiseFailover(gateway: () => Gateway): void {
 
   describe('failover', () => {
     test.each<[string, Fault]>([
-      ['answers 500', { status: 500 }],
-      ['answers 429', { status: 429, retryAfter: 1 }],
+      ['returns 500', { status: 500 }],
+      ['returns 429', { status: 429, retryAfter: 1 }],
       ['has lost its credential', { status: 401 }],
       ['does not know the model', { status: 404 }],
       ['closes the connection', { disconnect: true }],
       ['resets the connection', { disconnect: true, reset: true }],
       ['is silent', { hang: true }],
-      ['answers an HTML page', { html: true }],
-      ['answers half a JSON', { truncatedJson: true }],
-      ['answers what is no JSON', { garbageAfterChunks: 0 }],
+      ['returns an HTML page', { html: true }],
+      ['returns half a JSON', { truncatedJson: true }],
+      ['returns a body that is no JSON', { garbageAfterChunks: 0 }],
       ['dies in the middle of its JSON', { dieAfterChunks: 1 }],
       ['stalls in the middle of its JSON', { stallAfterChunks: 1 }],
     ])('a backend that %s is not noticed', async (_, fault) => {

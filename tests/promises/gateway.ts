@@ -185,7 +185,7 @@ export function mintGuest(gateway: Address, deviceId: unknown, url = gateway.url
 export async function newDeveloper(gateway: Address): Promise<Caller & { token: string }> {
   const token = await signInAs(gateway, `dev-${randomUUID()}`)
   const { status, body } = await manageKeys(gateway, token, 'POST')
-  if (status !== 200) throw new Error(`the mint was answered with ${status}: ${JSON.stringify(body)}`)
+  if (status !== 200) throw new Error(`the mint returned ${status}: ${JSON.stringify(body)}`)
   return { ...callerWith(gateway, String(body['key'])), token }
 }
 

@@ -106,7 +106,7 @@ export function promiseRefusals(gateway: () => Gateway): void {
     })
 
     test.each(['svc-pro', 'svc-max', 'svc-vision', 'svc-reason'])(
-      'a guest asking for %s: 429 rate_limit_exceeded of type plan_limit, and no retry',
+      'a guest that requests %s: 429 rate_limit_exceeded of type plan_limit, and no retry',
       async (model) => {
         const { status, body, headers } = await send(url(), '/v1/chat/completions', {
           key: guest.key,

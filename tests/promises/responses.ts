@@ -45,7 +45,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       expect(headers.get('deprecation')).toMatch(/^@\d+$/)
     })
 
-    test.each(['svc-instant', 'svc-fast', 'svc-best'])('%s answers a guest', async (model) => {
+    test.each(['svc-instant', 'svc-fast', 'svc-best'])('%s serves a guest', async (model) => {
       const reply = await guest.client.chat.completions.create({ model, messages: sendRequest('Say: yes') })
       expect(reply.choices[0]!.message.content).toBe('yes')
     })
