@@ -1,6 +1,6 @@
 /**
- * Promises about allowances. A request passes an allowance by less than its own worst case, and the allowance never
- * refuses a request that fits. More of it holds for the very next request.
+ * Promises about allowances. An account passes its allowance by less than one request. The allowance never refuses a
+ * request that fits, and more of it holds for the very next request.
  */
 
 import { randomUUID } from 'node:crypto'
