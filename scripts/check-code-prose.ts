@@ -35,7 +35,6 @@ const NAMES_OF_OTHERS = new Set<string>([
 ])
 /** Folders that are still written as before. */
 const STILL_TO_MEND: readonly string[] = [
-  'services/edge/src',
   'services/router/test',
   'dev/bench/refusals',
   'dev/chaos/faults/hostile-client.ts',

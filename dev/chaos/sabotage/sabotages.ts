@@ -58,7 +58,7 @@ const ACCUSED_BACKENDS: readonly Change[] = [
 const READ_ON_LOOP: readonly Change[] = [
   { file: 'services/edge/src/http/read-json-body.ts', from: /isLarge\(bytes, response\) \?/, to: 'false ?' },
   {
-    file: 'services/edge/src/core/work-shares.ts',
+    file: 'services/edge/src/core/cpu-shares.ts',
     from: /export function waitFor\([^)]*\): number \{/,
     to: '$& return 0',
   },

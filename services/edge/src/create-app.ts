@@ -105,7 +105,7 @@ function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
     const principal = await prove(edge, request)
     const account = typeof principal === 'string' ? principal : principal?.account
     if (account !== undefined) hold.provenAs(account, isGuest(edge, account))
-    await hold.respondsItself()
+    await hold.cpu.chargeOwnResponse()
     return principal
   }
 }

@@ -52,26 +52,27 @@ function hasMoreToCome(request: IncomingMessage): boolean {
 /** Node buffers nothing of the body meanwhile: thousands of such connections would fill the memory. */
 function dropRest(request: IncomingMessage, response: ServerResponse, reservation: MemoryReservation): void {
   reservation.dropBody()
+  const { cpu } = reservation
   let left = MOST_DROPPED_BYTES
   let pause: NodeJS.Timeout | undefined
   const { socket } = request
   const cut = () => void socket.destroy()
   const deadline = setTimeout(cut, LONGEST_MS).unref()
   const drop = (piece: Buffer) => {
-    reservation.drops(piece.length)
+    cpu.chargeDropped(piece.length)
     left -= piece.length
     if (left < 0) return cut()
-    if (pause === undefined && reservation.isOverShare()) stop()
+    if (pause === undefined && cpu.isOverShare()) stop()
   }
   const stop = () => {
     pauseReading(socket)
     wait()
   }
   const wait = () => {
-    pause = setTimeout(goOn, reservation.msOverShare() + LEAST_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS).unref()
+    pause = setTimeout(goOn, cpu.msOverShare() + LEAST_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS).unref()
   }
   const goOn = () => {
-    if (reservation.isOverShare()) wait()
+    if (cpu.isOverShare()) wait()
     else release()
   }
   const release = () => {

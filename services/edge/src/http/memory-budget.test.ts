@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { availableParallelism } from 'node:os'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight, type MemoryReservation } from './memory-budget.ts'
@@ -125,6 +124,18 @@ test('a sender is charged at its own address while its key is not proven, and at
   close()
 })
 
+test("the CPU time of a request before its key is proven is its account's afterwards, and no longer its address's", () => {
+  const { open } = stage()
+  const { hold } = open('10.0.0.1')
+  hold.cpu.chargeDropped(25 * MEGABYTE)
+  expect(open('10.0.0.1').hold.cpu.isOverShare()).toBe(true)
+  hold.provenAs('team', false)
+  expect(open('10.0.0.1').hold.cpu.isOverShare()).toBe(false)
+  const next = open('10.0.0.2').hold
+  next.provenAs('team', false)
+  expect(next.cpu.isOverShare()).toBe(true)
+})
+
 test('guests of one address share its memory, and learn when to come back', () => {
   const { open, shed } = stage()
   open('10.0.0.1').hold.takeProven('guest 1', true, 20 * MEGABYTE)
@@ -147,25 +158,4 @@ test('while responses that nobody reads fill their part, the senders with most o
   expect(owed).toBeLessThanOrEqual((LEAST_BYTES_IN_FLIGHT * 3) / 8)
   expect(slow.owe(10_000)).toBe(true)
   expect(shed).toEqual(['unread_answer'])
-})
-
-test('the time of a thread counts for a sender once its request is refused, and never otherwise', () => {
-  fc.assert(
-    fc.property(fc.array(fc.record({ ms: fc.nat(2_000), isRefused: fc.boolean() }), { maxLength: 8 }), (requests) => {
-      const { open } = stage()
-      for (const { ms, isRefused } of requests) {
-        const { hold } = open('10.0.0.1')
-        hold.provenAs('team', false)
-        hold.usedThread(ms)
-        if (isRefused) hold.refused()
-      }
-      const { hold } = open('10.0.0.1')
-      hold.provenAs('team', false)
-      const refusedMs =
-        requests.reduce((sum, { ms, isRefused }) => sum + (isRefused ? ms : 0), 0) / availableParallelism()
-      const [owedMs, slackMs] = [hold.msOverShare() / 8, 50]
-      if (refusedMs > 150) expect(owedMs).toBeGreaterThan(Math.min(refusedMs, 1_000) - 40 - slackMs)
-      if (refusedMs < 30) expect(owedMs).toBe(0)
-    }),
-  )
 })

@@ -1,11 +1,13 @@
 /**
- * What a request holds of the process' memory: its body from the moment that it may be read, and what of its answer its
- * client has not taken. All of it is given back when the response has closed and the request runs for nobody else.
+ * Reserves the process' memory for a request. A reservation holds the request's body from the moment that it may be read. It also
+ * holds the part of its response that its client has not read. It ends when the response has closed and the request runs for
+ * nobody else.
+ *
+ * The reservation knows the request's sender: an address, and the account once its key is proven. The request's CPU time
+ * (`cpu-account.ts`) counts for the same sender.
  */
 
 import type { IncomingMessage } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { availableParallelism } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { GatewayConfig } from '@gateway/contracts/config'
@@ -14,43 +16,30 @@ import type { AccountCache } from '../auth/account-cache.ts'
 import { memoryBytes } from '@gateway/service/memory'
 import { createByteBudget, give, isCrowding, take, takeAnyway } from '../core/memory-budget.ts'
 import type { BodyBudget, ByteBudget, Taken } from '../core/memory-budget.ts'
-import { createWorkShares, took, tookFor, waitFor, type WorkShares } from '../core/work-shares.ts'
+import { type CpuShares, createCpuShares } from '../core/cpu-shares.ts'
 import type { ClientNetwork } from './client-network.ts'
+import { CpuAccount } from './cpu-account.ts'
 import type { StepResponse } from './take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
 /** Of a request to a model. */
 export const LARGEST_BODY_BYTES = 25 * MEGABYTE
-/** Below this no kind of sender has room for a body of the largest size. */
+/** Below this no kind of sender has memory for a body of the largest size. */
 export const LEAST_BYTES_IN_FLIGHT = 64 * MEGABYTE
 const RETRY_AFTER_MS = 1_000
-/**
- * For a request that the edge refuses, or answers without a backend: a whole one takes all processes 0.35 ms
- * (`dev/bench/README.md`).
- */
-const REFUSAL_MS = 0.5
-/** Of a body that is kept. With the kernel's part, 2.9 MB through a loopback socket take 3 to 6 ms. */
-const MS_OF_A_BYTE = 2e-6
-/** A body that nobody wants comes at a quarter of that: one sender's at 16 MB a second. */
-const MS_OF_A_DROPPED_BYTE = 8e-6
-/** A thread takes no more from the event loop than its part of them. */
-const CORES = availableParallelism()
-/** A refusal is held back for so long at most. */
-const LONGEST_HOLD_MS = 1_000
-/** An answer that waits with less than this is never cut for want of room. */
+/** A response that waits with less than this is never cut for want of memory. */
 export const SPARED_BYTES = 64 * 1024
 
 export interface BytesInFlight {
-  /** What this request holds, nothing at first. */
+  /** Begins the reservation of this request, which holds nothing at first. */
   hold(request: IncomingMessage, response: StepResponse): MemoryReservation
-  /** For an answer that others may join: kept whole until it has ended. */
+  /** For a response that others may join: all of it is kept until it has ended. */
   reserveResponse(account: string): ResponseReservation
   readonly budget: ByteBudget
-  readonly work: WorkShares
 }
 
 export interface ResponseReservation {
-  /** Takes what is there already. False: there is no room, and this sender has more than its part of it. */
+  /** Takes memory for bytes that are there already. False: there is none, and this sender has more than its part of it. */
   owe(bytes: number): boolean
   paid(bytes: number): void
 }
@@ -59,12 +48,11 @@ type CountShed = (reason: 'no_room' | 'sender_full' | 'unread_answer') => void
 
 export function trackBytesInFlight(totalBytes: number, networkOf: ClientNetwork, countShed: CountShed): BytesInFlight {
   const budget = createByteBudget(totalBytes, LARGEST_BODY_BYTES)
-  const work = createWorkShares()
+  const shares = createCpuShares()
   return {
     budget,
-    work,
     hold(request, response) {
-      const hold = new MemoryReservation({ budget, work }, request, networkOf, countShed)
+      const hold = new MemoryReservation({ budget, shares }, request, networkOf, countShed)
       response.locals['hold'] = hold
       response.on('close', closeReservation)
       return hold
@@ -80,19 +68,13 @@ export function trackBytesInFlight(totalBytes: number, networkOf: ClientNetwork,
 }
 
 /**
- * A quarter of the container's memory, and never more than half of the heap: a body is there as bytes, as text and as
- * values for a moment, and once more as the bytes for the backend until its answer begins.
+ * A quarter of the container's memory, and never more than half of the heap. For a moment a body is there as bytes, as text and
+ * as values. It is there once more as the bytes for the backend until its response begins.
  */
 export function usualBytesInFlight(): number {
   const memory = memoryBytes()
   const heap = getHeapStatistics().heap_size_limit
   return Math.max(LEAST_BYTES_IN_FLIGHT, Math.floor(Math.min(memory / 4, heap / 2)))
-}
-
-function overShare(waitMs: number): GatewayError {
-  const retryAfterMs = Math.ceil(waitMs)
-  const sentence = `The requests of this sender take more than its share of the time; try again in ${retryAfterMs} ms`
-  return new GatewayError('rate_limit_exceeded', sentence, { type: 'requests', retryAfterMs })
 }
 
 /** A refusal for another reason than the key says that the key is alive. */
@@ -112,12 +94,12 @@ interface KnownAccounts {
   config: { readonly current: GatewayConfig }
 }
 
-/** None: this request's body is small whoever sends it. */
+/** Undefined: this request's body is small for every sender. */
 export function reservationOf({ locals }: StepResponse): MemoryReservation | undefined {
   return (locals as { hold?: MemoryReservation } | undefined)?.hold
 }
 
-/** Where nothing is counted, an answer may always wait. */
+/** Where nothing is counted, a response may always wait. */
 export const NOTHING_COUNTED: ResponseReservation = { owe: () => true, paid() {} }
 
 export function responseReservationOf(response: object): ResponseReservation {
@@ -129,11 +111,9 @@ function closeReservation(this: StepResponse): void {
 }
 
 export class MemoryReservation implements ResponseReservation {
+  /** The event loop's time that the request takes. */
+  readonly cpu: CpuAccount
   readonly #budget: ByteBudget
-  readonly #work: WorkShares
-  /** Of the event loop's time. */
-  #workedMs = 0
-  #threadMs = 0
   readonly #request: IncomingMessage
   readonly #networkOf: ClientNetwork
   readonly #countShed: CountShed
@@ -146,73 +126,35 @@ export class MemoryReservation implements ResponseReservation {
   #running = 0
 
   constructor(
-    { budget, work }: { budget: ByteBudget; work: WorkShares },
+    { budget, shares }: { budget: ByteBudget; shares: CpuShares },
     request: IncomingMessage,
     networkOf: ClientNetwork,
     countShed: CountShed,
   ) {
     this.#budget = budget
-    this.#work = work
+    this.cpu = new CpuAccount(shares, this, countShed)
     this.#request = request
     this.#networkOf = networkOf
     this.#sender = networkOf(request)
     this.#countShed = countShed
   }
 
-  /** Whom its bytes and its work count for. */
+  /** Its bytes and its CPU time count for this sender. */
   get sender(): string {
     return `${this.#kind} ${this.#sender}`
   }
 
-  /** Runs work of the event loop, and counts its time. */
-  whileWorking<Result>(work: () => Result): Result {
-    const sinceMs = performance.now()
-    try {
-      return work()
-    } finally {
-      this.#worked(performance.now() - sinceMs)
-    }
-  }
-
-  /** The event loop reads so many bytes of the sender, to keep them. */
-  reads(bytes: number): void {
-    this.#worked(bytes * MS_OF_A_BYTE)
-  }
-
-  /** Its request is refused, and nobody keeps what has come of its body. */
+  /** Its request is refused, and nobody keeps the part of its body that has come. */
   dropBody(): void {
     if (this.#running === 0) this.#giveBody()
   }
 
-  drops(bytes: number): void {
-    this.#worked(bytes * MS_OF_A_DROPPED_BYTE)
-  }
-
-  #worked(ms: number): void {
-    this.#workedMs += ms
-    took(this.#work, this.sender, ms, performance.now())
-  }
-
-  /** A thread read its body, which is the sender's fault where the request is refused. */
-  usedThread(ms: number): void {
-    this.#threadMs += ms
-  }
-
-  isOverShare(): boolean {
-    return this.msOverShare() > 0
-  }
-
-  /** How long until its sender has no more than its share of the event loop's time. */
-  msOverShare(): number {
-    return waitFor(this.#work, this.sender, performance.now())
-  }
-
-  /** Takes room for a small body whose key nobody has looked up. False: its key is to be looked up first. */
+  /** Takes memory for a small body whose key nobody has looked up. False: its key is to be looked up first. */
   takeUnproven(bytes: number): boolean {
     return this.#take('unproven', this.#networkOf(this.#request), bytes) === 'taken'
   }
 
-  /** Until its key is proven, a connection holds what Node has read of its body already. */
+  /** Until its key is proven, a connection holds the bytes of its body that Node has already read. */
   async whileProving<Proven>(bytes: number, prove: () => Promise<Proven>): Promise<Proven> {
     if (this.#take('proving', this.#networkOf(this.#request), bytes) !== 'taken') throw this.#refusal('full')!
     try {
@@ -222,13 +164,13 @@ export class MemoryReservation implements ResponseReservation {
     }
   }
 
-  /** Takes room for a body whose sender's key is alive, or refuses it. */
+  /** Takes memory for a body whose sender's key is alive, or refuses it. */
   takeProven(account: string, isGuest: boolean, bytes: number): void {
     const refusal = this.#refusal(this.#take(...this.#proven(account, isGuest), bytes))
     if (refusal) throw refusal
   }
 
-  /** More or less of the body has come than was announced. Returns an error where there is no room for more. */
+  /** More or less of the body has come than was announced. Returns an error where there is no memory for more. */
   bodyIs(bytes: number): GatewayError | null {
     if (this.#isClosed) return null
     const more = bytes - this.#body
@@ -241,7 +183,7 @@ export class MemoryReservation implements ResponseReservation {
     return null
   }
 
-  /** Its key is alive: from now on its bytes and its work are its account's, or its network's for a guest. */
+  /** Its key is alive: from now on its bytes and its CPU time are its account's, or its network's for a guest. */
   provenAs(account: string, isGuest: boolean): void {
     if (this.#isProven) return
     const [bytes, before] = [this.#body, this.sender]
@@ -249,35 +191,10 @@ export class MemoryReservation implements ResponseReservation {
     ;[this.#kind, this.#sender] = this.#proven(account, isGuest)
     this.#body = bytes
     if (bytes > 0) takeAnyway(this.#budget, this.#kind, this.#sender, bytes)
-    tookFor(this.#work, before, this.sender, this.#workedMs, performance.now())
+    this.cpu.moveFrom(before)
   }
 
-  /** The request is refused, which is work, too. Returns how long its sender waits for that. */
-  refused(): number {
-    this.#worked(REFUSAL_MS + this.#threadMs / CORES)
-    this.#threadMs = 0
-    // Refused together, they do not come back together.
-    const longestMs = LONGEST_HOLD_MS * (0.5 + Math.random() / 2)
-    return Math.min(longestMs, this.msOverShare())
-  }
-
-  /** The edge answers the request itself. */
-  respondsItself(): Promise<void> {
-    this.#worked(REFUSAL_MS)
-    return this.waitForShare()
-  }
-
-  /** Rejects with a 429 where the sender has taken so much that a wait would not mend it. */
-  async waitForShare(): Promise<void> {
-    const waitMs = this.msOverShare()
-    if (waitMs > LONGEST_HOLD_MS) {
-      this.#countShed('sender_full')
-      throw overShare(waitMs)
-    }
-    if (waitMs > 0) await sleep(waitMs)
-  }
-
-  /** The body is kept for as long as `run` takes, whoever has left meanwhile. */
+  /** The body is kept for as long as `run` takes, also when its client has left meanwhile. */
   async whileRunning(run: () => Promise<void>): Promise<void> {
     this.#running++
     try {

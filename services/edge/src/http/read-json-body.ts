@@ -83,7 +83,7 @@ export async function proveAndReserve(
     if (waitMs > 0) throw rateLimited('requests', waitMs)
     return proven
   })
-  await hold.respondsItself()
+  await hold.cpu.chargeOwnResponse()
   return proven
 }
 
@@ -97,7 +97,7 @@ async function reserveBody(
   const { 'content-length': length } = request.headers
   const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
   // A stranger at the same address may have used up its share: no matter of an account that this edge has served.
-  const isWithinShare = !hold.isOverShare() || namesKnownAccount(edge, request)
+  const isWithinShare = !hold.cpu.isOverShare() || namesKnownAccount(edge, request)
   if (isSmall && isWithinShare && hold.takeUnproven(Number(length))) return
   await proveFirst(edge, request, hold, caller, async () => {
     // A response that is kept under the key costs nothing, and passes limits that are used up.
@@ -120,14 +120,14 @@ async function proveFirst<Proven extends { account: string; plan: string }>(
     const proven = await hold.whileProving(readAhead, prove)
     const { guest } = findPlan(edge.config.current, proven.plan)
     hold.provenAs(proven.account, guest)
-    await hold.waitForShare()
+    await hold.cpu.waitForShare()
     hold.takeProven(proven.account, guest, bytesToTake(request))
     return proven
   } catch (error) {
     noteProven(edge, hold, caller, error)
     // The edge drops the bytes that Node has read, and counts more as they come. A client that waits for `100 Continue` sends
     // none.
-    if (!waitsForContinue(request)) hold.drops(readAhead)
+    if (!waitsForContinue(request)) hold.cpu.chargeDropped(readAhead)
     throw error
   }
 }
@@ -214,7 +214,7 @@ function readJson(
     if (body === null) return
     // Until here the budget held the largest size that it may unpack to.
     if (unpacker) reservationOf(response)?.bodyIs(bytes)
-    reservationOf(response)?.reads(bytes)
+    reservationOf(response)?.cpu.chargeRead(bytes)
     try {
       request.body = isLarge(bytes, response) ? new LargeJson(body.own()) : parsed(body, response)
     } catch (error) {
@@ -236,7 +236,7 @@ type IsLarge = (bytes: number, response: StepResponse) => boolean
 function parsed(body: BodyBytes, response: StepResponse): object {
   if (body.length === 0) return {}
   const parse = () => parseJson(body.bytes)
-  return reservationOf(response)?.whileWorking(parse) ?? parse()
+  return reservationOf(response)?.cpu.measure(parse) ?? parse()
 }
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i
@@ -282,6 +282,6 @@ export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
  */
 export const readBodyOrBytes = readJsonUpTo(
   LARGEST_BODY_BYTES,
-  (bytes, response) => bytes > SMALL_BODY_BYTES || (bytes > 0 && reservationOf(response)!.isOverShare()),
+  (bytes, response) => bytes > SMALL_BODY_BYTES || (bytes > 0 && reservationOf(response)!.cpu.isOverShare()),
 )
 export const readSmallJsonBody = readJsonUpTo(64 * 1024)

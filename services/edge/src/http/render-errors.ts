@@ -43,7 +43,7 @@ export function renderErrors(edge: ErrorSettings & { logger: Logger }): Fail & E
       response.destroy()
       return
     }
-    const waitMs = ERROR_STATUS[error.code] < 500 ? (reservationOf(response)?.refused() ?? 0) : 0
+    const waitMs = ERROR_STATUS[error.code] < 500 ? (reservationOf(response)?.cpu.chargeRefusal() ?? 0) : 0
     if (waitMs > 0) setTimeout(() => response.destroyed || sendError(edge, error, request, response), waitMs)
     else sendError(edge, error, request, response)
   }

@@ -28,9 +28,9 @@ export function countPromptTokens(edge: CountContext): Handler<'key'> {
   return async (request, response, caller) => {
     const { current } = edge.config
     const body: unknown = request.body
-    const reservation = reservationOf(response)!
+    const { cpu } = reservationOf(response)!
     const { model, input_tokens } =
-      body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, reservation) : countTokens(body)
+      body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, cpu) : countTokens(body)
     const served = modelNamed(current, model, 'chat')
     const isIncluded = planIncludes(findPlan(current, caller.plan), served)
     // No pool is chosen for Auto before the request runs, and a large body is not read a second time.

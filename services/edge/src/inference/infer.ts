@@ -177,8 +177,8 @@ async function understandFor(
   reservation: MemoryReservation,
 ): Promise<Understood> {
   try {
-    if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, reservation)
-    return reservation.whileWorking(() => understand(config, parse, body))
+    if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, reservation.cpu)
+    return reservation.cpu.measure(() => understand(config, parse, body))
   } catch (error) {
     await countFault(edge, caller, requestId, error)
     noteProven(edge, reservation, caller, error)

@@ -35,7 +35,7 @@ export function quote(edge: QuoteContext): Handler<'key'> {
     const body: unknown = request.body
     const { inference, model } =
       body instanceof LargeJson
-        ? await edge.largeBodies.understand(config, KINDS[dialect], body, reservationOf(response)!)
+        ? await edge.largeBodies.understand(config, KINDS[dialect], body, reservationOf(response)!.cpu)
         : understand(config, KINDS[dialect], body)
     const { plan, chosen } = makeOffer(config, caller.plan, model, inference)
     if (!chosen) throw planLimit(plan.slug, config, model)

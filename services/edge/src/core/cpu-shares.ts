@@ -21,18 +21,18 @@ interface Owed {
 }
 
 /** In the order in which they took last. */
-export type WorkShares = Map<string, Owed>
+export type CpuShares = Map<string, Owed>
 
-export function createWorkShares(): WorkShares {
+export function createCpuShares(): CpuShares {
   return new Map()
 }
 
-function owedBy(shares: WorkShares, sender: string, nowMs: number): number {
+function owedBy(shares: CpuShares, sender: string, nowMs: number): number {
   const owed = shares.get(sender)
   return owed === undefined ? 0 : Math.max(0, owed.ms - (nowMs - owed.atMs) * SHARE)
 }
 
-export function took(shares: WorkShares, sender: string, ms: number, nowMs: number): void {
+export function took(shares: CpuShares, sender: string, ms: number, nowMs: number): void {
   const owed = Math.min(MOST_OWED_MS, owedBy(shares, sender, nowMs) + ms)
   shares.delete(sender)
   if (owed <= 0) return
@@ -41,12 +41,12 @@ export function took(shares: WorkShares, sender: string, ms: number, nowMs: numb
 }
 
 /** The work was another sender's: its key is proven now. */
-export function tookFor(shares: WorkShares, from: string, to: string, ms: number, nowMs: number): void {
+export function tookFor(shares: CpuShares, from: string, to: string, ms: number, nowMs: number): void {
   took(shares, from, -ms, nowMs)
   took(shares, to, ms, nowMs)
 }
 
 /** The time until the sender is within its share; 0 where it is now. */
-export function waitFor(shares: WorkShares, sender: string, nowMs: number): number {
+export function waitFor(shares: CpuShares, sender: string, nowMs: number): number {
   return Math.max(0, owedBy(shares, sender, nowMs) - MOMENT_MS) / SHARE
 }

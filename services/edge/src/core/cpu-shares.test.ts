@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createWorkShares, MOMENT_MS, SHARE, took, tookFor, waitFor } from './work-shares.ts'
+import { createCpuShares, MOMENT_MS, SHARE, took, tookFor, waitFor } from './cpu-shares.ts'
 
 const turn = fc.record({
   sender: fc.constantFrom('a', 'b', 'c'),
@@ -11,7 +11,7 @@ const turn = fc.record({
 test('a sender that waits for the stated time takes no more than its share and a moment, for all loads of the others', () => {
   fc.assert(
     fc.property(fc.array(turn, { minLength: 1, maxLength: 200 }), (turns) => {
-      const shares = createWorkShares()
+      const shares = createCpuShares()
       const taken = new Map<string, number>()
       let nowMs = 0
       for (const { sender, afterMs, ms } of turns) {
@@ -28,7 +28,7 @@ test('a sender that waits for the stated time takes no more than its share and a
 test('a sender is refused for its own work alone, and not after the stated wait', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 200 }), (turns) => {
-      const [together, alone] = [createWorkShares(), createWorkShares()]
+      const [together, alone] = [createCpuShares(), createCpuShares()]
       let nowMs = 0
       for (const { sender, afterMs, ms } of turns) {
         nowMs += afterMs
@@ -43,7 +43,7 @@ test('a sender is refused for its own work alone, and not after the stated wait'
 })
 
 test('work of a key that is proven later is its account’s, and the network owes nothing of it', () => {
-  const shares = createWorkShares()
+  const shares = createCpuShares()
   took(shares, 'unproven 192.0.2.1', 100, 0)
   tookFor(shares, 'unproven 192.0.2.1', 'accounts a', 100, 0)
   expect(waitFor(shares, 'unproven 192.0.2.1', 0)).toBe(0)
@@ -52,7 +52,7 @@ test('work of a key that is proven later is its account’s, and the network owe
 })
 
 test('a sender that never waits owes a second at most', () => {
-  const shares = createWorkShares()
+  const shares = createCpuShares()
   for (let turns = 0; turns < 1_000; turns++) took(shares, 'a', 100, 0)
   expect(waitFor(shares, 'a', 0)).toBeLessThanOrEqual(1_000 / SHARE)
 })
