@@ -20,8 +20,6 @@ const PURE_MODULES = new Set([
 ])
 /** Reads data that its package ships, once, when it is imported: an import of JSON does no more. */
 const DATA_READER = 'packages/auto/src/read-packed.ts'
-/** Services whose folders still import each other in both directions. */
-const FOLDERS_STILL_ENTANGLED = new Set<string>(['services/router'])
 const WORLDLY =
   /(?<![\w.])(?:Date\.now\(|new Date\(\)|performance\.now\(|Math\.random\(|process\.|fetch\(|setTimeout\(|setInterval\(|console\.)/
 const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm
@@ -115,7 +113,7 @@ export const rules: Record<string, Rule> = {
 
   'the folders of a service import each other in one direction': function* (tree) {
     for (const owner of tree.owners) {
-      if (owner.kind !== 'service' || FOLDERS_STILL_ENTANGLED.has(owner.folder)) continue
+      if (owner.kind !== 'service') continue
       const needs = importsBetweenPlaces(tree, owner)
       for (const cycle of cyclesOf([...needs.keys()], (place) => [...(needs.get(place) ?? [])])) {
         // The rule of files finds a cycle of files alone.

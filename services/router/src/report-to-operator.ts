@@ -7,7 +7,7 @@
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Trouble } from './core/account-trouble.ts'
 import type { BackendFault } from './core/backend-fault.ts'
-import { credentialAdvice } from './credentials/credentials.ts'
+import { credentialAdvice } from './vendors/authentication.ts'
 import type { Target } from './backend-registry.ts'
 
 const SENTENCES: Record<Trouble, (target: Target) => string> = {

@@ -9,7 +9,7 @@ import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
 import { rpcClient } from '@gateway/rpc/client'
 import { requestFields } from '@gateway/telemetry/tracing'
-import type { JobContext, DeliveredResponse } from './handlers/job-context.ts'
+import type { JobContext, DeliveredResponse } from './job-context.ts'
 import type { RouterMetrics } from './metrics.ts'
 
 export interface UsageReports {

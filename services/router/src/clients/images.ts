@@ -12,7 +12,7 @@ import {
   invalid,
   withInlineImages,
   type ImageSource,
-} from '../core/plain-answer.ts'
+} from '../core/plain-response.ts'
 import type { BackendClient } from './backend.ts'
 
 const LARGEST_IMAGE_BYTES = 32 * 1024 * 1024

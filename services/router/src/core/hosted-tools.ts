@@ -15,8 +15,7 @@ import {
   type HostedTool,
 } from '@gateway/contracts/hosted-tools'
 import { parseExactly, isObject, type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
-import type { ClientDialect } from '@gateway/contracts/vendors'
-import type { VendorProfile } from '../vendors/profile.ts'
+import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import { refused } from './backend-fault.ts'
 
 export const NO_CALLS: HostedCalls = { calls: {}, total: 0 }
@@ -32,7 +31,7 @@ export interface HostedToolRequest {
 /** No call is allowed where no limit bounds the calls. */
 export function allowedAt(
   dialect: ClientDialect,
-  { hostedTools = [] }: Pick<VendorProfile, 'hostedTools'>,
+  { hostedTools = [] }: { hostedTools?: readonly TargetDialect[] },
   allowed: HostedCalls | undefined,
 ): HostedCalls {
   return allowed !== undefined && hostedTools.includes(dialect) ? allowed : NO_CALLS

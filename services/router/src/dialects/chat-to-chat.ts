@@ -22,7 +22,13 @@ import {
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
-import { checkChatResponse, generatedTextOf, parseResponseBody, parseObject, withUsage } from '../core/plain-answer.ts'
+import {
+  checkChatResponse,
+  generatedTextOf,
+  parseResponseBody,
+  parseObject,
+  withUsage,
+} from '../core/plain-response.ts'
 import { isObject, type JsonObject, mayHoldExactNumbers, parseExactly } from '@gateway/contracts/json'
 import { responseId, isResponseId, withResponseId } from '../core/response-id.ts'
 import type { FinishReasons } from '../core/finish-reasons.ts'

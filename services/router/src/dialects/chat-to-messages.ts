@@ -5,7 +5,7 @@
  * reported. One whose loss would change the response (more than one choice, audio) is refused.
  */
 
-import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
+import { generatedTextOf, withUsage } from '../core/plain-response.ts'
 import { readMessage } from './chat-to-messages/response.ts'
 import type { JsonBy } from './chat-to-messages/json-text.ts'
 import { writeMessagesRequest, type Echo } from './chat-to-messages/request.ts'

@@ -6,7 +6,7 @@
  * would change the response (`stop`, more than one choice, audio) is refused.
  */
 
-import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
+import { generatedTextOf, withUsage } from '../core/plain-response.ts'
 import { readResponse } from './chat-to-responses/response.ts'
 import { writeResponsesRequest } from './chat-to-responses/request.ts'
 import { ResponsesToChatStream } from './chat-to-responses/stream.ts'

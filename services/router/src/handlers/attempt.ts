@@ -20,7 +20,7 @@ import {
   understood,
   type Circumstances,
 } from '../core/backend-fault.ts'
-import { dimensionsToRequest } from '../core/embeddings-question.ts'
+import { dimensionsToRequest } from '../core/embeddings-request.ts'
 import { allowedAt, type HostedToolRequest } from '../core/hosted-tools.ts'
 import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-response.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -40,7 +40,7 @@ import {
   type BoundJob,
   type Call,
   type JobContext,
-} from './job-context.ts'
+} from '../job-context.ts'
 
 const LARGEST_ERROR_BYTES = 64 * 1024
 

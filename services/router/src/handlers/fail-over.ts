@@ -23,7 +23,7 @@ import {
 import type { RouterContext } from '../router-context.ts'
 import { attempt, recordFault } from './attempt.ts'
 import { learnRejections, nextRepeat, nextUntried, type FailoverState, type Next } from './failover-state.ts'
-import { failureOf, hasClientTimedOut, type BoundJob, type JobContext } from './job-context.ts'
+import { failureOf, hasClientTimedOut, type BoundJob, type JobContext } from '../job-context.ts'
 
 export type Outcome = ResponseEnd | ResponseFailure
 

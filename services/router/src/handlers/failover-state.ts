@@ -31,7 +31,7 @@ import {
 } from '../backend-registry.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import type { RouterContext } from '../router-context.ts'
-import { remainingMs, type JobContext, type BoundJob } from './job-context.ts'
+import { remainingMs, type JobContext, type BoundJob } from '../job-context.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
 import { readRejections } from '../core/refused-parameters.ts'

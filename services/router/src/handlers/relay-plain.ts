@@ -8,7 +8,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { LARGEST_RESPONSE_BYTES } from '../response-memory.ts'
 import { inlineImages, type Hold } from '../clients/images.ts'
 import { countsOneChoice, generatedText } from '../core/chat-chunk.ts'
-import { checkEmbeddings, imageSources } from '../core/plain-answer.ts'
+import { checkEmbeddings, imageSources } from '../core/plain-response.ts'
 import type { Dialect, PlainResponse } from '../dialects/dialect.ts'
 import { routeOf, type Target } from '../backend-registry.ts'
 import type { RouterContext } from '../router-context.ts'
@@ -25,7 +25,7 @@ import {
   type BoundJob,
   type Call,
   type JobContext,
-} from './job-context.ts'
+} from '../job-context.ts'
 
 /** Responses travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024

@@ -28,7 +28,7 @@ import {
   type BoundJob,
   type Call,
   type JobContext,
-} from './job-context.ts'
+} from '../job-context.ts'
 
 /** The router does not wait for more bytes than this after the last finish reason. */
 const MOST_KEPT_BYTES = 64 * 1024

@@ -15,11 +15,11 @@ import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Body } from '../core/failed-bodies.ts'
-import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-question.ts'
+import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-request.ts'
 import { capableTargets, hasFreeSlotAt, type TargetPool } from '../backend-registry.ts'
 import type { RouterContext } from '../router-context.ts'
 import { failOver } from './fail-over.ts'
-import { abandon, failureOf, owed, type BoundJob, type JobContext } from './job-context.ts'
+import { abandon, failureOf, owed, type BoundJob, type JobContext } from '../job-context.ts'
 
 export function serveJob(router: RouterContext, job: IncomingJob): void {
   const receivedAtMs = performance.now()

@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 import type { BackendConfig } from '@gateway/contracts/config'
 import { expect, test } from 'vitest'
-import { openCredential } from '../../src/credentials/credentials.ts'
+import { openCredential } from '../../src/vendors/authentication.ts'
 
 const { cache } = createRequire(import.meta.url)
 const isLoaded = () => Object.keys(cache).some((path) => path.includes('google-auth-library'))

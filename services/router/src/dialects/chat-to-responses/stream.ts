@@ -9,7 +9,7 @@
 import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { type Chunk, errorEvent, parseChunk, readUsage, writeChunk } from '../../core/chat-chunk.ts'
-import { invalid } from '../../core/plain-answer.ts'
+import { invalid } from '../../core/plain-response.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import type { Identity } from '../../core/complete-response.ts'
 import { addText, type ChatReading, noProgress, noteUsage } from '../dialect.ts'

@@ -6,7 +6,7 @@
 import { parseExactly, plainNumber, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { billedBeside, type ToolCalls } from '../../core/billed-beside.ts'
-import { invalid, parseObject } from '../../core/plain-answer.ts'
+import { invalid, parseObject } from '../../core/plain-response.ts'
 import { addText, noText } from '../dialect.ts'
 import { faultOf } from './errors.ts'
 

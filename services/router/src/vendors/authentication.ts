@@ -5,8 +5,8 @@
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
-import { authenticationOf } from '../vendors/index.ts'
-import type { Credential } from './credential.ts'
+import { authenticationOf } from './index.ts'
+import type { Credential } from '../credentials/credential.ts'
 
 /** The vendor's header for the key; null where it is the dialect's. */
 export function keyHeaders(backend: BackendConfig): Record<string, string> | null {

@@ -9,12 +9,12 @@ import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord } from '@gateway/contracts/usage-event'
 import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
-import type { ToolCalls } from '../core/billed-beside.ts'
-import type { Exchange } from '../clients/exchange.ts'
-import type { Body } from '../core/failed-bodies.ts'
-import { responseId } from '../core/response-id.ts'
-import type { Identity } from '../core/complete-response.ts'
-import { clientDialect, type Target } from '../backend-registry.ts'
+import type { ToolCalls } from './core/billed-beside.ts'
+import type { Exchange } from './clients/exchange.ts'
+import type { Body } from './core/failed-bodies.ts'
+import { responseId } from './core/response-id.ts'
+import type { Identity } from './core/complete-response.ts'
+import { clientDialect, type Target } from './backend-registry.ts'
 
 /** From its acceptance on. */
 export interface JobContext {
