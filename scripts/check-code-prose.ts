@@ -1,6 +1,6 @@
 /**
  * Checks comments, titles of tests and the help of commands: they keep to docs/writing.md, and neither they nor names use retired
- * words. `--all <folder>` also lists the places that are still to be mended, `--count` how many each folder has.
+ * words. A folder as an argument lists its places alone.
  */
 
 import { globSync, readFileSync } from 'node:fs'
@@ -33,30 +33,18 @@ const NAMES_OF_OTHERS = new Set<string>([
   // A command of `ioredis` (`packages/redis/src/connection.ts`).
   'asking',
 ])
-/** Folders that are still written as before. */
-const STILL_TO_MEND: readonly string[] = [
-  'services/router/test',
-  'dev/bench/refusals',
-  'dev/chaos/faults/hostile-client.ts',
-]
 /** Whose strings a person reads at the command line. */
-const COMMANDS = /^(?:packages\/ctl\/src|dev\/(?:bench|chaos)\/(?:main|options)\.ts|scripts\/[\w-]+\.ts)/
+const COMMANDS = /^(?:(?:packages\/ctl|services\/standalone)\/src|dev\/(?:bench|chaos)\/(?:main|options)\.ts|scripts\/[\w-]+\.ts)/
 
-const [flag, folder = ''] = process.argv.slice(2)
-const files = globSync(SOURCES, { cwd: ROOT, exclude: (path) => /node_modules|dist$|\/native$/.test(path) }).toSorted()
-const counts = new Map<string, number>()
+const folder = process.argv.slice(2).findLast((word) => !word.startsWith('--')) ?? ''
+const exclude = (path: string) => /node_modules|dist$|\/native$/.test(path)
+const files = globSync(SOURCES, { cwd: ROOT, exclude }).filter((path) => path.startsWith(folder))
 let problems = 0
-for (const path of files) {
-  const isToMend = STILL_TO_MEND.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
+for (const path of files.toSorted()) {
   const findings = findIn(path)
-  const place = path.split('/').slice(0, 2).join('/')
-  counts.set(place, (counts.get(place) ?? 0) + findings.length)
-  const isListed = flag === '--all' ? path.startsWith(folder) : !isToMend
-  if (!isListed) continue
   for (const { line, problem, sentence } of findings) console.error(`${path}:${line}: ${problem}: ${sentence}`)
   problems += findings.length
 }
-if (flag === '--count') console.table(Object.fromEntries(counts))
 console.log(`prose of the code: ${files.length} files, ${problems} problems`)
 process.exitCode = problems === 0 ? 0 : 1
 

@@ -34,7 +34,7 @@ export function costOf(models: readonly ListedModel[]): Cost {
   return { requests, promptTokens: requests * LONGEST_REQUEST_TOKENS, completionTokens }
 }
 
-interface Requesting {
+interface ProbeOptions {
   server: Server
   kind: ServerKind | null
   model: ListedModel
@@ -42,7 +42,7 @@ interface Requesting {
   notify?(finding: Finding): void
 }
 
-export async function probe({ server, kind, model, only, notify }: Requesting): Promise<Probed> {
+export async function probe({ server, kind, model, only, notify }: ProbeOptions): Promise<Probed> {
   const probing = openProbing(server, kind, model.id)
   const findings: Finding[] = []
   for (const check of checksOf(model)) {

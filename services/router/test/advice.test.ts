@@ -47,7 +47,7 @@ const ADVICE: [string, () => Reply, number][] = [
     () => says(429, { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '17.5s' }),
     17_500,
   ],
-  ['429 that asks for a year', () => says(429, { 'retry-after': '31536000' }), 300_000],
+  ['429 with a delay of a year', () => says(429, { 'retry-after': '31536000' }), 300_000],
 ]
 
 describe('a lone target that requests a pause', () => {
@@ -60,7 +60,7 @@ describe('a lone target that requests a pause', () => {
   })
 
   test.each(['soon', '', '-5', 'NaN', '1e999', '0x20'])(
-    'retry-after: %s asks for the usual second at most',
+    'retry-after: %s counts as the usual second at most',
     async (text) => {
       const a = await backend(says(429, { 'retry-after': text }))
       const { failure } = await (await router(poolOver([a.url]))).sendRequest()

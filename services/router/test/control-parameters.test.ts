@@ -153,7 +153,7 @@ describe('a parameter that changes a price that the gateway does not know', () =
     ],
     ['gemini', { service_tier: 'priority' }],
     ['vertex', { web_search_options: {} }],
-  ])('does not leave for %s, and the client is told', async (vendor, options) => {
+  ])('does not leave for %s, and the client is informed', async (vendor, options) => {
     const { arrived, dropped } = await sent(vendor, { ...options, temperature: 0.5 })
     expect(arrived).toEqual(['temperature'])
     expect(dropped.toSorted()).toEqual(Object.keys(options).toSorted())

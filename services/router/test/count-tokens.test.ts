@@ -31,7 +31,7 @@ const counts =
     sendJson(response, 200, { input_tokens: tokens })
 
 test.each([{ vendor: 'anthropic' }, { dialect: 'anthropic' }, { vendor: 'vllm' }, { vendor: 'llama.cpp' }])(
-  'is asked of %j, as its clients would ask',
+  'is requested of %j, as its clients would request it',
   async (fields) => {
     const { opened, count } = await counting([counts(12)], [fields])
     const versions = { anthropicVersion: '2024-01-01', anthropicBeta: 'theirs' }
@@ -54,11 +54,11 @@ test('is requested from nobody where the best target has no such endpoint: anoth
 test.each<[string, Reply]>([
   ['knows no such path', (response) => sendJson(response, 404, { error: 'not found' })],
   ['fails', (response) => sendJson(response, 500, {})],
-  ['answers no count', counts('many')],
-  ['answers no JSON', (response) => response.end('<html>')],
-  ['does not answer', () => {}],
+  ['returns no count', counts('many')],
+  ['returns no JSON', (response) => response.end('<html>')],
+  ['does not respond', () => {}],
   ['drops the connection', (_, __, socket) => socket.destroy()],
-])('is not asked again for a while of a backend that %s, which stays in service', async (_, reply) => {
+])('is not requested again for a while of a backend that %s, which stays in service', async (_, reply) => {
   const { opened, backendRegistry, count } = await counting([reply], [{ vendor: 'anthropic' }], 300)
   expect(await count(REQUEST)).toEqual({ inputTokens: null })
   expect(await count(REQUEST)).toEqual({ inputTokens: null })

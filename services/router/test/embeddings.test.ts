@@ -35,9 +35,9 @@ test.each([
 })
 
 test.each<[string, string, Partial<JobHeader>, number | undefined]>([
-  ['a model of one length is not asked for it', 'bge', { dimensions: 1_024 }, undefined],
-  ['a model of many lengths is asked for that of the contract', 'text-embedding-3-small', { dimensions: 768 }, 768],
-  ['one that the client shortens is asked for it', 'bge', { dimensions: 256, isShortened: true }, 256],
+  ['a model of one length gets no dimensions', 'bge', { dimensions: 1_024 }, undefined],
+  ['a model of many lengths gets those of the contract', 'text-embedding-3-small', { dimensions: 768 }, 768],
+  ['one that the client shortens gets those of the client', 'bge', { dimensions: 256, isShortened: true }, 256],
 ])('%s', async (_, model, header, requested) => {
   const { a, under } = await open(header.dimensions!, model)
   const { failure } = await under.sendRequest({ ...EMBED, ...header }, { input: 'x', dimensions: header.dimensions })

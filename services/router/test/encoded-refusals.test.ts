@@ -37,10 +37,10 @@ describe('a lone 400', () => {
 
   test.each<[string, string, Buffer]>([
     ['an encoding that nobody knows', 'rot13', SAID],
-    ['bytes that are not what they are called', 'gzip', SAID],
+    ['bytes that do not have the encoding of their header', 'gzip', SAID],
     ['half of them', 'br', brotliCompressSync(SAID).subarray(0, 20)],
     ['five layers', Array.from({ length: 5 }, () => 'gzip').join(', '), SAID],
-  ])('with %s is told without them', async (_, encoding, body) => {
+  ])('with %s is reported without them', async (_, encoding, body) => {
     expect((await refusalOf(refuses(encoding, body))).backendBody).toBeUndefined()
   })
 

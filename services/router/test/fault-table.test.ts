@@ -27,7 +27,7 @@ import {
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
-const page = faultPageSection('router', ['The first backend …', 'Request', 'Its attempt', 'Who answers', 'Metered'])
+const page = faultPageSection('router', ['The first backend …', 'Request', 'Its attempt', 'Served by', 'Metered'])
 
 /** A backend whose fault is silence is left soon; no other one is ever late. */
 const SOON_LEFT = { timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 } }
@@ -108,7 +108,7 @@ const BEFORE_CONTENT: Row[] = [
     only: 'plain',
   },
   {
-    fault: 'an answer without choices',
+    fault: 'a response without choices',
     reply: (response) => sendJson(response, 200, { choices: [] }),
     outcome: 'invalid_answer',
     only: 'plain',
@@ -126,7 +126,7 @@ const BEFORE_CONTENT: Row[] = [
   { fault: 'death after the role chunk', reply: streamThenDie(ROLE), outcome: 'reset', only: 'stream' },
   { fault: 'stall after the role chunk', reply: streamThen(ROLE), outcome: 'first_byte_timeout', only: 'stream' },
   { fault: 'a clean end after the role chunk', reply: streamThenEnd(ROLE), outcome: 'truncated', only: 'stream' },
-  { fault: '[DONE] without an answer', reply: streamThenEnd(ROLE + DONE), outcome: 'truncated', only: 'stream' },
+  { fault: '[DONE] without a response', reply: streamThenEnd(ROLE + DONE), outcome: 'truncated', only: 'stream' },
   { fault: 'an empty stream', reply: streamThenEnd(''), outcome: 'truncated', only: 'stream' },
   {
     fault: 'an event that is not JSON',
@@ -272,7 +272,7 @@ describe('after content, a client is informed of it, and the text that it was sh
       usage: { promptTokens: 11, completionTokens: tokens, estimated: true },
     })
     expect(b.seen).toHaveLength(0)
-    page.row(`${fault}, after content`, 'stream', spelled(outcome), 'nobody: an error', 'what was shown, estimated')
+    page.row(`${fault}, after content`, 'stream', spelled(outcome), 'nobody: an error', 'the text shown, estimated')
   })
 })
 
@@ -351,7 +351,7 @@ describe('a response that only looks like a fault does no harm', () => {
         'a 400 that names a parameter',
         mode,
         '`http_400`',
-        'the first, asked in another form',
+        'the first, called in another form',
         'its own figures',
       )
     },
@@ -360,7 +360,7 @@ describe('a response that only looks like a fault does no harm', () => {
   test.each([
     ['no usage', undefined, 11],
     ['a usage that counts nothing of the text', { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 }, 7],
-  ])('%s in a plain answer: it is counted, marked, and written into the answer', async (_, usage, promptTokens) => {
+  ])('%s in a plain response: it is counted, marked, and written into the response', async (_, usage, promptTokens) => {
     const a = await backend((response) => response.end(JSON.stringify({ ...completion('one two three'), usage })))
     const job = await (await routerOver([a.url])).sendRequest()
     expect(job.end?.usage).toMatchObject({ promptTokens, completionTokens: 3, estimated: true })

@@ -217,7 +217,7 @@ test.each([
   ['messages', RESPONSES.messages],
   ['responses', RESPONSES.responses],
 ] as const)(
-  'a chat before a backend that speaks %s goes on without what the vendor would run, and is told',
+  'a chat before a backend that speaks %s goes on without the tools that the vendor would run, and its client is informed',
   async (dialect, reply) => {
     const a = await backend((response) => sendJson(response, 200, reply))
     const settings = { dialect: dialect === 'messages' ? 'anthropic' : 'openai', dialects: [dialect] }

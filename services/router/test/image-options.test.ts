@@ -73,7 +73,7 @@ const MODELS: Record<string, string[]> = {
 const cases = Object.entries(MODELS).flatMap(([server, models]) => models.map((model) => ({ server, model })))
 
 describe('images', () => {
-  test.for(cases)('are asked of $server as PNG and base64, under the name $model', async ({ server, model }) => {
+  test.for(cases)('are requested of $server as PNG and base64, under the name $model', async ({ server, model }) => {
     const a = await backend(SERVERS[server]!)
     const under = await router(poolOver([a.url], { targets: [{ model }] }))
     for (let i = 0; i < 3; i++) {
@@ -144,7 +144,7 @@ describe('images', () => {
     ['no usage', undefined, 2 * 6_240],
     ['a usage without the picture', { input_tokens: 4, output_tokens: 0, total_tokens: 4 }, 2 * 6_240],
     ['nothing but zeros', { input_tokens: 0, output_tokens: 0, total_tokens: 0 }, 2 * 6_240],
-  ])('whose backend tells %s cost the tokens reserved for them, marked estimated', async (_, usage, tokens) => {
+  ])('whose backend reports %s cost the tokens reserved for them, marked estimated', async (_, usage, tokens) => {
     const data = [{ b64_json: PNG.toString('base64') }, { b64_json: PNG.toString('base64') }]
     const a = await backend((response) => sendJson(response, 200, { created: 1, data, usage }))
     const under = await router(poolOver([a.url]))

@@ -54,7 +54,7 @@ test('a request that fills the prompt cache alone is for backends of this dialec
 })
 
 test.each(['chat', 'messages'] as const)(
-  'what a backend that speaks %s refuses is learnt and left out',
+  'a parameter that a backend of the dialect %s refuses is learnt and left out',
   async (dialect) => {
     const { opened, sendRequest } = await routerOver('messages', [
       [

@@ -1,5 +1,5 @@
 /**
- * The router on real buses: the frames that a caller gets of a job, and the fate of the job when the caller stops or
+ * The router on real buses: the frames that a caller gets of a job. They also show the fate of the job when the caller stops or
  * dies.
  */
 

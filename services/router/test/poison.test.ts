@@ -8,9 +8,9 @@ import type { FakeJob } from './fake-job.ts'
 import { openStream, ROLE, sendJson, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver, type RouterUnderTest } from './router-under-test.ts'
-import { requestOf, type Requesting } from './well-behaved.ts'
+import { requestOf, type RequestKind } from './well-behaved.ts'
 
-const REQUESTING: Requesting[] = ['plain', 'stream', 'embeddings', 'images']
+const REQUEST_KINDS: RequestKind[] = ['plain', 'stream', 'embeddings', 'images']
 
 const FAILURES: [string, Reply][] = [
   ['status 500', (response) => sendJson(response, 500, { error: { message: 'Internal Server Error' } })],
@@ -26,32 +26,34 @@ const FAILURES: [string, Reply][] = [
   ],
 ]
 
-function bodyOf(asking: Requesting, text: string): object {
-  if (asking === 'embeddings') return { input: text }
-  return asking === 'images' ? { prompt: text } : { messages: [{ role: 'user', content: text }] }
+function bodyOf(requestKind: RequestKind, text: string): object {
+  if (requestKind === 'embeddings') return { input: text }
+  return requestKind === 'images' ? { prompt: text } : { messages: [{ role: 'user', content: text }] }
 }
 
 /** Serves all requests but those that speak of poison. */
-const survives = (asking: Requesting, failure: Reply): Reply => {
+const survives = (requestKind: RequestKind, failure: Reply): Reply => {
   return (response, request, socket) =>
-    request.text.includes('poison') ? failure(response, request, socket) : requestOf(asking).good(response, request)
+    request.text.includes('poison')
+      ? failure(response, request, socket)
+      : requestOf(requestKind).good(response, request)
 }
 
 /** Two equal targets and an expensive reserve. */
-async function open(asking: Requesting, reply: Reply, reserve: Reply = reply) {
+async function open(requestKind: RequestKind, reply: Reply, reserve: Reply = reply) {
   const [a, b, c] = [await backend(reply), await backend(reply), await backend(reserve)]
   const targets = [{ priority: 1 }, { priority: 1 }, { priority: 2 }]
   const under = await router(poolOver([a.url, b.url, c.url], { targets }))
   const sendRequest = (account: string, text: string) =>
-    under.sendRequest({ ...requestOf(asking).header, account }, bodyOf(asking, text))
+    under.sendRequest({ ...requestOf(requestKind).header, account }, bodyOf(requestKind, text))
   return { a, b, c, sendRequest }
 }
 
 const backendOf = (job: FakeJob) => job.head?.backend ?? job.failure?.code
 
-describe.each(REQUESTING)('a request that no target survives (%s)', (asking) => {
+describe.each(REQUEST_KINDS)('a request that no target survives (%s)', (requestKind) => {
   test.for(FAILURES)('%s: repeats of it cost nobody a target, its sender neither', async ([, failure]) => {
-    const { sendRequest } = await open(asking, survives(asking, failure))
+    const { sendRequest } = await open(requestKind, survives(requestKind, failure))
     for (let i = 0; i < 4; i++) expect(backendOf(await sendRequest('mallory', 'poison'))).toBe('UPSTREAMS_EXHAUSTED')
     for (const account of ['alice', 'mallory', 'bob', 'alice', 'mallory']) {
       expect(backendOf(await sendRequest(account, 'good'))).toMatch(/^[ab]$/)
@@ -59,8 +61,8 @@ describe.each(REQUESTING)('a request that no target survives (%s)', (asking) => 
   })
 
   test.for(FAILURES)('%s: where the reserve survives it, others need no reserve', async ([, failure]) => {
-    const { sendRequest } = await open(asking, survives(asking, failure), (response, request) =>
-      requestOf(asking).good(response, request),
+    const { sendRequest } = await open(requestKind, survives(requestKind, failure), (response, request) =>
+      requestOf(requestKind).good(response, request),
     )
     for (let i = 0; i < 4; i++) expect(backendOf(await sendRequest('mallory', 'poison'))).toBe('c')
     for (let i = 0; i < 5; i++) expect(backendOf(await sendRequest('alice', 'good'))).toMatch(/^[ab]$/)
@@ -69,8 +71,8 @@ describe.each(REQUESTING)('a request that no target survives (%s)', (asking) => 
   test.for(FAILURES)(
     '%s: others keep their targets, however many different ones a client sends',
     async ([, failure]) => {
-      const { sendRequest } = await open(asking, survives(asking, failure), (response, request) =>
-        requestOf(asking).good(response, request),
+      const { sendRequest } = await open(requestKind, survives(requestKind, failure), (response, request) =>
+        requestOf(requestKind).good(response, request),
       )
       for (let i = 0; i < 8; i++) await sendRequest('mallory', `poison ${i}`)
       for (let i = 0; i < 5; i++) expect(backendOf(await sendRequest('alice', 'good'))).toMatch(/^[ab]$/)
@@ -78,8 +80,8 @@ describe.each(REQUESTING)('a request that no target survives (%s)', (asking) => 
   )
 
   test('sent by many accounts is one request, too', async () => {
-    const { sendRequest } = await open(asking, survives(asking, FAILURES[0]![1]), (response, request) =>
-      requestOf(asking).good(response, request),
+    const { sendRequest } = await open(requestKind, survives(requestKind, FAILURES[0]![1]), (response, request) =>
+      requestOf(requestKind).good(response, request),
     )
     for (let i = 0; i < 8; i++) await sendRequest(`account ${i}`, 'poison')
     for (let i = 0; i < 5; i++) expect(backendOf(await sendRequest('alice', 'good'))).toMatch(/^[ab]$/)

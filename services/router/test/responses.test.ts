@@ -8,7 +8,7 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { eventsOf, good, routerOver } from './dialect-backends.ts'
 import { chunk, goodChat, openStream, ROLE, sendJson, type Reply } from './http-backend.ts'
 
-test('a tool that only a vendor runs stays with a backend of the same dialect within its limit; elsewhere it is left out with a warning', async () => {
+test('a tool that only a vendor runs stays with a backend of its dialect within its limit; elsewhere the router drops it with a warning', async () => {
   const { opened, sendRequest } = await routerOver('responses', [
     ['responses', (response) => sendJson(response, 500, {})],
     ['chat', goodChat],
@@ -82,7 +82,7 @@ test.each<[string, ClientDialect, object]>([
   ['tool_choice', 'chat', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }],
   ['prompt', 'messages', { prompt: { id: 'p' } }],
 ])(
-  '%s, which no %s backend could answer, is refused with its name, and no backend is asked',
+  '%s, which no %s backend could serve, is refused with its name, and no backend gets a request',
   async (field, dialect, body) => {
     const { opened, sendRequest } = await routerOver('responses', [[dialect, good(dialect)]])
     const { failure } = await sendRequest(true, body)

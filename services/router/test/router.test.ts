@@ -202,7 +202,7 @@ describe('a caller that has left', () => {
     expect(under.reports).toEqual([])
   })
 
-  test.for([true, false])('before anything was shown (stream: %s) is told what the prompt costs', async (stream) => {
+  test.for([true, false])('before anything was shown (stream: %s) is billed for the prompt', async (stream) => {
     const a = await backend(() => {})
     const under = await router(poolOver([a.url]))
     const job = under.send({ stream })

@@ -1,10 +1,9 @@
 /**
  * Routing under any sequence of events: health, choice, slots, waiting, timeouts and shares together.
  *
- * The model knows the truth that routers can only guess: which backends are well. It never names the target that has to
- * be used, only forbidden states. These are: a job that waits or fails beside a target that could serve it, a backend
- * beyond its limit, and a recovered backend that is not back. The clock is simulated, so a run takes no time and
- * repeats by its seed.
+ * The model knows the truth that routers can only guess: which backends are well. It never names the target that has to be
+ * used, only forbidden states. One is a job that waits or fails beside a target that could serve it. Others are a backend beyond
+ * its limit, and a recovered backend still out of service. The clock is simulated, so a run takes no time and repeats by its seed.
  */
 
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
@@ -478,7 +477,7 @@ test('a dead backend is out after three requests of one client, and at the first
             }
           }
           if (requested > 3 + (accounts[0] === null ? 0 : 1))
-            world.broken.push(`a dead backend was asked ${requested} times`)
+            world.broken.push(`a dead backend got ${requested} requests`)
           expect(world.broken).toEqual([])
         } finally {
           await world.close()

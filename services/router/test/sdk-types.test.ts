@@ -115,7 +115,7 @@ function eventsIn(written: (Buffer | null)[]): Json[] {
     .map(({ data }) => JSON.parse(data) as Json)
 }
 
-test.each(['responses', 'messages'] as const)("answers in %s are those of the vendor's own SDK", async (client) => {
+test.each(['responses', 'messages'] as const)("responses in %s are those of the vendor's own SDK", async (client) => {
   const [file, reply, event] = TYPES[client]
   const lines = REQUESTS[client].flatMap((request) => {
     const { events, wholes } = responsesTo(client, request)

@@ -49,7 +49,7 @@ function served(job: FakeJob): FakeJob {
 const attemptsOf = (job: FakeJob) => (job.end ?? job.failure)!.attempts.length
 
 describe('a strict server', () => {
-  test.for(cases)('$server as $model answers a chat that has no cap, and one that has', async (one) => {
+  test.for(cases)('$server as $model serves a chat that has no cap, and one that has', async (one) => {
     const { a, under } = await open(one)
     for (const stream of [false, true]) {
       served(await under.sendRequest({ defaultMaxTokens: 64, stream }))
@@ -67,14 +67,14 @@ describe('a strict server', () => {
     expect(a.seen.at(-1)!.body).toHaveProperty(/^(gpt|o\d|our-best)/.test(one.model) ? one.capName : 'max_tokens', 64)
   })
 
-  test.for(cases)('$server as $model answers a stream with its usage', async (one) => {
+  test.for(cases)('$server as $model serves a stream with its usage', async (one) => {
     const { under } = await open(one)
     const { end, text } = served(await under.sendRequest({ stream: true, includeUsage: true }))
     expect(text()).toContain('"usage":{')
     expect(end!.usage.completionTokens).toBeGreaterThan(0)
   })
 
-  test.for(cases)('$server as $model answers all options: the router leaves some out and names them', async (one) => {
+  test.for(cases)('$server as $model serves all options: the router leaves some out and names them', async (one) => {
     const { a, under } = await open(one)
     const sendRequest = () => under.sendRequest({ defaultMaxTokens: 64 }, { messages: MESSAGES, ...OPTIONS })
     for (const job of [await sendRequest(), await sendRequest()]) {
@@ -227,7 +227,7 @@ describe("a client's refusals teach the router", () => {
   })
 
   test.for(cases)(
-    'of $server as $model: whatever others asked before, a request is written as if it were the first',
+    'of $server as $model: after any requests of others, a request is written as if it were the first',
     async (one) => {
       const { a, under: long } = await open(one)
       async function sendRequest(under: RouterUnderTest, requested: Requested, header: Partial<JobHeader>) {

@@ -64,7 +64,7 @@ describe('a client that waits only so long for the headers', () => {
   test.each([
     ['its time is the whole request’s', { remainingMs: 300 }, () => {}],
     ['its backends fail before', { headWithinMs: 20_000 }, (response) => response.writeHead(500).end()],
-  ] as [string, object, Reply][])('is not told so where %s', async (_, header, reply) => {
+  ] as [string, object, Reply][])('gets no such failure where %s', async (_, header, reply) => {
     const a = await backend(reply)
     const { failure } = await (await router(poolOver([a.url]))).sendRequest(header)
     expect(failure?.code).toBe('UPSTREAMS_EXHAUSTED')

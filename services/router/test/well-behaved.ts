@@ -6,9 +6,9 @@ import type { JobHeader } from '@gateway/contracts/job'
 import { completion, goodChat, sendJson, type SeenRequest } from './http-backend.ts'
 import type { ServerResponse } from 'node:http'
 
-export type Requesting = 'stream' | 'plain' | 'embeddings' | 'images'
+export type RequestKind = 'stream' | 'plain' | 'embeddings' | 'images'
 
-interface DialectRoute {
+interface GoodRequest {
   header: Partial<JobHeader>
   body: object
   good(response: ServerResponse, request: SeenRequest): void
@@ -17,9 +17,10 @@ interface DialectRoute {
 export const PNG = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.from('pixels')])
 
 const CHAT = { messages: [{ role: 'user', content: 'Say hello' }] }
-const good = (asking: Requesting) => (response: ServerResponse) => sendJson(response, 200, goodResponse(asking))
+const good = (requestKind: RequestKind) => (response: ServerResponse) =>
+  sendJson(response, 200, goodResponse(requestKind))
 
-const WAYS: Record<Requesting, DialectRoute> = {
+const GOOD_REQUESTS: Record<RequestKind, GoodRequest> = {
   stream: { header: { stream: true }, body: CHAT, good: (response, request) => goodChat(response, request, null!) },
   plain: { header: {}, body: CHAT, good: good('plain') },
   embeddings: {
@@ -30,13 +31,13 @@ const WAYS: Record<Requesting, DialectRoute> = {
   images: { header: { kind: 'images', needs: ['images'] }, body: { prompt: 'a cat' }, good: good('images') },
 }
 
-export function requestOf(asking: Requesting): DialectRoute {
-  return WAYS[asking]
+export function requestOf(requestKind: RequestKind): GoodRequest {
+  return GOOD_REQUESTS[requestKind]
 }
 
-/** A whole JSON response. */
-export function goodResponse(asking: Requesting): object {
-  switch (asking) {
+/** A complete JSON response. */
+export function goodResponse(requestKind: RequestKind): object {
+  switch (requestKind) {
     case 'embeddings':
       return {
         object: 'list',

@@ -8,7 +8,7 @@ import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
 import { STAND_INS } from './stand-ins.ts'
 
-test('a model that takes no sampling answers: the router learns it, and tells the client', async () => {
+test('a model that refuses sampling parameters serves: the router learns the refusal, and reports the dropped ones to the client', async () => {
   const a = await backend((response, request, socket) => {
     const name = ['temperature', 'top_p'].find((parameter) => parameter in request.body)
     if (name === undefined) return STAND_INS.anthropic.reply(response, request, socket)
@@ -27,7 +27,7 @@ test('a model that takes no sampling answers: the router learns it, and tells th
   expect(attempts).toEqual([3, 1])
 })
 
-test('a parameter that a client has invented is told in letters that a header can hold', async () => {
+test('a parameter that a client has invented is reported in letters that a header can hold', async () => {
   const a = await backend(STAND_INS.anthropic.reply)
   const under = await router(poolOver([a.url], { backend: { vendor: 'anthropic', timeouts: {} } }))
   const { failure, head } = await under.sendRequest({}, { messages: [{ role: 'user', content: 'Hi' }], 'ключ\r\n': 1 })
@@ -35,7 +35,7 @@ test('a parameter that a client has invented is told in letters that a header ca
   expect(head!.droppedParams).toEqual(['%D0%BA%D0%BB%D1%8E%D1%87%0D%0A'])
 })
 
-test('an answer that breaks off costs for its prompt what the cache does', async () => {
+test('a response that breaks off is billed for its prompt with its reads and writes of the cache', async () => {
   const written = { cache_creation_input_tokens: 40, cache_creation: { ephemeral_1h_input_tokens: 30 } }
   const usage = { input_tokens: 5, cache_read_input_tokens: 90, ...written, output_tokens: 1 }
   const events = [

@@ -1,5 +1,5 @@
 /**
- * An answer of the gateway as a client of OpenAI's API puts it together, held to the contract's records on the way.
+ * A response of the gateway as a client of OpenAI's API puts it together, held to the contract's records on the way.
  */
 
 import { chatChunk, chatCompletion } from '@gateway/contracts/answers'

@@ -1,6 +1,6 @@
 /**
- * Who the router says it is, where a key is not all of it: tokens that expire, signatures, and the libraries for them,
- * which a gateway without such a backend never loads.
+ * Credentials that are more than a key: tokens that expire, signatures, and the libraries for them. A gateway without such a
+ * backend never loads those libraries.
  */
 
 import { backendConfig } from '@gateway/contracts/config'
@@ -47,7 +47,7 @@ describe('a token', () => {
     return { sendRequest, call, credential }
   }
 
-  test('is asked for once by all calls that need it, and used until five minutes before its end', async () => {
+  test('is requested once by all calls that need it, and used until five minutes before its end', async () => {
     vi.useFakeTimers()
     const { sendRequest, call } = issuer(3_600_000)
     expect(await Promise.all([call(), call(), call()])).toEqual(Array(3).fill('Bearer token-1-of-the-issuer'))
@@ -56,7 +56,7 @@ describe('a token', () => {
     expect(sendRequest).toHaveBeenCalledTimes(1)
   })
 
-  test('is renewed beside the calls, and a failure of that is told to nobody while the old one holds', async () => {
+  test('is renewed beside the calls, and no call fails by a failed renewal while the old one holds', async () => {
     vi.useFakeTimers()
     const { sendRequest, call, credential } = issuer(3_600_000)
     await call()
@@ -70,7 +70,7 @@ describe('a token', () => {
     expect(credential.secrets()).toEqual(['token-2-of-the-issuer', 'token-1-of-the-issuer'])
   })
 
-  test('that never comes is asked for anew half a minute later', async () => {
+  test('that never comes is requested again half a minute later', async () => {
     vi.useFakeTimers()
     const { sendRequest, call } = issuer(3_600_000)
     sendRequest.mockReturnValueOnce(new Promise(() => {}))
@@ -118,7 +118,7 @@ describe('a token that the vendor refuses before its end', () => {
     headers: {},
   }
 
-  test('is asked for anew at once, and the same call is made with the new one', async () => {
+  test('is requested again at once, and the same call is made with the new one', async () => {
     const { sendRequest, client, seen } = await vendorOf(['token-2'])
     const calls = [1, 2, 3].map(() => client.call({ ...CHAT, budgetMs: 10_000, timeoutPolicy: NO_TIMEOUTS }))
     for (const call of calls) {
@@ -130,7 +130,7 @@ describe('a token that the vendor refuses before its end', () => {
     expect(seen.map(({ text }) => text)).toEqual(Array(seen.length).fill('{"a":1}'))
   })
 
-  test('is asked for anew once a minute only, and the refusal is the answer', async () => {
+  test('is requested again once a minute only, and the refusal is the response', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const { sendRequest, client } = await vendorOf([])
     const call = async () => {
@@ -197,7 +197,7 @@ test("a Google service account's key signs for a token at the token endpoint", a
   }
   await writeFile(file, JSON.stringify(account))
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', file)
-  // The library asks Google's own endpoint; the request is sent to the local one instead.
+  // The library calls Google's own endpoint; the request is sent to the local one instead.
   const send = globalThis.fetch
   vi.stubGlobal('fetch', (to: string | URL, init?: RequestInit) => {
     expect(String(to)).toBe('https://oauth2.googleapis.com/token')
@@ -258,7 +258,7 @@ describe('AWS', () => {
     expect(credential.secrets()).toEqual(Object.values(AWS_IDENTITY))
   })
 
-  test('credentials that AWS refuses before their end are asked for anew', async () => {
+  test('credentials that AWS refuses before their end are requested again', async () => {
     let issued = 0
     const container = closing(
       await startIdentityServer(() => ({
@@ -299,7 +299,7 @@ describe('AWS', () => {
   })
 })
 
-test("Google's token is asked for anew when the vendor refuses it", async () => {
+test("Google's token is requested again when the vendor refuses it", async () => {
   let issued = 0
   const metadata = closing(
     await startIdentityServer(() => ({
@@ -345,7 +345,7 @@ describe('an operator reads of a credential that does not work', () => {
     [401, { apiKey: KEY }, "warn: a backend refuses the router's credential: replace its apiKey"],
     [403, {}, "warn: a backend refuses the router's credential: set its apiKey"],
     [402, { apiKey: KEY }, 'warn: a backend serves nothing until its account is paid, or its limit is raised'],
-  ])('%i: one warning with what to do, and one line when it works again', async (status, settings, warning) => {
+  ])('%i: one warning with the next step, and one line when it works again', async (status, settings, warning) => {
     let isGood = false
     const { under, reported, text } = await withLog((response, request, socket) => {
       if (isGood) return goodChat(response, request, socket)
@@ -424,7 +424,7 @@ describe('a call that waits for its credential', () => {
 describe('the libraries of vendors', () => {
   const LIBRARIES = ['google-auth-library', '@azure/identity', '@aws-sdk/credential-providers', '@smithy/signature-v4']
 
-  /** Which of them a process has loaded once it has opened these backends and asked for their credentials. */
+  /** The libraries that a process has loaded once it has opened these backends and fetched their credentials. */
   async function loadedBy(backends: object[]): Promise<string[]> {
     const script = `
       import { registerHooks } from 'node:module'

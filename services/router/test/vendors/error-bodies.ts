@@ -1,5 +1,5 @@
 /**
- * The errors of each vendor in its own words. `errors.test.ts` holds the router to what follows from each, and the page about
+ * The errors of each vendor in its own words. `errors.test.ts` holds the router to the consequence of each, and the page about
  * backends is written from this table.
  */
 
@@ -8,7 +8,7 @@ import { ofEach } from './fixtures.ts'
 
 export const VENDOR_ERRORS = ofEach(({ errors }) => errors)
 
-/** What the router does about each. `errors.test.ts` shows it for each vendor. */
+/** The router's reaction to each. `errors.test.ts` shows it for each vendor. */
 export const HANDLING: Record<ErrorCase, string> = {
   'bad credential': 'next target',
   'no such model': 'next target',

@@ -1,6 +1,6 @@
 /**
- * Each vendor's errors in its own words: the router goes to another target, or tells the client why it cannot be served.
- * A client never reads a credential, the name of a backend's account or its address.
+ * Each vendor's errors in its own words: the router goes to another target, or gives the client the reason why it cannot be
+ * served. A client never reads a credential, the name of a backend's account or its address.
  */
 
 import { clientDialects, VENDORS, type Vendor } from '@gateway/contracts/vendors'
@@ -31,7 +31,7 @@ const cases = vendors.flatMap((vendor) =>
   }),
 )
 
-/** A target of the vendor that answers the error, and as many others of plain servers that would serve. */
+/** A target of the vendor that returns the error, and as many others of plain servers that would serve. */
 async function open(vendor: Vendor, { status, headers = {}, body }: VendorError, others: number) {
   const warnings: string[] = []
   const write = (text: string) => void warnings.push((JSON.parse(text) as { msg: string }).msg)
@@ -48,7 +48,7 @@ async function open(vendor: Vendor, { status, headers = {}, body }: VendorError,
 const isRefused = (name: ErrorCase) => HANDLING[name].endsWith('refused and said')
 
 describe('alone', () => {
-  test.for(cases)('$vendor, $name: the client is told, without a secret', async ({ vendor, name, error }) => {
+  test.for(cases)('$vendor, $name: the client is informed, without a secret', async ({ vendor, name, error }) => {
     const { under } = await open(vendor, error, 0)
     const { failure } = await under.sendRequest({}, CHAT)
     const reported = JSON.stringify(failure)
@@ -63,7 +63,7 @@ describe('alone', () => {
   })
 })
 
-/** The phrases by which clients know what happened, and the codes: LangChain, LiteLLM and Claude Code, November 2026. */
+/** The phrases by which clients recognise an error, and the codes: LangChain, LiteLLM and Claude Code, November 2026. */
 const KNOWN: Partial<Record<ErrorCase, { code: RegExp; phrase: RegExp }>> = {
   'prompt too long': { code: /^context_length_exceeded$/, phrase: /prompt is too long/ },
   'content filter': {
@@ -147,7 +147,7 @@ describe('an operator', () => {
     'unpaid or out of quota': 'a backend serves nothing until its account is paid, or its limit is raised',
   }
 
-  test.for(cases)('$vendor, $name: reads once what to do, if there is anything', async ({ vendor, name, error }) => {
+  test.for(cases)('$vendor, $name: reads the next step once, if there is one', async ({ vendor, name, error }) => {
     const { under, warnings } = await open(vendor, error, 0)
     for (let i = 0; i < 3; i++) await under.sendRequest({}, CHAT)
     expect(warnings).toEqual(ADVICE[name] ? [ADVICE[name]] : [])

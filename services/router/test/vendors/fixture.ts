@@ -1,7 +1,7 @@
 /**
- * A vendor's fixture: its strict stand-in, the fate of each capability, its errors, its stream's manners and recorded answers.
- * Each vendor has a file in `fixtures/`; the tests of this folder, the clients' proofs and the page about backends take all of
- * them from there.
+ * A vendor's fixture: its strict stand-in, the fate of each capability, its errors, its stream's behaviour and recorded
+ * responses. Each vendor has a file in `fixtures/`. The tests of this folder, the clients' proofs and the page about backends
+ * take all of them from there.
  */
 
 import type { Reply, SeenRequest } from '../http-backend.ts'
@@ -13,10 +13,10 @@ export interface VendorFixture {
   errors(said: Said): VendorErrors
   /** Tokens of the prompt, and the most that there may be, in the error of a prompt that is too long. */
   tooLong?: [requested: number, most: number]
-  stream: StreamManners
+  stream: StreamBehaviour
   /** Its description of chats, and of embeddings where it has them. */
   described: readonly [Described, Described?]
-  /** What it still takes beside its description. */
+  /** Members that it takes beside its description. */
   beside?: readonly string[]
   /** Members that it takes in OpenAI's form, though its types are narrower. */
   asOpenAi?: readonly string[]
@@ -28,7 +28,10 @@ export interface VendorFixture {
 /** The name of a JSON schema in `schemas/`, which `npm run write schemas` writes, or a list of members. */
 export type Described = string | OfSdk | Documented
 
-/** The types of the vendor's official SDK, from npm. A new version may refuse what a former one took, so it is taken on purpose. */
+/**
+ * The types of the vendor's official SDK, from npm. A new version may refuse a member that a former one took, so an upgrade is
+ * deliberate.
+ */
 export interface OfSdk {
   schema: string
   package: string
@@ -38,7 +41,7 @@ export interface OfSdk {
   type: string
   /** In place of the type's own, which its SDK fills in first. */
   required?: string[]
-  /** Members that its SDK fills in, at whatever depth. */
+  /** Members that its SDK fills in, at any depth. */
   filled?: string[]
 }
 
@@ -69,7 +72,7 @@ export interface StandInSettings {
   model: string
   /** Null where the credential is good; a bearer where left out. */
   complaint?(request: SeenRequest): string | null
-  /** Refuses what the vendor refuses, and answers the rest; then the answer has the vendor's manners. */
+  /** Refuses as the vendor does, and serves the rest; then the stream has the vendor's behaviour. */
   judge?: Reply
   /** In place of the judge, for events of another dialect. */
   reply?: Reply
@@ -136,33 +139,33 @@ export interface VendorError {
   source: string
 }
 
-/** A vendor without a case has no such error: a server of one's own asks for no money. */
+/** A vendor without a case has no such error: a server of one's own charges no money. */
 export type VendorErrors = Partial<Record<ErrorCase, VendorError>>
 
-/** What some vendors repeat in their errors, and no client may read. */
+/** The values that some vendors repeat in their errors, and no client may read. */
 export interface Said {
   key: string
   model: string
 }
 
-export interface StreamManners {
+export interface StreamBehaviour {
   /** The first chunk: a role and an empty text, the role with the first text, or filters without a choice and a name. */
   first: 'role' | 'text' | 'filters'
   /** The role in the later chunks. */
   role: 'absent' | 'repeated' | 'null'
   finish: 'beside the last text' | 'in a chunk of its own'
-  usage: 'if asked, without choices' | 'always, beside an empty choice' | 'in every chunk' | 'beside the finish'
-  /** What it writes lest a silent connection is closed. */
-  sign: string | null
-  /** How long it may be silent, in milliseconds: before its first byte, and between two. */
+  usage: 'if requested, without choices' | 'always, beside an empty choice' | 'in every chunk' | 'beside the finish'
+  /** The comment that it writes lest a silent connection is closed. */
+  keepAlive: string | null
+  /** The longest silence, in milliseconds: before its first byte, and between two. */
   silentMs: { first: number; between: number; source: string }
   source: string
 }
 
 export interface RecordedReply {
-  /** In `recorded/`: `.json` is a plain answer, `.sse` a stream. */
+  /** In `recorded/`: `.json` is a plain response, `.sse` a stream. */
   file: string
-  /** Who printed or recorded this form, and when. */
+  /** The author of this form, who printed or recorded it, and the day. */
   source: string
   text?: string
   reasoning?: string

@@ -1,5 +1,5 @@
 /**
- * Where machines get their identity from, as each cloud runs it beside them: a local server that answers credentials.
+ * A local server that returns credentials. Machines get their identity from such a server, which each cloud runs beside them.
  */
 
 import { createServer, type IncomingMessage } from 'node:http'

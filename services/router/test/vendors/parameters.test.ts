@@ -1,6 +1,6 @@
 /**
- * Each member of a request that a vendor publishes is classified: a client may send it, it has a price that the gateway does
- * not know, or it stays with the operator. Whatever is classified as none of these leaves for nobody.
+ * Each member of a request that a vendor publishes is in one of three classes. A client may send it, it has a price that the
+ * gateway does not know, or it stays with the operator. The router sends no member without a class.
  */
 
 import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
@@ -41,7 +41,7 @@ describe.each(vendors)('each member that %s publishes', (vendor) => {
     expect([...accepted].filter((name) => !published.has(name))).toEqual([])
   })
 
-  test('leaves as its class says, whatever its value and its neighbours are', () => {
+  test('leaves as its class says, for any value of it and of its neighbours', () => {
     const kind = vendor === 'anthropic' ? 'messages' : 'chat'
     const policy = policiesFor(VENDOR_PROFILES[vendor], STAND_INS[vendor].model, { allowParameters: [] })[kind]
     const name = fc.oneof(fc.constantFrom(...membersOf(vendor), ...control, ...priced), fc.string())

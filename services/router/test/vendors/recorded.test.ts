@@ -1,5 +1,5 @@
 /**
- * Each recorded answer of a vendor goes through the router, and comes out as a whole record of the contract, with the
+ * Each recorded response of a vendor goes through the router. It comes out as a complete record of the contract, with the
  * vendor's text, calls and count.
  */
 
@@ -30,12 +30,12 @@ const responding = (recorded: Recorded, pieceBytes: number): Reply => {
   }
 }
 
-test.each(Object.keys(VENDORS) as Vendor[])('%s has a recorded answer and a recorded stream', (vendor) => {
+test.each(Object.keys(VENDORS) as Vendor[])('%s has a recorded response and a recorded stream', (vendor) => {
   const streams = RECORDED.filter((one) => one.vendor === vendor).map(isStream)
   expect(new Set(streams)).toEqual(new Set([true, false]))
 })
 
-describe('a recorded answer comes out whole', () => {
+describe('a recorded response comes out complete', () => {
   test.for(RECORDED)('$vendor, $file ($source)', async (recorded) => {
     const stream = isStream(recorded)
     for (const pieceBytes of [7, 1_000_000]) {
@@ -53,7 +53,7 @@ describe('a recorded answer comes out whole', () => {
       const { usage } = job.end!
       expect(usage).toMatchObject(recorded.usage ?? { estimated: true })
       expect(usage.estimated).toBe(recorded.usage === null)
-      // The client is told what the ledger holds.
+      // The client reads the same figures as the ledger.
       const { promptTokens, completionTokens, reasoningTokens, cachedTokens } = usage
       expect(received.usage).toMatchObject({
         prompt_tokens: promptTokens,

@@ -1,6 +1,6 @@
 /**
- * Whatever a client may ask by the contract, each vendor gets a request as it describes requests itself; or the client is
- * told by name of the parameter that this vendor does not take.
+ * For each request that the contract allows, a vendor gets a request as it describes requests itself. Otherwise the client
+ * reads the name of the parameter that this vendor does not take.
  */
 
 import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
@@ -128,7 +128,7 @@ const acceptedBy = (vendor: Vendor) => VENDOR_PROFILES[vendor].parameters.chat(S
 const chatting = vendors.filter((vendor) => vendor !== 'anthropic')
 
 describe('a member that is not the client’s to send, or would be ignored', () => {
-  test.for(chatting)('is left out for %s, and told', async (vendor) => {
+  test.for(chatting)('is left out for %s, and reported', async (vendor) => {
     const violations: string[] = []
     const server = await backend((response, request, socket) => {
       const violation = violationOf(vendor, request.path, request.body)
@@ -156,7 +156,7 @@ describe('a member that is not the client’s to send, or would be ignored', () 
 })
 
 describe('a description', () => {
-  test.each(vendors)('of %s names its source and day, and refuses what it does not know', (vendor) => {
+  test.each(vendors)('of %s names its source and day, and refuses a member that it does not know', (vendor) => {
     expect(sourceOf(vendor)).toMatch(/^\S.*, 20\d\d-\d\d-\d\d$/)
     const path = vendor === 'anthropic' ? '/messages' : '/chat/completions'
     const good = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'Hi' }] }

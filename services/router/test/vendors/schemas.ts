@@ -1,6 +1,6 @@
 /**
- * Whether a request is as its vendor describes requests: JSON schemas from the vendor's own SDK or source
- * (`npm run write schemas`). A vendor that publishes no description, and calls its address OpenAI's, is held to OpenAI's.
+ * Holds a request to its vendor's own description of requests: JSON schemas from the vendor's own SDK or source (`npm run write
+ * schemas`). A vendor that publishes no description, and calls its address OpenAI's, is held to OpenAI's.
  */
 
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * Checks a request that is signed with AWS Signature Version 4, step by step as AWS describes it, and independent of the
- * library that signed it: docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html (November 2026).
+ * Checks a request that is signed with AWS Signature Version 4, step by step as AWS describes it. It is independent of the
+ * library that signed the request: docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html (November
+ * 2026).
  */
 
 import { createHash, createHmac } from 'node:crypto'

@@ -11,24 +11,24 @@ import { VENDOR_ERRORS } from './error-bodies.ts'
 import type { StandInSettings, VendorError } from './fixture.ts'
 import { ofEach } from './fixtures.ts'
 import { AWS_IDENTITY, bearer, KEY, TOKEN } from './stand-in-credentials.ts'
-import { STREAM_MANNERS, streamOf } from './stream-manners.ts'
+import { STREAM_BEHAVIOURS, streamOf } from './stream-behaviour.ts'
 
 export type StandIn = Required<Omit<StandInSettings, 'judge'>>
 
 export const STAND_INS = ofEach(({ standIn }, vendor): StandIn => {
   const { judge, ...settings } = standIn
-  return { base: '/v1', complaint: bearer, reply: mannered(vendor, judge), ignores: [], ...settings }
+  return { base: '/v1', complaint: bearer, reply: streamingAs(vendor, judge), ignores: [], ...settings }
 })
 
-/** What the vendor answers to another credential than the router's, which some of them repeat. */
+/** The vendor's response to another credential than the router's, which some of them repeat. */
 export function refusalOf(vendor: Vendor): VendorError {
   const keys: Partial<Record<Vendor, string>> = { vertex: TOKEN, bedrock: AWS_IDENTITY.sessionToken! }
   const errors = VENDOR_ERRORS[vendor]({ key: keys[vendor] ?? KEY, model: STAND_INS[vendor].model })
   return errors['bad credential'] ?? { status: 401, body: { error: 'Unauthorized' }, source: 'assumed' }
 }
 
-/** What the judge takes is answered by the vendor's manners. */
-function mannered(vendor: Vendor, judge: Reply = goodChat): Reply {
+/** A stream that the judge accepts has the vendor's behaviour. */
+function streamingAs(vendor: Vendor, judge: Reply = goodChat): Reply {
   return (response, request, socket) => {
     if (request.body['stream'] !== true) return judge(response, request, socket)
     const { writeHead, end } = response
@@ -37,7 +37,7 @@ function mannered(vendor: Vendor, judge: Reply = goodChat): Reply {
       isAccepted = status === 200
       return writeHead.call(response, status, headers)
     }) as typeof writeHead
-    const events = streamOf(STREAM_MANNERS[vendor], 'stream_options' in request.body).join('')
+    const events = streamOf(STREAM_BEHAVIOURS[vendor], 'stream_options' in request.body).join('')
     response.end = ((words: string) => end.call(response, isAccepted ? events : words, 'utf8')) as typeof end
     return judge(response, request, socket)
   }

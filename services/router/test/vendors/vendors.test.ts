@@ -1,6 +1,6 @@
 /**
- * Each vendor by its example file, or by its name alone where it has an address of its own, in front of its strict stand-in:
- * nothing is changed but the host of its address.
+ * Each vendor in front of its strict stand-in. The config is the vendor's example file, or its name alone where it has an
+ * address of its own. Nothing is changed but the host of its address.
  */
 
 import type { Vendor } from '@gateway/contracts/vendors'
@@ -82,7 +82,7 @@ function configAt(vendor: Vendor, url: string): GatewayConfig {
 
 interface Under {
   seen: HttpBackend['seen']
-  /** Asks the pool `spark` as a client of the cells' model would. */
+  /** Sends to the pool `spark` as a client of the cells' model would. */
   sendRequest(header?: Partial<JobHeader>, body?: object): Promise<FakeJob>
 }
 
@@ -134,7 +134,7 @@ const embeddings = () => ({
 })
 
 describe.each(vendors)('%s', (vendor) => {
-  test('answers plain and streamed, with its own address, header and credential', async () => {
+  test('serves plain and streamed, with its own address, header and credential', async () => {
     const { sendRequest } = await open(vendor)
     for (const stream of [false, true]) {
       const { failure, end, text } = await sendRequest({ stream, includeUsage: stream })
@@ -166,7 +166,7 @@ const picture = (url: string) => ({
   messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
 })
 
-/** What a client writes for each, and the member of it whose fate is looked at. */
+/** A client's body for each, and the member of it that the test follows. */
 const PROBES: Record<Capability, { header?: Partial<JobHeader>; body: object; member: string }> = {
   chat: { body: {}, member: 'messages' },
   stream: { header: { stream: true }, body: {}, member: 'stream' },
@@ -199,7 +199,7 @@ const PROBES: Record<Capability, { header?: Partial<JobHeader>; body: object; me
   embeddings: { header: { kind: 'embeddings', needs: ['embeddings'] }, body: { input: 'Hi' }, member: 'input' },
 }
 
-/** What became of it, seen from both sides. */
+/** The fate of a capability, seen from both sides. */
 async function cellOf({ sendRequest, seen }: Under, capability: Capability): Promise<Cell> {
   const { header, body, member } = PROBES[capability]
   const job = await sendRequest(header, { ...(capability === 'embeddings' ? {} : { messages: [SAY] }), ...body })

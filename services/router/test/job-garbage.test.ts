@@ -29,7 +29,7 @@ const STORED_AFTER_MS = 5
 const LEFT_BYTES_PER_JOB = 2_000
 
 test.each([
-  { reply: 'a plain answer', stream: false },
+  { reply: 'a plain response', stream: false },
   { reply: 'a stream', stream: true },
 ])('a job over $reply leaves nothing', async ({ stream }) => {
   const caller = await startStack(stream)

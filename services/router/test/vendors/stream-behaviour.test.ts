@@ -1,5 +1,5 @@
 /**
- * Whatever a vendor's manners are, the client gets the whole text once, one end, and exact usage if it asked; and the
+ * For each vendor's behaviour the client gets the complete text once, one end, and exact usage if it requested that. The
  * config's times bear the vendor's silence.
  */
 
@@ -9,22 +9,22 @@ import { openStream, type Reply } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
 import { assembledStream } from './assembled.ts'
-import { COUNTED, TEXTS } from './answer-texts.ts'
+import { COUNTED, TEXTS } from './reply-texts.ts'
 import { STAND_INS } from './stand-ins.ts'
-import { STREAM_MANNERS, streamOf } from './stream-manners.ts'
+import { STREAM_BEHAVIOURS, streamOf } from './stream-behaviour.ts'
 
 const vendors = Object.keys(VENDORS) as Vendor[]
 const IDLE_MS = 400
 
-/** Its signs one after the other, for longer than the router would wait in silence. */
+/** Its keep-alives one after the other, for longer than the router would wait in silence. */
 const slowly =
-  (events: string[], sign: string | null): Reply =>
+  (events: string[], keepAlive: string | null): Reply =>
   async (response) => {
     openStream(response)
     for (const one of events) {
       response.write(one)
-      const signs = one === sign ? 6 : 0
-      for (let at = 0; at < signs; at++) {
+      const keepAlives = one === keepAlive ? 6 : 0
+      for (let at = 0; at < keepAlives; at++) {
         await new Promise((resolve) => setTimeout(resolve, IDLE_MS / 4))
         response.write(one)
       }
@@ -45,7 +45,7 @@ async function seenFrom(vendor: Vendor, reply: Reply, includeUsage: boolean) {
 }
 
 describe.each(vendors)('%s', (vendor) => {
-  test.each([true, false])('a stream is whole; the client asks for usage: %s', async (includeUsage) => {
+  test.each([true, false])('a stream is complete; the client requests usage: %s', async (includeUsage) => {
     const { job, received } = await seenFrom(vendor, STAND_INS[vendor].reply, includeUsage)
     expect(received).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop' })
     expect(job.end!.usage).toMatchObject({ promptTokens: 9, completionTokens: 3, estimated: false })
@@ -54,7 +54,7 @@ describe.each(vendors)('%s', (vendor) => {
 
   test('the times of its config bear its silence', () => {
     const { firstByteMs, idleMs } = VENDORS[vendor].timeouts
-    const { first, between } = STREAM_MANNERS[vendor].silentMs
+    const { first, between } = STREAM_BEHAVIOURS[vendor].silentMs
     expect(firstByteMs).toBeGreaterThanOrEqual(first)
     expect(idleMs).toBeGreaterThanOrEqual(between)
   })
@@ -63,16 +63,16 @@ describe.each(vendors)('%s', (vendor) => {
 /** Anthropic's end and its pings are events of its own dialect. */
 const ofChat = vendors
   .filter((vendor) => vendor !== 'anthropic')
-  .map((vendor) => [vendor, STREAM_MANNERS[vendor]] as const)
+  .map((vendor) => [vendor, STREAM_BEHAVIOURS[vendor]] as const)
 
-test.for(ofChat)('%s: a stream without [DONE] is whole after its finish', async ([vendor, manners]) => {
-  const { received } = await seenFrom(vendor, slowly(streamOf(manners, true).slice(0, -1), null), true)
+test.for(ofChat)('%s: a stream without [DONE] is complete after its finish', async ([vendor, behaviour]) => {
+  const { received } = await seenFrom(vendor, slowly(streamOf(behaviour, true).slice(0, -1), null), true)
   expect(received).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop', usage: COUNTED })
 })
 
-const withSigns = ofChat.filter(([, { sign }]) => sign !== null)
-test.for(withSigns)('%s: its signs of life keep a stream, and no client sees them', async ([vendor, manners]) => {
-  const { job, received } = await seenFrom(vendor, slowly(streamOf(manners, true), manners.sign), true)
+const withKeepAlive = ofChat.filter(([, { keepAlive }]) => keepAlive !== null)
+test.for(withKeepAlive)('%s: its keep-alives keep a stream, and no client sees them', async ([vendor, behaviour]) => {
+  const { job, received } = await seenFrom(vendor, slowly(streamOf(behaviour, true), behaviour.keepAlive), true)
   expect(received.text).toBe(TEXTS.join(''))
   expect(job.text()).not.toMatch(/^:/m)
 })

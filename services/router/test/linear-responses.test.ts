@@ -1,6 +1,7 @@
 /**
- * A response takes time in proportion to its bytes, for all kinds of content. Each kind of item of a whole response and
- * of a stream is there in thousands, once and twice as often, on the way from each target's dialect to each client's.
+ * A response takes time in proportion to its bytes, for all kinds of content. A test writes each kind of item thousands of
+ * times, once and twice as often, in a complete response and in a stream. It covers the way from each target's dialect to each
+ * client's.
  */
 
 import { describe, expect, test } from 'vitest'

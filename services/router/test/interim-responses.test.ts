@@ -30,7 +30,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
   ['103', hints],
   ['102', processing],
   ['several', (response) => [processing, hints, processing, hints].forEach((write) => write(response))],
-])('%s before an answer changes nothing, and the connection stays', async (_, interim) => {
+])('%s before a response changes nothing, and the connection stays', async (_, interim) => {
   const one = await backend(after(interim))
   const running = await router(poolOver([one.url]))
   for (const stream of [false, true, false, true]) {

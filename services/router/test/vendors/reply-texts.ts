@@ -1,4 +1,4 @@
-/** What every stand-in answers, and counts. */
+/** The text of every stand-in's reply, and its usage. */
 
 export const TEXTS = ['Hel', 'lo ', 'thére']
 export const COUNTED = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }

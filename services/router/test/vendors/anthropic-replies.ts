@@ -1,14 +1,14 @@
-/** Anthropic's stand-in answers for itself: its events are those of another dialect. */
+/** Anthropic's stand-in has replies of its own: its events are those of another dialect. */
 
 import { sampleFromSchema } from '@gateway/stand-ins/json-sample'
 import { openStream, sendJson, type Reply } from '../http-backend.ts'
-import { COUNTED, TEXTS } from './answer-texts.ts'
+import { COUNTED, TEXTS } from './reply-texts.ts'
 
 type Block = { type: 'text'; text: string } | { type: 'tool_use'; id: string; name: string; input: unknown }
 
-/** A sample of the asked schema, a call of the first tool that has no result yet, or a text. */
+/** A sample of the requested schema, a call of the first tool that has no result yet, or a text. */
 export const replyWithMessages =
-  (sign: string): Reply =>
+  (keepAlive: string): Reply =>
   (response, { body }) => {
     const block = blockFor(body as unknown as Messages)
     const stopReason = block.type === 'tool_use' ? 'tool_use' : 'end_turn'
@@ -21,7 +21,7 @@ export const replyWithMessages =
     const events = [
       write('message_start', { message: { ...message, content: [], stop_reason: null, usage } }),
       write('content_block_start', { index: 0, content_block: emptied(block) }),
-      sign,
+      keepAlive,
       ...deltasOf(block).map((delta) => write('content_block_delta', { index: 0, delta })),
       write('content_block_stop', { index: 0 }),
       write('message_delta', { delta: { stop_reason: stopReason, stop_sequence: null }, usage }),

@@ -1,15 +1,15 @@
 /**
- * How each vendor streams: what comes first, where the end of an answer and its usage stand, what it writes while it is
- * silent, and for how long it is. The stand-ins of chat vendors stream by this table.
+ * The behaviour of each vendor's streams: the first event, the places of the end and of the usage, the keep-alive, and the longest
+ * silence. The stand-ins of chat vendors stream by this table.
  */
 
 import { event } from '../http-backend.ts'
-import { COUNTED, TEXTS } from './answer-texts.ts'
-import type { StreamManners } from './fixture.ts'
+import { COUNTED, TEXTS } from './reply-texts.ts'
+import type { StreamBehaviour } from './fixture.ts'
 import { ofEach } from './fixtures.ts'
 
-/** Anthropic's events are of their own: `anthropic-answers.ts` writes them. */
-export const STREAM_MANNERS = ofEach(({ stream }) => stream)
+/** Anthropic's events are of their own: `anthropic-replies.ts` writes them. */
+export const STREAM_BEHAVIOURS = ofEach(({ stream }) => stream)
 
 const NAME = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'backend-model' }
 const FILTERS = {
@@ -21,8 +21,8 @@ const FILTERS = {
   prompt_filter_results: [{ prompt_index: 0, content_filter_results: {} }],
 }
 
-/** The events of one answer; `requested`: the request had `stream_options`. The sign stands between its texts. */
-export function streamOf({ first, role, finish, usage, sign }: StreamManners, requested: boolean): string[] {
+/** The events of one response; `requested`: the request had `stream_options`. The keep-alive stands between its texts. */
+export function streamOf({ first, role, finish, usage, keepAlive }: StreamBehaviour, requested: boolean): string[] {
   const counted = (countedSoFar: object) => (usage === 'in every chunk' ? { usage: countedSoFar } : {})
   const chunk = (delta: object, finishReason: string | null, more: object = {}) =>
     event({ ...NAME, choices: [{ index: 0, delta, finish_reason: finishReason }], ...more })
@@ -39,11 +39,13 @@ export function streamOf({ first, role, finish, usage, sign }: StreamManners, re
     ...(first === 'filters' ? [event(FILTERS)] : []),
     ...(first === 'text' ? [] : [chunk({ ...begun, content: '' }, null)]),
     texts[0]!,
-    ...(sign === null ? [] : [sign, sign]),
+    ...(keepAlive === null ? [] : [keepAlive, keepAlive]),
     ...texts.slice(1),
     ...(hasOwnFinish ? [chunk({ ...repeated }, 'stop', atFinish)] : []),
     ...(usage === 'always, beside an empty choice' ? [chunk({ ...begun, content: '' }, null, { usage: COUNTED })] : []),
-    ...(usage === 'if asked, without choices' && requested ? [event({ ...NAME, choices: [], usage: COUNTED })] : []),
+    ...(usage === 'if requested, without choices' && requested
+      ? [event({ ...NAME, choices: [], usage: COUNTED })]
+      : []),
     'data: [DONE]\n\n',
   ]
 }

@@ -13,19 +13,19 @@ import type { FakeJob } from './fake-job.ts'
 import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP, type Reply } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
-import { requestOf, goodResponse, PNG, type Requesting } from './well-behaved.ts'
+import { requestOf, goodResponse, PNG, type RequestKind } from './well-behaved.ts'
 
-const page = faultPageSection('answers', [
-  'The first backend answers …',
+const page = faultPageSection('responses', [
+  'The first backend returns …',
   'Request',
   'Next target',
   'Its health',
-  'What the client sees',
+  'The client sees',
 ])
 
 interface Row {
   replies: string
-  asking: Requesting
+  requestKind: RequestKind
   reply: Reply
   /** The settings of the first and second backend. */
   backends?: [object, object]
@@ -33,14 +33,14 @@ interface Row {
   secondResponse?: Reply
   header?: Partial<JobHeader>
   body?: object
-  next: 'asked' | 'not asked'
+  next: 'called' | 'not called'
   health: 'untouched' | 'out after three in a row' | 'out at once'
   sees: string
 }
 
 const SOON_LEFT = { timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 } }
-const THE_SECOND = 'the answer of the second'
-const BROKEN_OFF = 'what came before, then an error event'
+const THE_SECOND = 'the response of the second'
+const BROKEN_OFF = 'the text before, then an error event'
 
 const stream = (...events: string[]): Reply => {
   return (response) => {
@@ -95,42 +95,49 @@ const ERROR_EVENTS: [string, string][] = [
   ['an error as Anthropic writes it', event({ type: 'error', error: { type: 'overloaded_error', message: 'busy' } })],
 ]
 
-const SOFT = { next: 'asked', health: 'out after three in a row', sees: THE_SECOND } as const
+const SOFT = { next: 'called', health: 'out after three in a row', sees: THE_SECOND } as const
 
 const rows: Row[] = [
   ...ERROR_EVENTS.map(([name, text]): Row => {
-    return { replies: `${name}, before content`, asking: 'stream', reply: stream(ROLE, text, DONE), ...SOFT }
+    return { replies: `${name}, before content`, requestKind: 'stream', reply: stream(ROLE, text, DONE), ...SOFT }
   }),
   ...ERROR_EVENTS.map(([name, text]): Row => {
     const reply = streamInPieces(ROLE, chunk({ content: 'Hel' }), text + DONE)
-    return { replies: `${name}, after content`, asking: 'stream', reply, ...SOFT, next: 'not asked', sees: BROKEN_OFF }
+    return {
+      replies: `${name}, after content`,
+      requestKind: 'stream',
+      reply,
+      ...SOFT,
+      next: 'not called',
+      sees: BROKEN_OFF,
+    }
   }),
   {
     replies: 'an error after the last finish reason',
-    asking: 'stream',
+    requestKind: 'stream',
     reply: streamInPieces(ROLE, chunk({ content: 'Hel' }), STOP, event({ error: ERROR }) + DONE),
     ...SOFT,
-    next: 'not asked',
+    next: 'not called',
     sees: BROKEN_OFF,
   },
-  ...(['plain', 'embeddings', 'images'] as const).flatMap((asking): Row[] => [
-    { replies: '200 and an error', asking, reply: json(200, { error: ERROR }), ...SOFT },
+  ...(['plain', 'embeddings', 'images'] as const).flatMap((requestKind): Row[] => [
+    { replies: '200 and an error', requestKind, reply: json(200, { error: ERROR }), ...SOFT },
     {
-      replies: '200, an error and an answer',
-      asking,
-      reply: json(200, { ...goodResponse(asking), error: ERROR }),
+      replies: '200, an error and a response',
+      requestKind,
+      reply: json(200, { ...goodResponse(requestKind), error: ERROR }),
       ...SOFT,
     },
     {
       replies: '200 and an object of the kind `error`',
-      asking,
+      requestKind,
       reply: json(200, { object: 'error', message: 'CUDA', code: 500 }),
       ...SOFT,
     },
   ]),
   {
     replies: '200 and a choice that finished by `error`',
-    asking: 'plain',
+    requestKind: 'plain',
     reply: json(200, {
       ...completion(),
       choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'error' }],
@@ -139,7 +146,7 @@ const rows: Row[] = [
   },
   {
     replies: '200 and a choice that finished by `abort`',
-    asking: 'plain',
+    requestKind: 'plain',
     reply: json(200, {
       ...completion(),
       choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'abort' }],
@@ -148,7 +155,7 @@ const rows: Row[] = [
   },
   {
     replies: '200 and an error within a choice',
-    asking: 'plain',
+    requestKind: 'plain',
     reply: json(200, {
       ...completion(),
       choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'stop', error: ERROR }],
@@ -157,16 +164,16 @@ const rows: Row[] = [
   },
   {
     replies: 'chunks with an empty `error`',
-    asking: 'stream',
+    requestKind: 'stream',
     reply: stream(
       ROLE,
       withChoices({ error: null }, null, { content: 'Hi' }),
       withChoices({ error: '' }, 'stop'),
       DONE,
     ),
-    next: 'not asked',
+    next: 'not called',
     health: 'untouched',
-    sees: 'the answer of the first',
+    sees: 'the response of the first',
   },
 ]
 
@@ -254,7 +261,7 @@ const ACCOUNT_TROUBLES: [string, object, 'out at once' | 'out after three in a r
 ]
 
 const JINJA = 'Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/...'
-const OWN_FAULT = { asking: 'plain', health: 'untouched' } as const
+const OWN_FAULT = { requestKind: 'plain', health: 'untouched' } as const
 
 rows.push(
   ...[400, 406, 413, 414, 415, 422, 424, 431, 451].flatMap((status): Row[] => [
@@ -262,7 +269,7 @@ rows.push(
       replies: `status ${status}`,
       ...OWN_FAULT,
       reply: refusal(status, 'no such role'),
-      next: 'not asked',
+      next: 'not called',
       sees: '400: no such role',
     },
     {
@@ -270,70 +277,70 @@ rows.push(
       ...OWN_FAULT,
       reply: refusal(status, 'no such role'),
       backends: OTHER_KIND,
-      next: 'asked',
+      next: 'called',
       sees: THE_SECOND,
     },
   ]),
   {
-    replies: 'status 400, and the second of another kind answers 400',
+    replies: 'status 400, and the second of another kind returns 400',
     ...OWN_FAULT,
     reply: refusal(400, 'no such role'),
     backends: OTHER_KIND,
     secondResponse: refusal(400, 'unknown role'),
-    next: 'asked',
+    next: 'called',
     sees: '400: no such role',
   },
   {
-    replies: 'status 400, and the second of another kind answers 500',
+    replies: 'status 400, and the second of another kind returns 500',
     ...OWN_FAULT,
     reply: refusal(400, 'no such role'),
     backends: OTHER_KIND,
     secondResponse: json(500, {}),
-    next: 'asked',
+    next: 'called',
     sees: '400: no such role',
   },
   {
-    replies: 'status 500, and the second of another kind answers 400',
+    replies: 'status 500, and the second of another kind returns 400',
     ...OWN_FAULT,
     reply: json(500, { error: { message: 'Internal Server Error' } }),
     backends: OTHER_KIND,
     secondResponse: refusal(400, 'no such image'),
-    next: 'asked',
+    next: 'called',
     sees: '400: no such image',
   },
   {
-    replies: 'nothing: its dialect cannot ask for two choices, and that of the second can',
+    replies: 'nothing: its dialect cannot request two choices, and that of the second can',
     ...OWN_FAULT,
     body: { messages: [{ role: 'user', content: 'Say hello' }], n: 2 },
-    reply: refusal(500, 'asked'),
+    reply: refusal(500, 'called'),
     backends: ANTHROPIC_FIRST,
-    next: 'asked',
+    next: 'called',
     sees: THE_SECOND,
   },
   {
-    replies: 'nothing: neither dialect can ask for two choices',
+    replies: 'nothing: neither dialect can request two choices',
     ...OWN_FAULT,
     body: { messages: [{ role: 'user', content: 'Say hello' }], n: 2 },
-    reply: refusal(500, 'asked'),
+    reply: refusal(500, 'called'),
     backends: [{ dialect: 'anthropic' }, { dialect: 'anthropic' }],
-    next: 'not asked',
+    next: 'not called',
     sees: '400: n must be 1 for this model',
   },
   ...ACCOUNT_TROUBLES.map(([name, said, health]): Row => {
     return {
       replies: `400 for ${name}`,
-      asking: 'plain',
+      requestKind: 'plain',
       reply: json(400, said),
-      next: 'asked',
+      next: 'called',
       health,
       sees: THE_SECOND,
     }
   }),
   {
     replies: '200 with an error 400 for a bad key',
-    asking: 'stream',
+    requestKind: 'stream',
     reply: stream(event({ error: { code: 400, message: 'API key not valid. Please pass a valid API key.' } })),
-    next: 'asked',
+    next: 'called',
     health: 'out at once',
     sees: THE_SECOND,
   },
@@ -342,28 +349,28 @@ rows.push(
     ...OWN_FAULT,
     body: { messages: [{ role: 'user', content: 'API key not valid. Please pass a valid API key.' }] },
     reply: refusal(400, 'API key not valid. Please pass a valid API key.'),
-    next: 'asked',
+    next: 'called',
     sees: THE_SECOND,
   },
   {
     replies: '403 for flagged input (OpenRouter)',
     ...OWN_FAULT,
     reply: json(403, MODERATED),
-    next: 'not asked',
+    next: 'not called',
     sees: '400: openai/gpt-4o requires moderation. Your input was flagged.',
   },
   {
     replies: '403 for flagged input (xAI)',
     ...OWN_FAULT,
     reply: json(403, { code: 'permission-denied', error: 'Content violates usage guidelines.' }),
-    next: 'not asked',
+    next: 'not called',
     sees: '400: Content violates usage guidelines.',
   },
   {
     replies: '404 for an image that no model there takes (OpenRouter)',
     ...OWN_FAULT,
     reply: json(404, { error: { message: 'No endpoints found that support image input', code: 404 } }),
-    next: 'not asked',
+    next: 'not called',
     sees: '400: No endpoints found that support image input',
   },
   {
@@ -371,39 +378,39 @@ rows.push(
     ...OWN_FAULT,
     body: { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file-AbC123dEf456' } }] }] },
     reply: json(404, { error: { message: 'there is no file-AbC123dEf456', type: 'not_found_error' } }),
-    next: 'asked',
+    next: 'called',
     sees: THE_SECOND,
   },
   {
     replies: '500 for a conversation that its template refuses (llama.cpp)',
     ...OWN_FAULT,
     reply: json(500, { error: { code: 500, message: `line 1 in source\nError: ${JINJA}`, type: 'server_error' } }),
-    next: 'asked',
+    next: 'called',
     sees: THE_SECOND,
   },
   {
     replies: 'an event with an error for a conversation that its template refuses (LM Studio)',
-    asking: 'stream',
+    requestKind: 'stream',
     reply: stream(`event: error\n${event({ error: { message: `predict request returned 500: ${JINJA}` } })}`),
-    next: 'asked',
+    next: 'called',
     health: 'untouched',
     sees: THE_SECOND,
   },
   {
     replies: '200 with an error 400, no stream',
-    asking: 'stream',
+    requestKind: 'stream',
     reply: json(200, { error: { message: 'no such role', code: 400 } }),
-    next: 'not asked',
+    next: 'not called',
     health: 'untouched',
     sees: '400: no such role',
   },
   {
-    replies: 'status 201 and an answer',
-    asking: 'plain',
+    replies: 'status 201 and a response',
+    requestKind: 'plain',
     reply: json(201, completion()),
-    next: 'not asked',
+    next: 'not called',
     health: 'untouched',
-    sees: 'the answer of the first',
+    sees: 'the response of the first',
   },
 )
 
@@ -418,32 +425,32 @@ const addresses = (count: number) => ({
 })
 
 rows.push(
-  { replies: 'an event without end', asking: 'stream', reply: endlessStream('x', 'data: '), ...SOFT },
-  { replies: 'a comment without end', asking: 'stream', reply: endlessStream('x', ': '), ...SOFT },
+  { replies: 'an event without end', requestKind: 'stream', reply: endlessStream('x', 'data: '), ...SOFT },
+  { replies: 'a comment without end', requestKind: 'stream', reply: endlessStream('x', ': '), ...SOFT },
   {
     replies: 'chunks without content, without end',
-    asking: 'stream',
+    requestKind: 'stream',
     backends: [SOON_LEFT, {}],
     reply: endlessStream(ROLE),
     ...SOFT,
   },
   {
     replies: 'a body without end',
-    asking: 'plain',
+    requestKind: 'plain',
     header: { remainingMs: 60_000 },
     reply: endlessBody(200, '{"choices":"', 'x'),
     ...SOFT,
   },
-  { replies: 'status 500 and a body without end', asking: 'plain', reply: endlessBody(500, '"', 'x'), ...SOFT },
+  { replies: 'status 500 and a body without end', requestKind: 'plain', reply: endlessBody(500, '"', 'x'), ...SOFT },
   {
     replies: 'headers of a megabyte',
-    asking: 'plain',
+    requestKind: 'plain',
     reply: (_, __, socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n{}`),
     ...SOFT,
   },
   {
     replies: 'trailers of a megabyte',
-    asking: 'plain',
+    requestKind: 'plain',
     reply: (_, __, socket) =>
       socket.end(
         `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n`,
@@ -452,7 +459,7 @@ rows.push(
   },
   {
     replies: 'interim responses without end',
-    asking: 'plain',
+    requestKind: 'plain',
     backends: [SOON_LEFT, {}],
     reply: async (response) => {
       while (!response.destroyed) {
@@ -464,7 +471,7 @@ rows.push(
   },
   {
     replies: 'vectors beside arrays that are nested a million times',
-    asking: 'embeddings',
+    requestKind: 'embeddings',
     header: { encodingFormat: 'base64' },
     reply: raw(vectorsIn(nested(1_000_000))),
     ...SOFT,
@@ -473,13 +480,13 @@ rows.push(
     replies: 'status 400 and arrays that are nested 30,000 times',
     ...OWN_FAULT,
     reply: raw(`{"x":${nested(30_000)},"error":{"message":"no such role"}}`, 400),
-    next: 'not asked',
+    next: 'not called',
     sees: '400: no such role',
   },
-  { replies: 'a thousand images behind addresses', asking: 'images', reply: json(200, addresses(1_000)), ...SOFT },
+  { replies: 'a thousand images behind addresses', requestKind: 'images', reply: json(200, addresses(1_000)), ...SOFT },
   {
     replies: 'an image without end behind an address',
-    asking: 'images',
+    requestKind: 'images',
     reply: (response, request, socket) =>
       request.path.endsWith('.png')
         ? endlessBody(200, PNG.toString('latin1'), 'x')(response, request, socket)
@@ -489,20 +496,20 @@ rows.push(
 )
 
 describe('odd responses', () => {
-  test.for(rows)('$replies ($asking)', async (row) => {
-    const { replies, asking, reply, backends, secondResponse, next, health, sees } = row
+  test.for(rows)('$replies ($requestKind)', async (row) => {
+    const { replies, requestKind, reply, backends, secondResponse, next, health, sees } = row
     const a = await backend(reply)
-    const b = await backend(secondResponse ?? ((response, request) => requestOf(asking).good(response, request)))
+    const b = await backend(secondResponse ?? ((response, request) => requestOf(requestKind).good(response, request)))
     const under = await router(poolOver([a.url, b.url], { backends: backends ?? [{}, {}] }))
-    const header = { ...requestOf(asking).header, ...row.header }
-    const body = row.body ?? requestOf(asking).body
+    const header = { ...requestOf(requestKind).header, ...row.header }
+    const body = row.body ?? requestOf(requestKind).body
     const first = await under.sendRequest(header, body)
     const jobs = [first]
-    const seen = { next: b.seen.length > 0 ? 'asked' : 'not asked', sees: seenBy(first) }
+    const seen = { next: b.seen.length > 0 ? 'called' : 'not called', sees: seenBy(first) }
     while (jobs.length < 4) jobs.push(await under.sendRequest(header, body))
     const wasRequested = jobs.filter((job) => attemptsOf(job).some(({ backend }) => backend === 'a')).length
     expect({ ...seen, health: HEALTH_BY_REQUESTS[wasRequested] }).toEqual({ next, sees, health })
-    page.row(replies, asking, next, health, sees)
+    page.row(replies, requestKind, next, health, sees)
   })
 })
 
@@ -516,8 +523,8 @@ const HEALTH_BY_REQUESTS: Record<number, Row['health']> = {
 const attemptsOf = (job: FakeJob) => job.end?.attempts ?? job.failure?.attempts ?? []
 
 function seenBy(job: FakeJob): string {
-  if (job.end) return job.head?.backend === 'a' ? 'the answer of the first' : THE_SECOND
-  if (job.head) return job.text().includes('finish_reason":"') ? 'a whole answer that is none' : BROKEN_OFF
+  if (job.end) return job.head?.backend === 'a' ? 'the response of the first' : THE_SECOND
+  if (job.head) return job.text().includes('finish_reason":"') ? 'a complete response that is none' : BROKEN_OFF
   const { code, backendBody } = job.failure!
   if (code !== 'BACKEND_REFUSED') return code
   const { error } = JSON.parse(backendBody ?? '{}') as { error?: { message?: string } | string }

@@ -129,7 +129,7 @@ describe('several choices of which the backend counts each by itself are billed 
     expect(passedOn).toEqual(reported(70))
   })
 
-  test.each(['n', 'n_cmpl'])('in a stream, which tells one after the other (%s)', async (name) => {
+  test.each(['n', 'n_cmpl'])('in a stream, which reports one after the other (%s)', async (name) => {
     const said = (index: number, content: string) => {
       const delta = (piece: object, finish_reason: string | null) =>
         event({ ...usageless, choices: [{ index, delta: piece, finish_reason }] })
