@@ -34,7 +34,8 @@ const NAMES_OF_OTHERS = new Set<string>([
   'asking',
 ])
 /** Whose strings a person reads at the command line. */
-const COMMANDS = /^(?:(?:packages\/ctl|services\/standalone)\/src|dev\/(?:bench|chaos)\/(?:main|options)\.ts|scripts\/[\w-]+\.ts)/
+const COMMANDS =
+  /^(?:(?:packages\/ctl|services\/standalone)\/src|dev\/(?:bench|chaos)\/(?:main|options)\.ts|scripts\/[\w-]+\.ts)/
 
 const folder = process.argv.slice(2).findLast((word) => !word.startsWith('--')) ?? ''
 const exclude = (path: string) => /node_modules|dist$|\/native$/.test(path)
