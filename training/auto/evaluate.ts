@@ -9,7 +9,7 @@
 
 import { createHash } from 'node:crypto'
 import { LANE_IDS, type Lane, LANES } from '../../packages/auto/src/lanes.ts'
-import { laneShares, type Network, readModel } from '../../packages/auto/src/model.ts'
+import { laneProbabilities, type Network, readModel } from '../../packages/auto/src/model.ts'
 import type { PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
 import { findEchoes } from './echoes.ts'
 import { readArguments, repositoryOf } from './collections.ts'
@@ -21,7 +21,7 @@ import { origins, type Prompt, readPrompts } from './prompts.ts'
 const SETTINGS: Partial<FitOptions>[] = [
   {},
   { dropAll: { words: 0.3, pieces: 0.3, senses: 0.3 } },
-  { dropMeaning: 0.6 },
+  { dropEmbeddings: 0.6 },
 ]
 /** One network for each setting of the nested estimate; the shipped model joins four, and so do the judges of collected prompts. */
 const NESTED_SEEDS = [7]
@@ -131,7 +131,7 @@ function sourceOf(prompt: Prompt): string {
 }
 
 function judge(prompt: Prompt, by: Network, lexicon?: PhraseTrie): Verdict {
-  const shares = laneShares(by, readInContext(prompt, by, lexicon))
+  const shares = laneProbabilities(by, readInContext(prompt, by, lexicon))
   const confidence = Math.max(...shares)
   return { prompt, source: sourceOf(prompt), lane: LANES[shares.indexOf(confidence)] ?? 'nova', confidence }
 }

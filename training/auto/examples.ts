@@ -3,10 +3,10 @@
  * as a target, and a weight that keeps any one source from ruling.
  */
 
-import { type Features, follow, readFeatures } from '../../packages/auto/src/features.ts'
+import { type Features, withContext, readFeatures } from '../../packages/auto/src/features.ts'
 import { type Lane, LANES } from '../../packages/auto/src/lanes.ts'
 import type { PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
-import { laneShares, type Network, packModel, unpackModel } from '../../packages/auto/src/model.ts'
+import { laneProbabilities, type Network, packModel, unpackModel } from '../../packages/auto/src/model.ts'
 import { readTurns, type Turns } from '../../packages/auto/src/read-text.ts'
 import { augment } from './augment.ts'
 import { type Example, fit, FIT, type FitOptions, joinNetworks } from './fit.ts'
@@ -57,8 +57,8 @@ export function readInContext(prompt: Prompt, network: Network, lexicon?: Phrase
 }
 
 export function chosenLane(network: Network, prompt: Prompt): Lane {
-  const shares = laneShares(network, readInContext(prompt, network))
-  return LANES[shares.indexOf(Math.max(...shares))] ?? 'nova'
+  const probabilities = laneProbabilities(network, readInContext(prompt, network))
+  return LANES[probabilities.indexOf(Math.max(...probabilities))] ?? 'nova'
 }
 
 export function isRight(prompt: Prompt, lane: Lane): boolean {
@@ -92,7 +92,7 @@ function example(prompt: Prompt, weight: number, first: Network | null): Example
 }
 
 function inContext({ last, turns, before }: Read, network: Network | null): Features {
-  return before && network ? follow(last, turns, laneShares(network, before)) : last
+  return before && network ? withContext(last, turns, laneProbabilities(network, before)) : last
 }
 
 function read(prompt: Prompt): Read {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DENSE_NAMES, type Features } from '../../packages/auto/src/features.ts'
 import { type Lane, LANES } from '../../packages/auto/src/lanes.ts'
-import { laneShares } from '../../packages/auto/src/model.ts'
+import { laneProbabilities } from '../../packages/auto/src/model.ts'
 import { type Example, fit, FIT } from './fit.ts'
 
 const dense = new Float32Array(DENSE_NAMES.length)
@@ -9,20 +9,20 @@ dense[0] = 1
 const features: Features = { dense, words: [1], pieces: [], senses: [] }
 
 /** Of a text that is the same in every example. */
-function example(shares: Partial<Record<Lane, number>>): Example {
+function example(probabilities: Partial<Record<Lane, number>>): Example {
   return {
     features,
-    target: Float64Array.from(LANES, (lane) => shares[lane] ?? 0),
-    accepted: Float64Array.from(LANES, (lane) => (shares[lane] === undefined ? 0 : 1)),
+    target: Float64Array.from(LANES, (lane) => probabilities[lane] ?? 0),
+    accepted: Float64Array.from(LANES, (lane) => (probabilities[lane] === undefined ? 0 : 1)),
     weight: 1,
   }
 }
 
 function learnt(examples: Example[], freedom: number): Record<Lane, number> {
   const dropAll = { words: 0, pieces: 0, senses: 0 }
-  const network = fit(examples, { ...FIT, hidden: 4, epochs: 200, dropDense: 0, dropCells: 0, dropAll, freedom })
-  const shares = laneShares(network, features)
-  return Object.fromEntries(LANES.map((lane, index) => [lane, shares[index]])) as Record<Lane, number>
+  const network = fit(examples, { ...FIT, hidden: 4, epochs: 200, dropDense: 0, dropHashed: 0, dropAll, freedom })
+  const probabilities = laneProbabilities(network, features)
+  return Object.fromEntries(LANES.map((lane, index) => [lane, probabilities[index]])) as Record<Lane, number>
 }
 
 test('where two lanes will do, the free part of a target follows the other examples', () => {
@@ -34,6 +34,6 @@ test('where two lanes will do, the free part of a target follows the other examp
 })
 
 test('freedom takes nothing from a lane that alone will do', () => {
-  const shares = learnt([example({ code: 1 })], 1)
-  expect(shares.code).toBeGreaterThan(0.95)
+  const probabilities = learnt([example({ code: 1 })], 1)
+  expect(probabilities.code).toBeGreaterThan(0.95)
 })

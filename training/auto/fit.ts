@@ -5,14 +5,14 @@
  */
 
 import { LANES } from '../../packages/auto/src/lanes.ts'
-import { cellScale, type CellWeights, type Network, softmax } from '../../packages/auto/src/model.ts'
+import { bucketScale, type HashedWeights, type Network, softmax } from '../../packages/auto/src/model.ts'
 import {
-  CELL_LISTS,
-  CELLS,
-  type Cells,
+  HASHED_GROUPS,
+  BUCKETS,
+  type HashedFeatures,
   DENSE_NAMES,
   type Features,
-  MEANING_AT,
+  EMBEDDINGS_AT,
 } from '../../packages/auto/src/features.ts'
 
 export interface Example {
@@ -32,14 +32,14 @@ export interface FitOptions {
   /** Decay of the weights of each family per step, relative to the rate. */
   decayDense: number
   decayInner: number
-  decayCells: number
+  decayHashed: number
   dropDense: number
-  dropCells: number
+  dropHashed: number
   /** The part of a target that the network may divide among the accepted lanes by itself. */
   freedom: number
-  /** The share of examples that lose all cells of a list. */
-  dropAll: Record<keyof Cells, number>
-  dropMeaning: number
+  /** The share of examples that lose all hashed features of a group. */
+  dropAll: Record<keyof HashedFeatures, number>
+  dropEmbeddings: number
 }
 
 export const FIT: FitOptions = {
@@ -49,12 +49,12 @@ export const FIT: FitOptions = {
   rate: 0.08,
   decayDense: 3e-3,
   decayInner: 3e-3,
-  decayCells: 2e-3,
+  decayHashed: 2e-3,
   dropDense: 0.1,
-  dropCells: 0.3,
+  dropHashed: 0.3,
   freedom: 0.5,
   dropAll: { words: 0.5, pieces: 0.2, senses: 0.3 },
-  dropMeaning: 0.3,
+  dropEmbeddings: 0.3,
 }
 
 const DENSE = DENSE_NAMES.length
@@ -67,7 +67,7 @@ const START_SQUARE = 0.01
 /** The state of a fit: the weights, their sums of squared gradients (Adagrad), and space for one example. */
 interface Workbench {
   network: Network
-  squares: CellWeights & Pick<Network, 'inner' | 'outer'>
+  squares: HashedWeights & Pick<Network, 'inner' | 'outer'>
   units: Float64Array
   unitErrors: Float64Array
   scores: Float64Array
@@ -75,7 +75,7 @@ interface Workbench {
   kept: Int32Array
   values: Float64Array
   count: number
-  cells: Cells
+  buckets: HashedFeatures
 }
 
 export function fit(examples: readonly Example[], options: FitOptions): Network {
@@ -117,7 +117,7 @@ export function joinNetworks(networks: readonly Network[]): Network {
   }
 }
 
-function eachList<T>(make: (list: keyof Cells) => T): Record<keyof Cells, T> {
+function eachList<T>(make: (list: keyof HashedFeatures) => T): Record<keyof HashedFeatures, T> {
   return { words: make('words'), pieces: make('pieces'), senses: make('senses') }
 }
 
@@ -131,23 +131,23 @@ function outerRow({ hidden, outer }: Network, lane: number): Float32Array {
 }
 
 function mean(lists: readonly Float32Array[]): Float32Array {
-  return lists[0]!.map((_, cell) => lists.reduce((sum, list) => sum + list[cell]!, 0) / lists.length)
+  return lists[0]!.map((_, index) => lists.reduce((sum, list) => sum + list[index]!, 0) / lists.length)
 }
 
 function openWorkbench(hidden: number, random: () => number): Workbench {
   const inner = new Float32Array(hidden * INNER_ROWS)
   const outer = new Float32Array(COUNT * (hidden + INNER_ROWS))
-  for (let cell = 0; cell < inner.length; cell++) inner[cell] = (random() - 0.5) * START_SPREAD
+  for (let index = 0; index < inner.length; index++) inner[index] = (random() - 0.5) * START_SPREAD
   for (let lane = 0; lane < COUNT; lane++) {
     for (let unit = 0; unit < hidden; unit++)
       outer[lane * (hidden + INNER_ROWS) + unit] = (random() - 0.5) * START_SPREAD
   }
   return {
-    network: { hidden, inner, outer, ...eachList(() => new Float32Array(CELLS * COUNT)) },
+    network: { hidden, inner, outer, ...eachList(() => new Float32Array(BUCKETS * COUNT)) },
     squares: {
       inner: new Float32Array(inner.length).fill(START_SQUARE),
       outer: new Float32Array(outer.length).fill(START_SQUARE),
-      ...eachList(() => new Float32Array(CELLS * COUNT).fill(START_SQUARE)),
+      ...eachList(() => new Float32Array(BUCKETS * COUNT).fill(START_SQUARE)),
     },
     units: new Float64Array(hidden),
     unitErrors: new Float64Array(hidden),
@@ -155,7 +155,7 @@ function openWorkbench(hidden: number, random: () => number): Workbench {
     kept: new Int32Array(DENSE),
     values: new Float64Array(DENSE),
     count: 0,
-    cells: eachList(() => []),
+    buckets: eachList(() => []),
   }
 }
 
@@ -163,19 +163,19 @@ function openWorkbench(hidden: number, random: () => number): Workbench {
 function keepSome(bench: Workbench, features: Features, options: FitOptions, random: () => number): void {
   const { dense } = features
   bench.count = 0
-  const end = random() < options.dropMeaning ? MEANING_AT : DENSE
-  for (let cell = 0; cell < end; cell++) {
-    const value = dense[cell]!
+  const end = random() < options.dropEmbeddings ? EMBEDDINGS_AT : DENSE
+  for (let index = 0; index < end; index++) {
+    const value = dense[index]!
     if (value === 0 || random() < options.dropDense) continue
-    bench.kept[bench.count] = cell
+    bench.kept[bench.count] = index
     bench.values[bench.count++] = value
   }
-  bench.cells = eachList((list) =>
-    random() < options.dropAll[list] ? [] : features[list].filter(() => random() >= options.dropCells),
+  bench.buckets = eachList((list) =>
+    random() < options.dropAll[list] ? [] : features[list].filter(() => random() >= options.dropHashed),
   )
 }
 
-function forward({ network, units, scores, kept, values, count, cells }: Workbench): Float64Array {
+function forward({ network, units, scores, kept, values, count, buckets }: Workbench): Float64Array {
   const { hidden, inner, outer } = network
   for (let unit = 0; unit < hidden; unit++) units[unit] = inner[DENSE * hidden + unit]!
   for (let k = 0; k < count; k++) {
@@ -190,22 +190,28 @@ function forward({ network, units, scores, kept, values, count, cells }: Workben
     for (let k = 0; k < count; k++) sum += outer[row + hidden + kept[k]!]! * values[k]!
     scores[lane] = sum
   }
-  for (const list of CELL_LISTS) {
+  for (const list of HASHED_GROUPS) {
     const weights = network[list]
-    const scale = cellScale(cells[list].length)
-    for (const cell of cells[list])
-      for (let lane = 0; lane < COUNT; lane++) scores[lane]! += weights[cell * COUNT + lane]! * scale
+    const scale = bucketScale(buckets[list].length)
+    for (const bucket of buckets[list])
+      for (let lane = 0; lane < COUNT; lane++) scores[lane]! += weights[bucket * COUNT + lane]! * scale
   }
   return softmax(scores)
 }
 
-function learn(bench: Workbench, shares: Float64Array, example: Example, rate: number, options: FitOptions): void {
-  const { network, squares, units, unitErrors, kept, values, count, cells } = bench
+function learn(
+  bench: Workbench,
+  probabilities: Float64Array,
+  example: Example,
+  rate: number,
+  options: FitOptions,
+): void {
+  const { network, squares, units, unitErrors, kept, values, count, buckets } = bench
   const { hidden, inner, outer } = network
-  const target = freeTarget(example, shares, options.freedom)
+  const target = freeTarget(example, probabilities, options.freedom)
   unitErrors.fill(0)
   for (let lane = 0; lane < COUNT; lane++) {
-    const error = (shares[lane]! - target[lane]!) * example.weight
+    const error = (probabilities[lane]! - target[lane]!) * example.weight
     const row = lane * (hidden + INNER_ROWS)
     for (let unit = 0; unit < hidden; unit++) {
       if (units[unit] === 0) continue
@@ -215,10 +221,10 @@ function learn(bench: Workbench, shares: Float64Array, example: Example, rate: n
     for (let k = 0; k < count; k++)
       step(outer, squares.outer, row + hidden + kept[k]!, error * values[k]!, rate, options.decayDense)
     step(outer, squares.outer, row + hidden + DENSE, error, rate, 0)
-    for (const list of CELL_LISTS) {
-      const pull = error * cellScale(cells[list].length)
-      for (const cell of cells[list])
-        step(network[list], squares[list], cell * COUNT + lane, pull, rate, options.decayCells)
+    for (const list of HASHED_GROUPS) {
+      const pull = error * bucketScale(buckets[list].length)
+      for (const bucket of buckets[list])
+        step(network[list], squares[list], bucket * COUNT + lane, pull, rate, options.decayHashed)
     }
   }
   for (let unit = 0; unit < hidden; unit++) {
@@ -230,12 +236,12 @@ function learn(bench: Workbench, shares: Float64Array, example: Example, rate: n
 }
 
 /** Where either of two lanes will do, the network divides a part of the target between them as it likes. */
-function freeTarget({ target, accepted }: Example, shares: Float64Array, freedom: number): Float64Array {
+function freeTarget({ target, accepted }: Example, probabilities: Float64Array, freedom: number): Float64Array {
   const sum = (list: Float64Array): number =>
     accepted.reduce((total, isAccepted, lane) => total + isAccepted * list[lane]!, 0)
-  const scale = sum(target) / sum(shares)
+  const scale = sum(target) / sum(probabilities)
   return target.map((fixed, lane) => {
-    const free = accepted[lane] === 1 ? shares[lane]! * scale : fixed
+    const free = accepted[lane] === 1 ? probabilities[lane]! * scale : fixed
     return (1 - freedom) * fixed + freedom * free
   })
 }
@@ -243,14 +249,14 @@ function freeTarget({ target, accepted }: Example, shares: Float64Array, freedom
 function step(
   weights: Float32Array,
   squares: Float32Array,
-  cell: number,
+  index: number,
   gradient: number,
   rate: number,
   decay: number,
 ): void {
-  const full = gradient + decay * weights[cell]!
-  squares[cell]! += full * full
-  weights[cell]! -= (rate * full) / Math.sqrt(squares[cell]!)
+  const full = gradient + decay * weights[index]!
+  squares[index]! += full * full
+  weights[index]! -= (rate * full) / Math.sqrt(squares[index]!)
 }
 
 function shuffle(order: number[], random: () => number): void {

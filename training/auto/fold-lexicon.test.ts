@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { countLexicalFeatures, LEXICAL_FEATURES, LEXICON_TRIE } from '../../packages/auto/src/find-cues.ts'
+import { countLexicalFeatures, LEXICAL_FEATURES, LEXICON_TRIE } from '../../packages/auto/src/lexical-features.ts'
 import { foldText } from '../../packages/auto/src/fold-text.ts'
 import type { PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
 import { lexiconWithout } from './fold-lexicon.ts'

@@ -3,7 +3,7 @@
  * prompts that the network learnt from hold none of those, so the trained network is the same with and without them.
  */
 
-import { countLexicalFeatures, LEXICON_TRIE, PHRASES } from '../../packages/auto/src/find-cues.ts'
+import { countLexicalFeatures, LEXICON_TRIE, PHRASES } from '../../packages/auto/src/lexical-features.ts'
 import { foldText } from '../../packages/auto/src/fold-text.ts'
 import { buildTrie, type PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
 import { readTurns } from '../../packages/auto/src/read-text.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { readPacked } from '../../packages/auto/src/read-packed.ts'
-import { PLACE_OF } from '../../packages/auto/src/vocabulary.ts'
+import { WORD_IDS } from '../../packages/auto/src/vocabulary.ts'
 import { FUNCTION_WORDS } from '../../packages/auto/src/lexicon/function-words.ts'
-import { LANGUAGES_OF_LETTERS } from '../../packages/auto/src/tell-language.ts'
+import { LANGUAGES_OF_LETTERS } from '../../packages/auto/src/detect-language.ts'
 import { packWords, readForms } from './pack-words.ts'
 
 test('the words that ship are those of the lists: after a change run training/auto/write-words.ts', () => {
@@ -12,7 +12,7 @@ test('the words that ship are those of the lists: after a change run training/au
 test('every English word of the lists is one that the vocabulary knows', () => {
   const unknown = packWords()
     .english.split(' ')
-    .filter((word) => !PLACE_OF.has(word))
+    .filter((word) => !WORD_IDS.has(word))
   expect(unknown).toEqual([])
 })
 
@@ -29,7 +29,7 @@ test('a small word of the language says a small English word or nothing', () => 
 
 test('a form that may go on stands before one of the same letters that may not', () => {
   const forms = readForms('under\tunter\nmaintenance\tunter*', 'xx')
-  expect(forms.map(({ goesOn, english }) => [goesOn, english])).toEqual([
+  expect(forms.map(({ mayContinue, english }) => [mayContinue, english])).toEqual([
     [true, 'maintenance'],
     [false, 'under'],
   ])

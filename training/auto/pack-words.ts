@@ -1,21 +1,21 @@
 /**
- * Lists of words of other languages, `words/<language>.txt`, as the chooser reads them. Each line has an English word,
+ * Lists of words of other languages, `words/<language>.txt`, as the classifier reads them. Each line has an English word,
  * a tab, and the forms that say it. A form that ends in `*` may go on; so may any Korean one. A language model wrote
  * the lists from its own knowledge.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { charClass, foldText, HANGUL } from '../../packages/auto/src/fold-text.ts'
-import { functionWordsOf } from '../../packages/auto/src/tell-language.ts'
+import { functionWordsOf } from '../../packages/auto/src/detect-language.ts'
 import type { WordsFile } from '../../packages/auto/src/translate.ts'
-import { GOES_ON, SAYS_NOTHING, type WordListFile } from '../../packages/auto/src/word-list.ts'
+import { MAY_CONTINUE, NO_TRANSLATION, type WordListFile } from '../../packages/auto/src/word-list.ts'
 
-const SMALL_ENGLISH = new Set(functionWordsOf('en'))
+const ENGLISH_FUNCTION_WORDS = new Set(functionWordsOf('en'))
 const FOLDER = new URL('words/', import.meta.url)
 
 interface Form {
   text: string
-  goesOn: boolean
+  mayContinue: boolean
   english: string | null
 }
 
@@ -47,10 +47,10 @@ export function readForms(text: string, language: string): Form[] {
   })
   // A letter alone is no word of a language: "in C" is English, too.
   const small = new Set(functionWordsOf(language).filter((word) => word.length > 1))
-  const meant = listed.filter(({ text, english }) => !small.has(text) || SMALL_ENGLISH.has(english ?? ''))
+  const meant = listed.filter(({ text, english }) => !small.has(text) || ENGLISH_FUNCTION_WORDS.has(english ?? ''))
   const known = new Map<string, Form>()
   for (const form of [...meant, ...[...small].map((word) => readForm(word, null))]) {
-    const key = `${form.text}/${form.goesOn}`
+    const key = `${form.text}/${form.mayContinue}`
     if (form.text !== '' && !known.has(key)) known.set(key, form)
   }
   return [...known.values()].toSorted(inOrder)
@@ -59,20 +59,20 @@ export function readForms(text: string, language: string): Form[] {
 function readForm(form: string, english: string | null): Form {
   const folded = foldText(form.trim())
   const text = folded.replaceAll('*', '')
-  const goesOn = folded.endsWith('*') || charClass(text.charCodeAt(text.length - 1)) === HANGUL
-  return { text, goesOn, english }
+  const mayContinue = folded.endsWith('*') || charClass(text.charCodeAt(text.length - 1)) === HANGUL
+  return { text, mayContinue, english }
 }
 
 /** By letters; of two alike, the one that may go on first. */
 function inOrder(one: Form, other: Form): number {
   if (one.text !== other.text) return one.text < other.text ? -1 : 1
-  return Number(other.goesOn) - Number(one.goesOn)
+  return Number(other.mayContinue) - Number(one.mayContinue)
 }
 
 export function packForms(forms: readonly Form[], numberOf: ReadonlyMap<string, number>): WordListFile {
-  const says = Uint16Array.from(forms, ({ english, goesOn }) => {
-    const number = english === null ? SAYS_NOTHING : (numberOf.get(english) ?? SAYS_NOTHING)
-    return number | (goesOn ? GOES_ON : 0)
+  const says = Uint16Array.from(forms, ({ english, mayContinue }) => {
+    const number = english === null ? NO_TRANSLATION : (numberOf.get(english) ?? NO_TRANSLATION)
+    return number | (mayContinue ? MAY_CONTINUE : 0)
   })
   return {
     forms: forms.map(({ text }) => `${text}\n`).join(''),

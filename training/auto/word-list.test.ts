@@ -35,15 +35,15 @@ test('Chinese is found anywhere, and the rest of a Korean word does not matter',
 
 test('for any list and any text, the form found is the longest that fits', () => {
   const word = fc.string({ unit: fc.constantFrom('a', 'b', 'c', ' ', '天', '가'), minLength: 1, maxLength: 5 })
-  const form = fc.tuple(word, fc.boolean()).map(([text, goesOn]) => text.trim() + (goesOn ? '*' : ''))
+  const form = fc.tuple(word, fc.boolean()).map(([text, mayContinue]) => text.trim() + (mayContinue ? '*' : ''))
   const isWord = (letter: string | undefined): boolean => letter !== undefined && 'abc'.includes(letter)
   fc.assert(
     fc.property(fc.array(form, { maxLength: 30 }), word, (written, text) => {
       const fits = written.filter((one) => {
         const letters = one.replace('*', '')
-        const goesOn = one !== letters || letters.endsWith('가')
+        const mayContinue = one !== letters || letters.endsWith('가')
         const ends = !isWord(letters.at(-1)) || !isWord(text[letters.length])
-        return letters !== '' && text.startsWith(letters) && (goesOn || ends)
+        return letters !== '' && text.startsWith(letters) && (mayContinue || ends)
       })
       const longest = Math.max(0, ...fits.map((one) => one.replace('*', '').length))
       expect(foundIn(listOf(`x\t${written.join(', ')}`), text)).toBe(longest > 0 ? text.slice(0, longest) : null)

@@ -1,4 +1,4 @@
-/** Writes the data that the chooser ships; `src/read-packed.ts` reads it. The same content gives the same bytes. */
+/** Writes the data that the classifier ships; `src/read-packed.ts` reads it. The same content gives the same bytes. */
 
 import { writeFileSync } from 'node:fs'
 import { brotliCompressSync, constants } from 'node:zlib'

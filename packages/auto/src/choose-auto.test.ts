@@ -189,10 +189,11 @@ describe('a plan may prefer the cheapest or the best of the adequate lanes', () 
           ['cheapest', 1],
           ['best', -1],
         ] as const) {
-          const leant = chooseAuto(requested, ALL, costPreference(towards))
+          const preferred = chooseAuto(requested, ALL, costPreference(towards))
           const priceOf = (id: string): number => sign * (PRICES[id] ?? 2)
-          expect(priceOf(leant.laneId)).toBeLessThanOrEqual(priceOf(plain.laneId))
-          if (leant.laneId !== plain.laneId) expect(leant.reason).toMatch(/^(cheapest-that-does|best-that-fits)$/)
+          expect(priceOf(preferred.laneId)).toBeLessThanOrEqual(priceOf(plain.laneId))
+          if (preferred.laneId !== plain.laneId)
+            expect(preferred.reason).toMatch(/^(cheapest-that-does|best-that-fits)$/)
         }
       }),
     )

@@ -5,18 +5,18 @@
  */
 
 import type { ChatMessage } from '@gateway/contracts/chat'
-import { follow, type Features, readFeatures } from './features.ts'
-import { type Lane, LANE_IDS, LANES, slot } from './lanes.ts'
-import { type LearntLanes, ownLaneOf } from './own-lanes.ts'
-import { laneShares, readModel } from './model.ts'
+import { withContext, type Features, readFeatures } from './features.ts'
+import { type Lane, LANE_IDS, LANES, usableLane } from './lanes.ts'
+import { type CustomLanes, customLaneFor } from './custom-lanes.ts'
+import { laneProbabilities, readModel } from './model.ts'
 import { readTurns } from './read-text.ts'
 import {
   FOLLOW_UP_REASON,
   COST_PREFERENCE_REASONS,
   NO_TEXT_REASON,
-  OWN_LANE_REASON,
+  CUSTOM_LANE_REASON,
   reasonFor,
-  STAND_IN_REASON,
+  FALLBACK_REASON,
 } from './reasons.ts'
 
 const NETWORK = readModel()
@@ -38,56 +38,59 @@ export interface CostPreference {
 export interface Options {
   costPreference?: CostPreference | undefined
   /** The operator's lanes beside the six. */
-  own?: LearntLanes | undefined
+  customLanes?: CustomLanes | undefined
 }
 
 /** A message up to this length is read after the one before. */
 const BRIEF_CHARS = 25
 /** A lane is adequate if its probability is at least this part of the likeliest one's. */
-const WILL_DO = 0.4
+const ADEQUATE_SHARE = 0.4
 
 /** `laneIds` are the lanes that may serve the request (plan, images, tools, context), in the operator's order. */
 export function chooseAuto(
   messages: ChatMessage[],
   laneIds: string[],
-  { costPreference, own }: Options = {},
+  { costPreference, customLanes }: Options = {},
 ): AutoChoice {
-  const ownLane = own?.length ? ownLaneOf(own, requestedText(messages), laneIds) : null
-  if (ownLane) return { ...ownLane, reason: OWN_LANE_REASON }
-  const judgement = judge(messages)
-  const { lane, reason, confidence } = costPreference ? preferenceOn(judgement, laneIds, costPreference) : judgement
-  const { laneId, wanted } = slot(lane, laneIds)
-  if (!wanted) return { laneId, reason: STAND_IN_REASON }
+  const customLane = customLanes?.length ? customLaneFor(customLanes, requestedText(messages), laneIds) : null
+  if (customLane) return { ...customLane, reason: CUSTOM_LANE_REASON }
+  const classification = classify(messages)
+  const { lane, reason, confidence } = costPreference
+    ? applyCostPreference(classification, laneIds, costPreference)
+    : classification
+  const { laneId, wanted } = usableLane(lane, laneIds)
+  if (!wanted) return { laneId, reason: FALLBACK_REASON }
   return confidence === undefined ? { laneId, reason } : { laneId, reason, confidence }
 }
 
-interface CheckResult {
+interface Classification {
   lane: Lane
   reason: string
   confidence?: number
   /** One per lane, in the order of `LANES`; absent where there was no text. */
-  shares?: Float64Array
+  probabilities?: Float64Array
 }
 
-function preferenceOn(
-  judgement: CheckResult,
+function applyCostPreference(
+  classification: Classification,
   laneIds: readonly string[],
   { towards, multiplierOf }: CostPreference,
-): CheckResult {
-  const { lane, shares, confidence = 1 } = judgement
-  if (!shares) return judgement
+): Classification {
+  const { lane, probabilities, confidence = 1 } = classification
+  if (!probabilities) return classification
   const sign = towards === 'cheapest' ? 1 : -1
   const cost = (candidate: Lane): number => sign * multiplierOf(LANE_IDS[candidate])
-  const willDo = LANES.filter(
-    (candidate, index) => (shares[index] ?? 0) >= WILL_DO * confidence && laneIds.includes(LANE_IDS[candidate]),
+  const adequate = LANES.filter(
+    (candidate, index) =>
+      (probabilities[index] ?? 0) >= ADEQUATE_SHARE * confidence && laneIds.includes(LANE_IDS[candidate]),
   )
-  const least = Math.min(...willDo.map(cost))
-  const pick = willDo.includes(lane) && cost(lane) === least ? lane : willDo.find((one) => cost(one) === least)
-  if (pick === undefined || pick === lane) return judgement
-  return { lane: pick, reason: COST_PREFERENCE_REASONS[towards], confidence: shares[LANES.indexOf(pick)] ?? 0 }
+  const least = Math.min(...adequate.map(cost))
+  const pick = adequate.includes(lane) && cost(lane) === least ? lane : adequate.find((one) => cost(one) === least)
+  if (pick === undefined || pick === lane) return classification
+  return { lane: pick, reason: COST_PREFERENCE_REASONS[towards], confidence: probabilities[LANES.indexOf(pick)] ?? 0 }
 }
 
-function judge(messages: ChatMessage[]): CheckResult {
+function classify(messages: ChatMessage[]): Classification {
   const turns = readTurns(messages)
   const { last, before, lastLength } = turns
   if (last.trim() === '') return { lane: 'nova', reason: NO_TEXT_REASON }
@@ -95,7 +98,9 @@ function judge(messages: ChatMessage[]): CheckResult {
   const first = likeliest(alone)
   const { lane } = first
   if (before === '') return { ...first, reason: reasonFor(lane, alone) }
-  const inContext = likeliest(follow(alone, turns, laneShares(NETWORK, readFeatures(before, before.length))))
+  const inContext = likeliest(
+    withContext(alone, turns, laneProbabilities(NETWORK, readFeatures(before, before.length))),
+  )
   return { ...inContext, reason: inContext.lane === lane ? reasonFor(lane, alone) : FOLLOW_UP_REASON }
 }
 
@@ -105,8 +110,8 @@ function requestedText(messages: ChatMessage[]): string {
   return last.length <= BRIEF_CHARS ? `${before}\n${last}` : last
 }
 
-function likeliest(features: Features): { lane: Lane; confidence: number; shares: Float64Array } {
-  const shares = laneShares(NETWORK, features)
-  const confidence = Math.max(...shares)
-  return { lane: LANES[shares.indexOf(confidence)] ?? 'nova', confidence, shares }
+function likeliest(features: Features): { lane: Lane; confidence: number; probabilities: Float64Array } {
+  const probabilities = laneProbabilities(NETWORK, features)
+  const confidence = Math.max(...probabilities)
+  return { lane: LANES[probabilities.indexOf(confidence)] ?? 'nova', confidence, probabilities }
 }

@@ -4,25 +4,25 @@
  * the edge run the same code.
  */
 
-import { CellList } from './cell-list.ts'
-import { RESPONSE_NAMES, responseTraits } from './answer.ts'
-import { countLexicalFeatures, type LexicalFeature, LEXICAL_FEATURES, LEXICON_TRIE } from './find-cues.ts'
+import { BucketSet } from './bucket-set.ts'
+import { RESPONSE_TRAIT_NAMES, responseTraits } from './response-traits.ts'
+import { countLexicalFeatures, type LexicalFeature, LEXICAL_FEATURES, LEXICON_TRIE } from './lexical-features.ts'
 import { ALPHABETIC, charClass, foldText, HANGUL, wordEnd } from './fold-text.ts'
 import { LANES } from './lanes.ts'
-import { MEANING_AXES, MEANING_ZONES, meaningOf, meaningOfPlaces, writeMeaning } from './meaning.ts'
+import { EMBEDDING_DIMENSIONS, EMBEDDING_ZONES, sumOfSpan, sumOfWords, writeEmbeddings } from './embeddings.ts'
 import type { PhraseTrie } from './phrase-trie.ts'
 import type { Turns } from './read-text.ts'
-import { addSenses, startSentence } from './senses.ts'
+import { addClusters, startSentence } from './word-clusters.ts'
 import { SHAPE_NAMES, writeShape } from './shape.ts'
 import { sentences, type Span } from './split-text.ts'
 import { translate } from './translate.ts'
-import { PLACE_OF } from './vocabulary.ts'
+import { WORD_IDS } from './vocabulary.ts'
 
 /** Longer texts have their own features, since phrases in their middle say less. */
 const SHORT_CHARS = 220
 /** The groups of hashed features, and the number of buckets of each. `senses` are the clusters of words. */
-export const CELL_LISTS = ['words', 'pieces', 'senses'] as const
-export const CELLS = 65_536
+export const HASHED_GROUPS = ['words', 'pieces', 'senses'] as const
+export const BUCKETS = 65_536
 /** Of the response before a message, the last sentence counts, up to this length. */
 const RESPONSE_CHARS = 160
 /** Hashes the words of a response to other buckets than those of the message. */
@@ -38,7 +38,7 @@ const ZONES = ['short', 'long', 'head', 'tail', 'often'] as const
  * The objects of a request. The first and the last one of a sentence are features. "A poem about a compiler" is a poem,
  * "a function that prints a poem" a function. Verbs stand first in some languages and last in others.
  */
-const THINGS: LexicalFeature[] = [
+const REQUEST_OBJECTS: LexicalFeature[] = [
   'artefact',
   'language',
   'homonym',
@@ -61,31 +61,33 @@ const THINGS: LexicalFeature[] = [
   'device',
   'personal',
 ]
-const THING_OF_LEXICAL_FEATURE = LEXICAL_FEATURES.map((lexicalFeature) => THINGS.indexOf(lexicalFeature))
-const THING_ZONES = ['head-first', 'head-last', 'tail-first', 'tail-last']
+const OBJECT_OF_LEXICAL_FEATURE = LEXICAL_FEATURES.map((lexicalFeature) => REQUEST_OBJECTS.indexOf(lexicalFeature))
+const OBJECT_ZONES = ['head-first', 'head-last', 'tail-first', 'tail-last']
 /** The context of the last message: the lane of the user's message before it, and the form of the response. */
-const CONTEXT_NAMES = [...LANES.map((lane) => `after-${lane}`), ...RESPONSE_NAMES]
+const CONTEXT_NAMES = [...LANES.map((lane) => `after-${lane}`), ...RESPONSE_TRAIT_NAMES]
 /** The degree to which a message needs its context; a brief one is near, too. */
 const REACHES = ['near', 'brief', 'far'] as const
-const FOLLOW_NAMES = REACHES.flatMap((reach) => CONTEXT_NAMES.map((name) => `${name}@${reach}`))
+const CONTEXT_FEATURE_NAMES = REACHES.flatMap((reach) => CONTEXT_NAMES.map((name) => `${name}@${reach}`))
 
 export const DENSE_NAMES = [
   ...ZONES.flatMap((zone) => LEXICAL_FEATURES.map((lexicalFeature) => `${lexicalFeature}@${zone}`)),
   ...SHAPE_NAMES,
-  ...FOLLOW_NAMES,
-  ...THING_ZONES.flatMap((zone) => THINGS.map((thing) => `${thing}@${zone}`)),
-  ...MEANING_ZONES.flatMap((zone) => Array.from({ length: MEANING_AXES }, (_, axis) => `meaning-${axis}@${zone}`)),
+  ...CONTEXT_FEATURE_NAMES,
+  ...OBJECT_ZONES.flatMap((zone) => REQUEST_OBJECTS.map((requestObject) => `${requestObject}@${zone}`)),
+  ...EMBEDDING_ZONES.flatMap((zone) =>
+    Array.from({ length: EMBEDDING_DIMENSIONS }, (_, dimension) => `meaning-${dimension}@${zone}`),
+  ),
 ]
 const SHAPE_AT = ZONES.length * LEXICAL_FEATURES.length
-const FOLLOW_AT = SHAPE_AT + SHAPE_NAMES.length
-const THINGS_AT = FOLLOW_AT + FOLLOW_NAMES.length
+const CONTEXT_AT = SHAPE_AT + SHAPE_NAMES.length
+const REQUEST_OBJECTS_AT = CONTEXT_AT + CONTEXT_FEATURE_NAMES.length
 /** The dense features from here on describe the text's subject; the ones before, its form. */
-export const MEANING_AT = THINGS_AT + THING_ZONES.length * THINGS.length
+export const EMBEDDINGS_AT = REQUEST_OBJECTS_AT + OBJECT_ZONES.length * REQUEST_OBJECTS.length
 
 /** The buckets of words and pairs of words, of the pieces of words and of clusters, each once. */
-export type Cells = Record<(typeof CELL_LISTS)[number], number[]>
+export type HashedFeatures = Record<(typeof HASHED_GROUPS)[number], number[]>
 
-export interface Features extends Cells {
+export interface Features extends HashedFeatures {
   /** A value for each name of `DENSE_NAMES`. */
   dense: Float32Array
 }
@@ -97,9 +99,9 @@ export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = 
   writeLexicalFeatures(lexicon, text, spans, dense)
   writeShape(raw, spans, length, dense, SHAPE_AT)
   const near = nearSpans(spans)
-  const said = translate(text, near)
-  writeMeaning(said?.map(meaningOfPlaces) ?? near.map((span) => meaningOf(text, span)), dense, MEANING_AT)
-  return { dense, ...ngrams(text, near, said) }
+  const translated = translate(text, near)
+  writeEmbeddings(translated?.map(sumOfWords) ?? near.map((span) => sumOfSpan(text, span)), dense, EMBEDDINGS_AT)
+  return { dense, ...ngrams(text, near, translated) }
 }
 
 /**
@@ -107,17 +109,17 @@ export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = 
  * context counts more for a brief message. The words of the response count, too: "For how many?" makes "two" a part of a
  * search.
  */
-export function follow(features: Features, { last, reply }: Turns, before: Float64Array): Features {
+export function withContext(features: Features, { last, reply }: Turns, before: Float64Array): Features {
   const dense = features.dense.slice()
   const context = [...before, ...responseTraits(reply)]
-  for (const reach of reachesOf(last)) dense.set(context, FOLLOW_AT + REACHES.indexOf(reach) * CONTEXT_NAMES.length)
-  return { ...features, dense, words: [...features.words, ...responseCells(reply)] }
+  for (const reach of reachesOf(last)) dense.set(context, CONTEXT_AT + REACHES.indexOf(reach) * CONTEXT_NAMES.length)
+  return { ...features, dense, words: [...features.words, ...responseBuckets(reply)] }
 }
 
-function responseCells(reply: string): number[] {
+function responseBuckets(reply: string): number[] {
   const text = foldText(reply.slice(-RESPONSE_CHARS))
   const { start, end } = sentences(text).at(-1) ?? { start: 0, end: 0 }
-  const { words } = FOUND
+  const { words } = SCRATCH
   words.start()
   for (let at = start; at < end;) {
     const from = at
@@ -125,7 +127,7 @@ function responseCells(reply: string): number[] {
     if (at > from) words.add(Math.imul(hash(text, from, at), RESPONSE_SALT) >>> 0)
     else at++
   }
-  return words.cells
+  return words.buckets
 }
 
 function reachesOf(text: string): (typeof REACHES)[number][] {
@@ -135,7 +137,7 @@ function reachesOf(text: string): (typeof REACHES)[number][] {
 }
 
 /** True where the first or the last sentence has the feature, or a short text has it anywhere. */
-export function isLexicalFeatureInRequest({ dense }: Features, lexicalFeature: LexicalFeature): boolean {
+export function hasLexicalFeature({ dense }: Features, lexicalFeature: LexicalFeature): boolean {
   const at = LEXICAL_FEATURES.indexOf(lexicalFeature)
   return [0, 2, 3].some((zone) => dense[zone * LEXICAL_FEATURES.length + at] !== 0)
 }
@@ -150,8 +152,8 @@ function writeLexicalFeatures(lexicon: PhraseTrie, text: string, spans: readonly
     const counts = isHead ? head : isTail ? tail : all
     const order: number[] = []
     countLexicalFeatures(lexicon, text, span.start, span.end, counts, isHead || isTail ? order : undefined)
-    if (isHead) writeThings(order, THINGS_AT, dense)
-    if (isTail) writeThings(order, THINGS_AT + 2 * THINGS.length, dense)
+    if (isHead) writeRequestObjects(order, REQUEST_OBJECTS_AT, dense)
+    if (isTail) writeRequestObjects(order, REQUEST_OBJECTS_AT + 2 * REQUEST_OBJECTS.length, dense)
   })
   const onlyOne = spans.length === 1
   const zone = text.length <= SHORT_CHARS ? 0 : 1
@@ -166,32 +168,32 @@ function writeLexicalFeatures(lexicon: PhraseTrie, text: string, spans: readonly
   }
 }
 
-function writeThings(order: readonly number[], at: number, dense: Float32Array): void {
-  const things = order
-    .map((lexicalFeature) => THING_OF_LEXICAL_FEATURE[lexicalFeature] ?? -1)
-    .filter((thing) => thing >= 0)
-  const [first] = things
-  const last = things.at(-1)
+function writeRequestObjects(order: readonly number[], at: number, dense: Float32Array): void {
+  const requestObjects = order
+    .map((lexicalFeature) => OBJECT_OF_LEXICAL_FEATURE[lexicalFeature] ?? -1)
+    .filter((requestObject) => requestObject >= 0)
+  const [first] = requestObjects
+  const last = requestObjects.at(-1)
   if (first !== undefined) dense[at + first] = 1
-  if (last !== undefined) dense[at + THINGS.length + last] = 1
+  if (last !== undefined) dense[at + REQUEST_OBJECTS.length + last] = 1
 }
 
 /**
  * Hashes words, pairs, pieces and clusters of words of the first and the last sentences; of ideographic text, characters,
  * pairs and triples of them.
  */
-function ngrams(text: string, near: readonly Span[], said: number[][] | null): Cells {
-  for (const list of CELL_LISTS) FOUND[list].start()
-  for (const span of near) addNgrams(text, span, said === null)
-  for (const places of said ?? []) {
+function ngrams(text: string, near: readonly Span[], translated: number[][] | null): HashedFeatures {
+  for (const list of HASHED_GROUPS) SCRATCH[list].start()
+  for (const span of near) addNgrams(text, span, translated === null)
+  for (const wordIds of translated ?? []) {
     const before = startSentence()
-    for (const place of places) addSenses(place, before, FOUND.senses)
+    for (const wordId of wordIds) addClusters(wordId, before, SCRATCH.senses)
   }
-  return { words: FOUND.words.cells, pieces: FOUND.pieces.cells, senses: FOUND.senses.cells }
+  return { words: SCRATCH.words.buckets, pieces: SCRATCH.pieces.buckets, senses: SCRATCH.senses.buckets }
 }
 
 /** Used for one text at a time. */
-const FOUND = { words: new CellList(CELLS), pieces: new CellList(CELLS), senses: new CellList(CELLS) }
+const SCRATCH = { words: new BucketSet(BUCKETS), pieces: new BucketSet(BUCKETS), senses: new BucketSet(BUCKETS) }
 
 /** The first two sentences and the last two. */
 function nearSpans(spans: readonly Span[]): readonly Span[] {
@@ -199,7 +201,7 @@ function nearSpans(spans: readonly Span[]): readonly Span[] {
 }
 
 function addNgrams(text: string, span: Span, isUntranslated: boolean): void {
-  const { words, pieces } = FOUND
+  const { words, pieces } = SCRATCH
   const end = Math.min(span.end, span.start + 300)
   let before = 1
   const senses = startSentence()
@@ -217,14 +219,14 @@ function addNgrams(text: string, span: Span, isUntranslated: boolean): void {
     before = word
     if (kind === ALPHABETIC) {
       addPieces(text, from, at, PIECE_LETTERS, pieces)
-      if (isUntranslated) addSenses(PLACE_OF.get(text.slice(from, at)), senses, FOUND.senses)
+      if (isUntranslated) addClusters(WORD_IDS.get(text.slice(from, at)), senses, SCRATCH.senses)
     } else if (kind === HANGUL) addPieces(text, from, at, HANGUL_PIECE_LETTERS, pieces)
     else pieces.add(hash(text, from, Math.min(end, from + IDEOGRAPHIC_PIECE_LETTERS)))
   }
 }
 
 /** Adds every run of letters of the word from `from` to `to`, with its boundaries as letters. */
-function addPieces(text: string, from: number, to: number, letters: number, pieces: CellList): void {
+function addPieces(text: string, from: number, to: number, letters: number, pieces: BucketSet): void {
   for (let start = from - 1; start === from - 1 || start + letters <= to + 1; start++) {
     let value = FNV_START
     for (let at = start; at < start + letters && at <= to; at++)

@@ -16,7 +16,7 @@ export const LANE_IDS: Readonly<Record<Lane, string>> = {
 }
 
 /** The fallbacks of each lane, nearest in ability first: enough ability before a low price. */
-const STAND_INS: Readonly<Record<Lane, readonly Lane[]>> = {
+const FALLBACKS: Readonly<Record<Lane, readonly Lane[]>> = {
   spark: ['bolt', 'nova', 'code', 'atlas', 'research'],
   bolt: ['nova', 'spark', 'code', 'atlas', 'research'],
   nova: ['atlas', 'research', 'code', 'bolt', 'spark'],
@@ -25,7 +25,7 @@ const STAND_INS: Readonly<Record<Lane, readonly Lane[]>> = {
   code: ['atlas', 'nova', 'bolt', 'research', 'spark'],
 }
 
-export interface LaneSlot {
+export interface UsableLane {
   laneId: string
   /** True where the wanted lane itself is usable. */
   wanted: boolean
@@ -35,11 +35,11 @@ export interface LaneSlot {
  * The usable lane for a wanted one. Ids that are none of the six come last, in the operator's order. `laneIds` holds
  * at least one id; an empty list yields the wanted lane's own id.
  */
-export function slot(wanted: Lane, laneIds: readonly string[]): LaneSlot {
+export function usableLane(wanted: Lane, laneIds: readonly string[]): UsableLane {
   const own = LANE_IDS[wanted]
   if (laneIds.includes(own)) return { laneId: own, wanted: true }
-  for (const standIn of STAND_INS[wanted]) {
-    const laneId = LANE_IDS[standIn]
+  for (const fallback of FALLBACKS[wanted]) {
+    const laneId = LANE_IDS[fallback]
     if (laneIds.includes(laneId)) return { laneId, wanted: false }
   }
   return { laneId: laneIds[0] ?? own, wanted: false }

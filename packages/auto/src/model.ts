@@ -5,14 +5,14 @@
  */
 
 import { createHash } from 'node:crypto'
-import { CELL_LISTS, CELLS, DENSE_NAMES, type Features, follow, readFeatures } from './features.ts'
+import { HASHED_GROUPS, BUCKETS, DENSE_NAMES, type Features, withContext, readFeatures } from './features.ts'
 import { LANES } from './lanes.ts'
 import { readPacked } from './read-packed.ts'
 
 /** A row per bucket: one weight per lane. */
-export type CellWeights = Record<(typeof CELL_LISTS)[number], Float32Array>
+export type HashedWeights = Record<(typeof HASHED_GROUPS)[number], Float32Array>
 
-export interface Network extends CellWeights {
+export interface Network extends HashedWeights {
   hidden: number
   /** A row per dense feature, then one for the bias: one weight per hidden unit. */
   inner: Float32Array
@@ -40,7 +40,7 @@ export interface PackedRows {
 }
 
 /** One probability per lane, in the order of `LANES`. Indices stay inside their arrays, hence the exclamation marks. */
-export function laneShares(network: Network, features: Features): Float64Array {
+export function laneProbabilities(network: Network, features: Features): Float64Array {
   const { hidden, outer } = network
   const present = presentIn(features.dense)
   const units = hiddenUnits(network, present)
@@ -50,31 +50,31 @@ export function laneShares(network: Network, features: Features): Float64Array {
     const row = lane * width
     let sum = outer[row + width - 1]!
     for (let unit = 0; unit < hidden; unit++) sum += outer[row + unit]! * units[unit]!
-    for (let k = 0; k < present.count; k++) sum += outer[row + hidden + present.cells[k]!]! * present.values[k]!
+    for (let k = 0; k < present.count; k++) sum += outer[row + hidden + present.indices[k]!]! * present.values[k]!
     scores[lane] = sum
   }
-  for (const list of CELL_LISTS) addCells(network[list], features[list], scores)
+  for (const list of HASHED_GROUPS) addHashed(network[list], features[list], scores)
   return softmax(scores)
 }
 
 /** The dense features that are not zero, and a few zeros after them. */
 interface Present {
   count: number
-  cells: Int32Array
+  indices: Int32Array
   values: Float64Array
 }
 
 function presentIn(dense: Float32Array): Present {
-  const cells = new Int32Array(dense.length + ROWS_AT_ONCE)
+  const indices = new Int32Array(dense.length + ROWS_AT_ONCE)
   const values = new Float64Array(dense.length + ROWS_AT_ONCE)
   let count = 0
-  for (let cell = 0; cell < dense.length; cell++) {
-    const value = dense[cell]!
+  for (let index = 0; index < dense.length; index++) {
+    const value = dense[index]!
     if (value === 0) continue
-    cells[count] = cell
+    indices[count] = index
     values[count++] = value
   }
-  return { count, cells, values }
+  return { count, indices, values }
 }
 
 const ROWS_AT_ONCE = 4
@@ -83,33 +83,33 @@ const ROWS_AT_ONCE = 4
  * Adds the rows of four features in one pass. That reads and writes the units a quarter as often, and takes little more
  * than half of the time.
  */
-function hiddenUnits({ hidden, inner }: Network, { count, cells, values }: Present): Float64Array {
+function hiddenUnits({ hidden, inner }: Network, { count, indices, values }: Present): Float64Array {
   const units = Float64Array.from(inner.subarray(inner.length - hidden))
   for (let k = 0; k < count; k += ROWS_AT_ONCE) {
     const a = values[k]!
     const b = values[k + 1]!
     const c = values[k + 2]!
     const d = values[k + 3]!
-    const atA = cells[k]! * hidden
-    const atB = cells[k + 1]! * hidden
-    const atC = cells[k + 2]! * hidden
-    const atD = cells[k + 3]! * hidden
+    const atA = indices[k]! * hidden
+    const atB = indices[k + 1]! * hidden
+    const atC = indices[k + 2]! * hidden
+    const atD = indices[k + 3]! * hidden
     for (let unit = 0; unit < hidden; unit++)
       units[unit]! += inner[atA + unit]! * a + inner[atB + unit]! * b + inner[atC + unit]! * c + inner[atD + unit]! * d
   }
   return units.map((sum) => Math.max(0, sum))
 }
 
-function addCells(table: Float32Array, cells: readonly number[], scores: Float64Array): void {
-  const scale = cellScale(cells.length)
-  for (const cell of cells) {
-    const row = cell * LANES.length
+function addHashed(table: Float32Array, buckets: readonly number[], scores: Float64Array): void {
+  const scale = bucketScale(buckets.length)
+  for (const bucket of buckets) {
+    const row = bucket * LANES.length
     for (let lane = 0; lane < LANES.length; lane++) scores[lane]! += table[row + lane]! * scale
   }
 }
 
 /** Long texts have many buckets. The scale keeps their sum as small as that of a few. */
-export function cellScale(count: number): number {
+export function bucketScale(count: number): number {
   return count > 0 ? 1 / Math.sqrt(count) : 0
 }
 
@@ -125,15 +125,15 @@ const PROBES = ['Please write a poem about the sea.', 'Wie wird das Wetter morge
 const PROBE_TURNS = { last: PROBES[2] ?? '', before: PROBES[0] ?? '', reply: 'In which language?', lastLength: 9 }
 
 /** The fingerprint of the features. It changes with any feature's name or index, and with the features of the probes. */
-export function featureMark(read = readFeatures): string {
+export function featureFingerprint(read = readFeatures): string {
   const features = PROBES.map((probe) => read(probe, probe.length))
   const last = features.at(-1)
-  if (last) features.push(follow(last, PROBE_TURNS, new Float64Array(LANES.length)))
-  const values = features.flatMap(({ dense, ...cells }) => [
+  if (last) features.push(withContext(last, PROBE_TURNS, new Float64Array(LANES.length)))
+  const values = features.flatMap(({ dense, ...hashed }) => [
     ...Array.from(dense, (value) => Math.round(value * 100)),
-    ...CELL_LISTS.flatMap((list) => cells[list]),
+    ...HASHED_GROUPS.flatMap((list) => hashed[list]),
   ])
-  const text = [DENSE_NAMES, CELL_LISTS, CELLS, LANES, values].join('/')
+  const text = [DENSE_NAMES, HASHED_GROUPS, BUCKETS, LANES, values].join('/')
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
@@ -144,7 +144,7 @@ export function readModel(): Network {
 
 export function packModel({ hidden, inner, outer, words, pieces, senses }: Network): ModelFile {
   return {
-    features: featureMark(),
+    features: featureFingerprint(),
     hidden,
     inner: packRows(inner, DENSE_NAMES.length + 1),
     outer: packRows(outer, LANES.length),
@@ -155,7 +155,7 @@ export function packModel({ hidden, inner, outer, words, pieces, senses }: Netwo
 }
 
 export function unpackModel(file: ModelFile): Network {
-  if (file.features !== featureMark()) {
+  if (file.features !== featureFingerprint()) {
     throw new Error(
       'auto/model.json.br was trained on other features than the code reads: train it again (training/auto/README.md)',
     )
@@ -178,7 +178,9 @@ function packRows(weights: Float32Array, rows: number): PackedRows {
       .reduce((top, weight) => Math.max(top, Math.abs(weight)), 0)
     return Number((largest / 127 || 1).toPrecision(6))
   })
-  const bytes = Int8Array.from(weights, (weight, cell) => Math.round(weight / (scales[Math.floor(cell / width)] ?? 1)))
+  const bytes = Int8Array.from(weights, (weight, index) =>
+    Math.round(weight / (scales[Math.floor(index / width)] ?? 1)),
+  )
   return { scales, bytes: Buffer.from(bytes.buffer).toString('base64') }
 }
 
@@ -186,7 +188,7 @@ function unpackRows({ scales, bytes }: PackedRows): Float32Array {
   const packed = Buffer.from(bytes, 'base64')
   const width = packed.length / scales.length
   const weights = new Float32Array(packed.length)
-  for (let cell = 0; cell < weights.length; cell++)
-    weights[cell] = packed.readInt8(cell) * (scales[Math.floor(cell / width)] ?? 1)
+  for (let index = 0; index < weights.length; index++)
+    weights[index] = packed.readInt8(index) * (scales[Math.floor(index / width)] ?? 1)
   return weights
 }

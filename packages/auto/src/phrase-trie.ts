@@ -46,10 +46,10 @@ export function buildTrie(phrases: readonly Phrase[]): PhraseTrie {
 /** The node below, or -1. */
 export function descend(trie: PhraseTrie, node: number, code: number): number {
   const { parents, codes, children, mask } = trie
-  for (let cell = cellOf(node, code) & mask; ; cell = (cell + 1) & mask) {
-    const child = children[cell] ?? 0
+  for (let slot = slotOf(node, code) & mask; ; slot = (slot + 1) & mask) {
+    const child = children[slot] ?? 0
     if (child === 0) return NONE
-    if (parents[cell] === node && codes[cell] === code) return child
+    if (parents[slot] === node && codes[slot] === code) return child
   }
 }
 
@@ -66,18 +66,18 @@ function insert(trie: PhraseTrie, { text, mark, open }: Phrase): void {
 
 function addNode(trie: PhraseTrie, parent: number, code: number): number {
   const node = trie.complete.length
-  let cell = cellOf(parent, code) & trie.mask
-  while (trie.children[cell] !== 0) cell = (cell + 1) & trie.mask
-  trie.parents[cell] = parent
-  trie.codes[cell] = code
-  trie.children[cell] = node
+  let slot = slotOf(parent, code) & trie.mask
+  while (trie.children[slot] !== 0) slot = (slot + 1) & trie.mask
+  trie.parents[slot] = parent
+  trie.codes[slot] = code
+  trie.children[slot] = node
   trie.complete.push(NOTHING)
   trie.open.push(NOTHING)
   if (parent === ROOT) trie.first[code] = node
   return node
 }
 
-function cellOf(node: number, code: number): number {
+function slotOf(node: number, code: number): number {
   const mixed = Math.imul(node, 0x9e3779b1) ^ Math.imul(code, 0x85ebca6b)
   return mixed ^ (mixed >>> 15)
 }

@@ -2,8 +2,8 @@
  * The reason for a choice, as one short stable word for the response header.
  */
 
-import type { LexicalFeature } from './find-cues.ts'
-import { isLexicalFeatureInRequest, type Features } from './features.ts'
+import type { LexicalFeature } from './lexical-features.ts'
+import { hasLexicalFeature, type Features } from './features.ts'
 import type { Lane } from './lanes.ts'
 
 /** The first reason with a feature in the request applies; the last one of each lane needs none. */
@@ -22,9 +22,9 @@ const REASONS: Record<Lane, { word: string; lexicalFeatures?: LexicalFeature[] }
 }
 
 /** A fallback takes the chosen lane's place: the plan or the request's needs rule the chosen lane out. */
-export const STAND_IN_REASON = 'best-available'
+export const FALLBACK_REASON = 'best-available'
 /** One of the operator's custom lanes. */
-export const OWN_LANE_REASON = 'own-lane'
+export const CUSTOM_LANE_REASON = 'own-lane'
 /** Several lanes are adequate, and the plan prefers this one. */
 export const COST_PREFERENCE_REASONS = { cheapest: 'cheapest-that-does', best: 'best-that-fits' } as const
 /** The message only makes sense after the one before, whose lane it takes. */
@@ -35,7 +35,7 @@ export const NO_TEXT_REASON = 'no-text'
 export function reasonFor(lane: Lane, features: Features): string {
   const found = REASONS[lane].find(
     ({ lexicalFeatures }) =>
-      !lexicalFeatures || lexicalFeatures.some((lexicalFeature) => isLexicalFeatureInRequest(features, lexicalFeature)),
+      !lexicalFeatures || lexicalFeatures.some((lexicalFeature) => hasLexicalFeature(features, lexicalFeature)),
   )
   return found?.word ?? lane
 }

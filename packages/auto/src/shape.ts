@@ -3,7 +3,7 @@
  * quotations. Every feature is a number from 0 to 1.
  */
 
-import { EVALUATION_SET_NAMES, writeEvaluationSet } from './exam.ts'
+import { QUESTION_FORM_NAMES, writeQuestionForm } from './question-form.ts'
 import type { Span } from './split-text.ts'
 
 const LENGTH_STEPS = [6, 12, 20, 35, 60, 100, 180, 320, 600, 1_100, 1_900]
@@ -84,14 +84,14 @@ export const SHAPE_NAMES = [
   'startsLower',
   'askThenText',
   'textThenAsk',
-  ...EVALUATION_SET_NAMES,
+  ...QUESTION_FORM_NAMES,
 ]
 
 /** Writes a value for each name of `SHAPE_NAMES` into `into`, from `at` on. */
 export function writeShape(raw: string, spans: readonly Span[], length: number, into: Float32Array, at: number): void {
-  let cell = at
+  let index = at
   const put = (value: number): void => {
-    into[cell++] = value
+    into[index++] = value
   }
   const weight = width(raw)
   const head = spans[0] ? (spans[0].end - spans[0].start) * weight : 0
@@ -118,7 +118,7 @@ export function writeShape(raw: string, spans: readonly Span[], length: number, 
   const paragraphs = raw.split('\n').filter((line) => line.trim() !== '')
   put(isRequest(paragraphs[0]) && isMaterial(paragraphs[1]) ? 1 : 0)
   put(isRequest(paragraphs.at(-1)) && isMaterial(paragraphs.at(-2)) ? 1 : 0)
-  writeEvaluationSet(raw, weight, into, cell)
+  writeQuestionForm(raw, weight, into, index)
 }
 
 function isRequest(paragraph = ''): boolean {

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { foldText } from './fold-text.ts'
 import { sentences } from './split-text.ts'
 import { translate } from './translate.ts'
-import { PLACE_OF } from './vocabulary.ts'
+import { WORD_IDS } from './vocabulary.ts'
 
 /** By sentence, its words in English. */
 function saidIn(raw: string): string[] | null {
   const text = foldText(raw)
-  const words = [...PLACE_OF.keys()]
-  return translate(text, sentences(text))?.map((places) => places.map((place) => words[place]).join(' ')) ?? null
+  const words = [...WORD_IDS.keys()]
+  return translate(text, sentences(text))?.map((wordIds) => wordIds.map((wordId) => words[wordId]).join(' ')) ?? null
 }
 
 test.each([
@@ -21,8 +21,8 @@ test.each([
   ['Напиши стихотворение про осень', /write .*poem .*(fall|autumn)/],
   ['thời tiết Hà Nội hôm nay', /weather hanoi today/],
   ['bugün hava nasıl', /today weather/],
-])('%s says %s', (text, said) => {
-  expect(saidIn(text)?.join(' / ')).toMatch(said)
+])('%s says %s', (text, translated) => {
+  expect(saidIn(text)?.join(' / ')).toMatch(translated)
 })
 
 test('each sentence keeps its own words', () => {
@@ -59,8 +59,8 @@ test.each([
   ['vad blir det för väder', 'what weather'],
   ['Mikä on Suomen pääkaupunki', 'what finland capital'],
   ['пʼять', 'five'],
-])('brief text in another language is read: %s', (text, said) => {
-  expect(saidIn(text)).toEqual([said])
+])('brief text in another language is read: %s', (text, translated) => {
+  expect(saidIn(text)).toEqual([translated])
 })
 
 test('English is left as it is, and so is a text in no known language', () => {
@@ -71,7 +71,7 @@ test('English is left as it is, and so is a text in no known language', () => {
 })
 
 test('every sentence of every text gets a list of known words', () => {
-  const known = new Set(PLACE_OF.values())
+  const known = new Set(WORD_IDS.values())
   const word = fc.constantFrom(
     '写',
     '天気',
@@ -89,17 +89,17 @@ test('every sentence of every text gets a list of known words', () => {
   const odd = fc.string({ unit: 'binary', maxLength: 8 })
   const separator = fc.constantFrom(' ', '. ', '\n', '', "'", '？')
   const raws = fc.array(fc.tuple(fc.oneof(word, odd), separator), { maxLength: 30 }).map((list) => list.flat().join(''))
-  let translated = 0
+  let translatedTexts = 0
   fc.assert(
     fc.property(raws, (raw) => {
       const text = foldText(raw)
       const spans = sentences(text)
-      const said = translate(text, spans)
-      if (said?.some((places) => places.length > 0)) translated++
-      expect(said === null || said.length === spans.length).toBe(true)
-      expect(said?.flat().every((place) => known.has(place)) ?? true).toBe(true)
+      const translated = translate(text, spans)
+      if (translated?.some((wordIds) => wordIds.length > 0)) translatedTexts++
+      expect(translated === null || translated.length === spans.length).toBe(true)
+      expect(translated?.flat().every((wordId) => known.has(wordId)) ?? true).toBe(true)
     }),
     { numRuns: 300 },
   )
-  expect(translated).toBeGreaterThan(30)
+  expect(translatedTexts).toBeGreaterThan(30)
 })

@@ -5,7 +5,7 @@
 
 import { readPacked, unpackPairs } from './read-packed.ts'
 
-export interface MeaningFile {
+export interface VocabularyFile {
   axes: number
   /** The frequent ones first; pieces that do not start a word begin with `##`. */
   pieces: string
@@ -17,18 +17,18 @@ export interface MeaningFile {
 }
 
 interface Vocabulary {
-  axes: number
-  placeOf: ReadonlyMap<string, number>
+  dimensions: number
+  wordIds: ReadonlyMap<string, number>
   vectors: Int8Array
   fine: Uint16Array
   coarse: Uint16Array
 }
 
 function readVocabulary(): Vocabulary {
-  const { axes, pieces, bytes, fine, coarse } = readPacked('meaning.json.br') as MeaningFile
+  const { axes, pieces, bytes, fine, coarse } = readPacked('meaning.json.br') as VocabularyFile
   return {
-    axes,
-    placeOf: new Map(pieces.split(' ').map((piece, place) => [piece, place])),
+    dimensions: axes,
+    wordIds: new Map(pieces.split(' ').map((piece, id) => [piece, id])),
     vectors: new Int8Array(Buffer.from(bytes, 'base64')),
     fine: unpackPairs(fine),
     coarse: unpackPairs(coarse),
@@ -36,4 +36,4 @@ function readVocabulary(): Vocabulary {
 }
 
 export const VOCABULARY = readVocabulary()
-export const PLACE_OF = VOCABULARY.placeOf
+export const WORD_IDS = VOCABULARY.wordIds

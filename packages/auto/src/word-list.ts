@@ -10,7 +10,7 @@ import { unpackPairs } from './read-packed.ts'
 export interface WordListFile {
   /** Folded forms, each on a line. One that may go on stands before one of the same letters that may not. */
   forms: string
-  /** Two bytes a form, the lower first, in base64: the number of its English word, and `GOES_ON`. */
+  /** Two bytes a form, the lower first, in base64: the number of its English word, and `MAY_CONTINUE`. */
   says: string
 }
 
@@ -26,9 +26,9 @@ export interface WordList {
 }
 
 /** The bit of a form's two bytes that lets the word go on after it. */
-export const GOES_ON = 0x8000
+export const MAY_CONTINUE = 0x8000
 /** The number of a form that is known and has no translation by itself. */
-export const SAYS_NOTHING = 0x7fff
+export const NO_TRANSLATION = 0x7fff
 
 export function openWordList({ forms, says }: WordListFile): WordList {
   const numbers = unpackPairs(says)
@@ -93,7 +93,7 @@ function isAfter({ letters, starts }: WordList, form: number, text: string, at: 
 
 function standsAt(list: WordList, form: number, text: string, at: number, end: number): boolean {
   if (!begins(list, form, text, at, end)) return false
-  return ((list.says[form] ?? 0) & GOES_ON) !== 0 || endsWord(text, at + lengthOf(list, form), end)
+  return ((list.says[form] ?? 0) & MAY_CONTINUE) !== 0 || endsWord(text, at + lengthOf(list, form), end)
 }
 
 function begins(list: WordList, form: number, text: string, at: number, end: number): boolean {

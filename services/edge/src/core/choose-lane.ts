@@ -14,7 +14,7 @@ import type {
 import type { ChatMessage } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
 import { chooseAuto, type CostPreference } from '@gateway/auto/choose-auto'
-import { learnLanes, type LearntLanes } from '@gateway/auto/own-lanes'
+import { trainCustomLanes, type CustomLanes } from '@gateway/auto/custom-lanes'
 import { isRetired, planIncludes } from '@gateway/contracts/models'
 
 export interface LaneChoice {
@@ -42,7 +42,7 @@ export function chooseLane(
   const { laneId: wantedId, ...why } = chooseAuto(
     messages,
     lanes.map((lane) => lane.id),
-    { costPreference: costPreferenceOf(plan, lanes), own: ownLanes(model) },
+    { costPreference: costPreferenceOf(plan, lanes), customLanes: customLanesOf(model) },
   )
   if (model.shadow !== undefined) {
     const responding = lanes.find(({ id }) => id === model.shadow) ?? lanes[0]
@@ -59,13 +59,13 @@ function costPreferenceOf({ autoTakes }: PlanConfig, lanes: readonly ServedModel
   return { towards: autoTakes, multiplierOf: (id) => lanes.find((lane) => lane.id === id)?.multiplier ?? 1 }
 }
 
-/** Learnt once for each configuration. */
-const learnt = new WeakMap<AutoModelConfig, LearntLanes>()
+/** Each configuration trains its custom lanes once. */
+const trained = new WeakMap<AutoModelConfig, CustomLanes>()
 
-function ownLanes(model: AutoModelConfig): LearntLanes | undefined {
+function customLanesOf(model: AutoModelConfig): CustomLanes | undefined {
   if (!model.own) return undefined
-  const known = learnt.get(model) ?? learnLanes(model.own)
-  learnt.set(model, known)
+  const known = trained.get(model) ?? trainCustomLanes(model.own)
+  trained.set(model, known)
   return known
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { ALPHABETIC, charClass, endsWord, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
-import { RESPONSE_WORDS } from './lexicon/answer.ts'
+import { RESPONSE_WORDS } from './lexicon/response.ts'
 import { CHAT_WORDS } from './lexicon/chat.ts'
 import { EXACT_WORDS } from './lexicon/exact.ts'
 import { LIVE_WORDS } from './lexicon/live.ts'

@@ -5,9 +5,9 @@
  * and "Gedicht schreiben".
  */
 
-import type { CellList } from './cell-list.ts'
-import { functionWordsOf } from './tell-language.ts'
-import { PLACE_OF, VOCABULARY } from './vocabulary.ts'
+import type { BucketSet } from './bucket-set.ts'
+import { functionWordsOf } from './detect-language.ts'
+import { WORD_IDS, VOCABULARY } from './vocabulary.ts'
 
 const { fine: FINE, coarse: COARSE } = VOCABULARY
 /** Clusters for the start of a sentence, and for words outside the vocabulary. */
@@ -16,10 +16,10 @@ const UNKNOWN = 0xfff1
 /** They replace the neighbour in a pair, so that a single word has buckets of its own. */
 const ALONE_FINE = 0xfff2
 const ALONE_COARSE = 0xfff3
-const SMALL = new Uint8Array(COARSE.length)
+const IS_FUNCTION_WORD = new Uint8Array(COARSE.length)
 for (const word of functionWordsOf('en')) {
-  const place = PLACE_OF.get(word)
-  if (place !== undefined) SMALL[place] = 1
+  const wordId = WORD_IDS.get(word)
+  if (wordId !== undefined) IS_FUNCTION_WORD[wordId] = 1
 }
 
 /** The clusters of the words before: of the neighbour, and of the last content word. */
@@ -33,20 +33,20 @@ export function startSentence(): Before {
 }
 
 /** Adds the buckets of a word by its id in the vocabulary, if it has one. */
-export function addSenses(place: number | undefined, before: Before, into: CellList): void {
-  const group = place === undefined ? UNKNOWN : (COARSE[place] ?? UNKNOWN)
-  into.add(hashOf(before.word, group))
-  before.word = group
-  if (place === undefined) return
-  into.add(hashOf(ALONE_FINE, FINE[place] ?? UNKNOWN))
-  into.add(hashOf(ALONE_COARSE, group))
-  if (SMALL[place] === 1) return
-  into.add(pairOf(before.content, group))
-  before.content = group
+export function addClusters(wordId: number | undefined, before: Before, into: BucketSet): void {
+  const cluster = wordId === undefined ? UNKNOWN : (COARSE[wordId] ?? UNKNOWN)
+  into.add(hashOf(before.word, cluster))
+  before.word = cluster
+  if (wordId === undefined) return
+  into.add(hashOf(ALONE_FINE, FINE[wordId] ?? UNKNOWN))
+  into.add(hashOf(ALONE_COARSE, cluster))
+  if (IS_FUNCTION_WORD[wordId] === 1) return
+  into.add(pairOf(before.content, cluster))
+  before.content = cluster
 }
 
-function hashOf(before: number, group: number): number {
-  return (Math.imul(before + 1, 0x9e3779b1) ^ Math.imul(group + 1, 0xc2b2ae35)) >>> 0
+function hashOf(before: number, cluster: number): number {
+  return (Math.imul(before + 1, 0x9e3779b1) ^ Math.imul(cluster + 1, 0xc2b2ae35)) >>> 0
 }
 
 /** Hashes both orders to the same bucket. */

@@ -18,9 +18,9 @@ const TRAITS: Record<string, (text: string) => boolean> = {
   'answer-notation': (text) => /\\[a-zA-Z([]|\$[^$\n]+\$|[=≡≤≥∈√∑]/.test(text) && !text.includes('```'),
   'answer-lists': (text) => /^[ \t]*(?:[-*•#]|\d+[.)])\s/m.test(text),
 }
-export const RESPONSE_NAMES = Object.keys(TRAITS)
+export const RESPONSE_TRAIT_NAMES = Object.keys(TRAITS)
 
-/** Returns 0 or 1 for each name of `RESPONSE_NAMES`. */
+/** Returns 0 or 1 for each name of `RESPONSE_TRAIT_NAMES`. */
 export function responseTraits(reply: string): number[] {
   const text = reply.length > READ_CHARS ? reply.slice(0, READ_CHARS / 2) + reply.slice(-READ_CHARS / 2) : reply
   return Object.values(TRAITS).map((isSo) => (isSo(text) ? 1 : 0))

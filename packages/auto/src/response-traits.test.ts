@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { RESPONSE_NAMES, responseTraits } from './answer.ts'
+import { RESPONSE_TRAIT_NAMES, responseTraits } from './response-traits.ts'
 
-const traitsOf = (reply: string) => RESPONSE_NAMES.filter((_, index) => responseTraits(reply)[index] === 1)
+const traitsOf = (reply: string) => RESPONSE_TRAIT_NAMES.filter((_, index) => responseTraits(reply)[index] === 1)
 const LONG = 'It grew out of a need that nobody had put into words before. '.repeat(10)
 
 test.each([

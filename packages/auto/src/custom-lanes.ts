@@ -5,24 +5,24 @@
  */
 
 import background from './background.json' with { type: 'json' }
-import { CELL_LISTS, type Cells, CELLS, readFeatures } from './features.ts'
-import { cellScale } from './model.ts'
+import { HASHED_GROUPS, type HashedFeatures, BUCKETS, readFeatures } from './features.ts'
+import { bucketScale } from './model.ts'
 
-export interface OwnLane {
+export interface CustomLaneExamples {
   lane: string
   description: string
   examples: string[]
 }
 
-interface LearntLane {
+interface CustomLane {
   laneId: string
   weights: Float32Array
 }
-export type LearntLanes = readonly LearntLane[]
+export type CustomLanes = readonly CustomLane[]
 
 /** The buckets of all groups in one range of indices. */
 interface Reading {
-  cells: Int32Array
+  buckets: Int32Array
   /** A value for each bucket. */
   values: Float64Array
 }
@@ -30,9 +30,9 @@ interface Reading {
 const EPOCHS = 15
 const RATE = 0.1
 const DECAY = 1e-4
-const BIAS = CELL_LISTS.length * CELLS
+const BIAS = HASHED_GROUPS.length * BUCKETS
 
-export function learnLanes(lanes: readonly OwnLane[]): LearntLanes {
+export function trainCustomLanes(lanes: readonly CustomLaneExamples[]): CustomLanes {
   const own = lanes.map(({ description, examples }) => [description, ...examples].flatMap(readTwice))
   const everyday = background.flatMap(readTwice)
   return lanes.map(({ lane }, index) => {
@@ -42,12 +42,12 @@ export function learnLanes(lanes: readonly OwnLane[]): LearntLanes {
 }
 
 /** The likeliest usable custom lane with its probability; null where none is likelier than not. */
-export function ownLaneOf(
-  lanes: LearntLanes,
+export function customLaneFor(
+  lanes: CustomLanes,
   text: string,
   laneIds: readonly string[],
 ): { laneId: string; confidence: number } | null {
-  const reading = readCells(text)
+  const reading = readHashed(text)
   const found = lanes
     .filter(({ laneId }) => laneIds.includes(laneId))
     .map(({ laneId, weights }) => ({ laneId, confidence: probability(weights, reading) }))
@@ -58,25 +58,25 @@ export function ownLaneOf(
   return found && found.confidence > 0.5 ? found : null
 }
 
-function readCells(text: string): Reading {
-  return joined(readFeatures(text, text.length), CELL_LISTS)
+function readHashed(text: string): Reading {
+  return joined(readFeatures(text, text.length), HASHED_GROUPS)
 }
 
 /** Each example trains twice: as it is, and by its clusters alone, as a text in a language without examples has them. */
 function readTwice(text: string): Reading[] {
   const features = readFeatures(text, text.length)
-  return [joined(features, CELL_LISTS), joined(features, ['senses'])]
+  return [joined(features, HASHED_GROUPS), joined(features, ['senses'])]
 }
 
-function joined(features: Cells, lists: readonly (keyof Cells)[]): Reading {
+function joined(features: HashedFeatures, lists: readonly (keyof HashedFeatures)[]): Reading {
   const count = lists.reduce((sum, list) => sum + features[list].length, 0)
-  const reading = { cells: new Int32Array(count), values: new Float64Array(count) }
+  const reading = { buckets: new Int32Array(count), values: new Float64Array(count) }
   let at = 0
   for (const list of lists) {
-    const first = CELL_LISTS.indexOf(list) * CELLS
-    const scale = cellScale(features[list].length)
-    for (const cell of features[list]) {
-      reading.cells[at] = first + cell
+    const first = HASHED_GROUPS.indexOf(list) * BUCKETS
+    const scale = bucketScale(features[list].length)
+    for (const bucket of features[list]) {
+      reading.buckets[at] = first + bucket
       reading.values[at++] = scale
     }
   }
@@ -96,17 +96,17 @@ function separate(wanted: readonly Reading[], others: readonly Reading[]): Float
 
 /** Indices stay inside their arrays, hence the exclamation marks. */
 function step(weights: Float32Array, reading: Reading, target: number, weight: number): void {
-  const { cells, values } = reading
+  const { buckets, values } = reading
   const error = (probability(weights, reading) - target) * weight
-  for (let index = 0; index < cells.length; index++) {
-    const current = weights[cells[index]!]!
-    weights[cells[index]!] = current - RATE * (error * values[index]! + DECAY * current)
+  for (let index = 0; index < buckets.length; index++) {
+    const current = weights[buckets[index]!]!
+    weights[buckets[index]!] = current - RATE * (error * values[index]! + DECAY * current)
   }
   weights[BIAS]! -= 0.1 * RATE * error
 }
 
-function probability(weights: Float32Array, { cells, values }: Reading): number {
+function probability(weights: Float32Array, { buckets, values }: Reading): number {
   let sum = weights[BIAS]!
-  for (let index = 0; index < cells.length; index++) sum += weights[cells[index]!]! * values[index]!
+  for (let index = 0; index < buckets.length; index++) sum += weights[buckets[index]!]! * values[index]!
   return 1 / (1 + Math.exp(-sum))
 }

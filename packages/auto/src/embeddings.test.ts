@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { foldText } from './fold-text.ts'
-import { MEANING_AXES, MEANING_ZONES, meaningOf, meaningOfPlaces, writeMeaning } from './meaning.ts'
+import { EMBEDDING_DIMENSIONS, EMBEDDING_ZONES, sumOfSpan, sumOfWords, writeEmbeddings } from './embeddings.ts'
 import { sentences } from './split-text.ts'
-import { PLACE_OF } from './vocabulary.ts'
+import { WORD_IDS } from './vocabulary.ts'
 
 function meant(raw: string): Float32Array {
   const text = foldText(raw)
-  const into = new Float32Array(MEANING_ZONES.length * MEANING_AXES + 2)
+  const into = new Float32Array(EMBEDDING_ZONES.length * EMBEDDING_DIMENSIONS + 2)
   const spans = sentences(text)
-  writeMeaning(
-    spans.map((span) => meaningOf(text, span)),
+  writeEmbeddings(
+    spans.map((span) => sumOfSpan(text, span)),
     into,
     1,
   )
@@ -18,7 +18,9 @@ function meant(raw: string): Float32Array {
 
 function likeness(one: string, other: string): number {
   const [a, b] = [meant(one), meant(other)]
-  return a.reduce((sum, value, axis) => sum + value * (b[axis] ?? 0), 0) / (Math.hypot(...a) * Math.hypot(...b))
+  return (
+    a.reduce((sum, value, dimension) => sum + value * (b[dimension] ?? 0), 0) / (Math.hypot(...a) * Math.hypot(...b))
+  )
 }
 
 test('texts that share a subject and no word are more alike than texts that share words and no subject', () => {
@@ -46,10 +48,10 @@ test('a text in another language has no embedding before it is translated', () =
 test('only the given range of the features is written', () => {
   const values = meant('a sailing boat on a lake')
   expect([values[0], values.at(-1)]).toEqual([0, 0])
-  expect(Math.hypot(...values)).toBeCloseTo(4 * Math.sqrt(MEANING_ZONES.length), 3)
+  expect(Math.hypot(...values)).toBeCloseTo(4 * Math.sqrt(EMBEDDING_ZONES.length), 3)
 })
 
 test('a text of known words has the embedding of their ids', () => {
-  const places = ['sailing', 'boat'].map((word) => PLACE_OF.get(word) ?? -1)
-  expect(meaningOfPlaces(places)).toEqual(meaningOf('sailing boat', { start: 0, end: 12 }))
+  const wordIds = ['sailing', 'boat'].map((word) => WORD_IDS.get(word) ?? -1)
+  expect(sumOfWords(wordIds)).toEqual(sumOfSpan('sailing boat', { start: 0, end: 12 }))
 })

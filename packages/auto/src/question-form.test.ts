@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { EVALUATION_SET_NAMES, writeEvaluationSet } from './exam.ts'
+import { QUESTION_FORM_NAMES, writeQuestionForm } from './question-form.ts'
 
 function traitsOf(text: string): string[] {
-  const values = new Float32Array(EVALUATION_SET_NAMES.length)
-  writeEvaluationSet(text, 1, values, 0)
-  return EVALUATION_SET_NAMES.filter((_, index) => values[index] === 1)
+  const values = new Float32Array(QUESTION_FORM_NAMES.length)
+  writeQuestionForm(text, 1, values, 0)
+  return QUESTION_FORM_NAMES.filter((_, index) => values[index] === 1)
 }
 
 const FACT = ['options', 'optionsTerse', 'optionsNoQuantity']

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { foldText, wordEnd } from './fold-text.ts'
 import { sentences } from './split-text.ts'
 import { FUNCTION_WORDS } from './lexicon/function-words.ts'
-import { functionWordsOf, likelyLanguages } from './tell-language.ts'
+import { functionWordsOf, likelyLanguages } from './detect-language.ts'
 
 function languagesOf(raw: string): readonly string[] {
   const text = foldText(raw)

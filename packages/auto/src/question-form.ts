@@ -16,7 +16,7 @@ const BEFORE_LABEL = /[\s([（【{«»□▪:：?？,，]/
 const AFTER_LABEL = /^\s?[).．、：:\]/）}-](?!\d)/
 const SENTENCE_END = /[.!?。！？।]\D|\n/
 
-export const EVALUATION_SET_NAMES = [
+export const QUESTION_FORM_NAMES = [
   ...NUMBER_STEPS.map((step) => `quantities>${step}`),
   ...SENTENCE_STEPS.map((step) => `sentencesWithQuantity>${step}`),
   'options',
@@ -26,11 +26,11 @@ export const EVALUATION_SET_NAMES = [
   ...STEM_CHARS.map((step) => `optionsAfter>${step}`),
 ]
 
-/** Writes 0 or 1 for each name of `EVALUATION_SET_NAMES` into `into`, from `at` on. */
-export function writeEvaluationSet(raw: string, weight: number, into: Float32Array, at: number): void {
-  let cell = at
+/** Writes 0 or 1 for each name of `QUESTION_FORM_NAMES` into `into`, from `at` on. */
+export function writeQuestionForm(raw: string, weight: number, into: Float32Array, at: number): void {
+  let index = at
   const put = (isSo: boolean): void => {
-    into[cell++] = isSo ? 1 : 0
+    into[index++] = isSo ? 1 : 0
   }
   const start = optionsStart(raw)
   const stem = start < 0 ? raw : raw.slice(0, start)

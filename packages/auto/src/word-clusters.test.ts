@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { CellList } from './cell-list.ts'
-import { addSenses, startSentence } from './senses.ts'
-import { PLACE_OF } from './vocabulary.ts'
+import { BucketSet } from './bucket-set.ts'
+import { addClusters, startSentence } from './word-clusters.ts'
+import { WORD_IDS } from './vocabulary.ts'
 
-function sensesOf(sentence: string): Set<number> {
-  const list = new CellList(65_536)
-  list.start()
+function clustersOf(sentence: string): Set<number> {
+  const set = new BucketSet(65_536)
+  set.start()
   const before = startSentence()
-  for (const word of sentence.split(' ')) addSenses(PLACE_OF.get(word), before, list)
-  return new Set(list.cells)
+  for (const word of sentence.split(' ')) addClusters(WORD_IDS.get(word), before, set)
+  return new Set(set.buckets)
 }
 
 function shared(one: string, other: string): number {
-  return sensesOf(one).intersection(sensesOf(other)).size
+  return clustersOf(one).intersection(clustersOf(other)).size
 }
 
 test('words of like meaning share buckets, and other words share none', () => {
@@ -25,15 +25,15 @@ test('a pair of words shares more with a pair of like meaning than with that pai
 })
 
 test('the first word of a sentence has a bucket that the same word has nowhere else', () => {
-  expect(shared('translate', 'please translate')).toBeLessThan(sensesOf('translate').size)
+  expect(shared('translate', 'please translate')).toBeLessThan(clustersOf('translate').size)
 })
 
 test('all words outside the vocabulary share one bucket', () => {
-  expect(sensesOf('xqzzt')).toEqual(sensesOf('qqxwv'))
+  expect(clustersOf('xqzzt')).toEqual(clustersOf('qqxwv'))
 })
 
 test('content words make a pair in either order, also with function words between them', () => {
-  const pairs = sensesOf('write a poem').intersection(sensesOf('poem write'))
-  const alone = sensesOf('write').union(sensesOf('poem'))
+  const pairs = clustersOf('write a poem').intersection(clustersOf('poem write'))
+  const alone = clustersOf('write').union(clustersOf('poem'))
   expect(pairs.difference(alone).size).toBe(1)
 })

@@ -28,7 +28,7 @@ const LANGUAGES_OF = new Map<string, number[]>()
 LATIN.forEach((language, index) => {
   for (const word of functionWordsOf(language)) LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), index])
 })
-const LONGEST_SMALL_WORD = Math.max(...[...LANGUAGES_OF.keys()].map((word) => word.length))
+const LONGEST_FUNCTION_WORD = Math.max(...[...LANGUAGES_OF.keys()].map((word) => word.length))
 
 const LETTERS = {
   latin: 0,
@@ -44,7 +44,7 @@ const LETTERS = {
 /** By letters other than Latin ones: the languages that use them. */
 export const LANGUAGES_OF_LETTERS = [['ko'], ['ja'], ['zh'], ['ru', 'uk'], ['ar', 'fa'], ['hi'], ['th'], []]
 
-export interface Likely {
+export interface LanguageGuess {
   /** Codes of ISO 639-1, English among them if the text may be English. */
   languages: readonly string[]
   /** The number of words in the text. */
@@ -59,7 +59,7 @@ export function functionWordsOf(language: string): string[] {
   return [...new Set(folded)].filter((word) => word !== '')
 }
 
-export function likelyLanguages(text: string, spans: readonly Span[]): Likely {
+export function likelyLanguages(text: string, spans: readonly Span[]): LanguageGuess {
   const counts = new Float64Array(1 + LANGUAGES_OF_LETTERS.length)
   const votes = new Float64Array(LATIN.length)
   for (const { start, end } of spans) {
@@ -81,7 +81,7 @@ function countWord(text: string, from: number, to: number, counts: Float64Array,
   const script = scriptOf(first, kind)
   // Two ideographs are about one word.
   counts[script] = (counts[script] ?? 0) + (kind === ALPHABETIC || kind === HANGUL ? 1 : 0.5)
-  if (script !== LETTERS.latin || to - from > LONGEST_SMALL_WORD) return
+  if (script !== LETTERS.latin || to - from > LONGEST_FUNCTION_WORD) return
   // "in C" is not Italian: a single consonant is a function word only beside an apostrophe.
   if (to - from === 1 && !VOWELS.includes(text.charAt(from)) && !isByApostrophe(text, from, to)) return
   const languages = LANGUAGES_OF.get(text.slice(from, to))

@@ -5,10 +5,10 @@
 
 import { ALPHABETIC, charClass, SEPARATOR } from './fold-text.ts'
 import type { Span } from './split-text.ts'
-import { PLACE_OF, VOCABULARY } from './vocabulary.ts'
+import { WORD_IDS, VOCABULARY } from './vocabulary.ts'
 
-const { axes: MEANING_AXES, vectors: VECTORS } = VOCABULARY
-export { MEANING_AXES }
+const { dimensions: EMBEDDING_DIMENSIONS, vectors: VECTORS } = VOCABULARY
+export { EMBEDDING_DIMENSIONS }
 const LONGEST_PIECE = 18
 /** The vocabulary holds most words of an English sentence, and fewer of a sentence in another language. */
 const KNOWN_SHARE = 0.7
@@ -16,34 +16,35 @@ const KNOWN_SHARE = 0.7
 const LENGTH = 4
 
 /** The parts of a text that have an embedding of their own. */
-export const MEANING_ZONES = ['near', 'head', 'tail']
+export const EMBEDDING_ZONES = ['near', 'head', 'tail']
 
 /** Writes the embedding of all spans together, then of the first and of the last one, into `into`, from `at` on. */
-export function writeMeaning(meanings: readonly Float64Array[], into: Float32Array, at: number): void {
-  const [head, ...others] = meanings
+export function writeEmbeddings(vectors: readonly Float64Array[], into: Float32Array, at: number): void {
+  const [head, ...others] = vectors
   if (!head) return
-  const all = others.reduce((sum, vector) => sum.map((value, axis) => value + (vector[axis] ?? 0)), head)
+  const all = others.reduce((sum, vector) => sum.map((value, dimension) => value + (vector[dimension] ?? 0)), head)
   const zones = [all, head, others.at(-1) ?? head]
-  zones.forEach((vector, zone) => writeDirection(vector, into, at + zone * MEANING_AXES))
+  zones.forEach((vector, zone) => writeDirection(vector, into, at + zone * EMBEDDING_DIMENSIONS))
 }
 
 function writeDirection(vector: Float64Array, into: Float32Array, at: number): void {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
   if (length === 0) return
-  for (let axis = 0; axis < MEANING_AXES; axis++) into[at + axis] = (LENGTH * vector[axis]!) / length
+  for (let dimension = 0; dimension < EMBEDDING_DIMENSIONS; dimension++)
+    into[at + dimension] = (LENGTH * vector[dimension]!) / length
 }
 
 /** The sum of the vectors of these words of the vocabulary. */
-export function meaningOfPlaces(places: readonly number[]): Float64Array {
-  const vector = new Float64Array(MEANING_AXES)
-  for (const place of places) addVector(place, vector)
+export function sumOfWords(wordIds: readonly number[]): Float64Array {
+  const vector = new Float64Array(EMBEDDING_DIMENSIONS)
+  for (const wordId of wordIds) addVector(wordId, vector)
   return vector
 }
 
 /** The sum of the vectors of an English span. A word outside the vocabulary counts by its longest known pieces. */
-export function meaningOf(text: string, { start, end }: Span): Float64Array {
-  const vector = new Float64Array(MEANING_AXES)
-  const places: number[] = []
+export function sumOfSpan(text: string, { start, end }: Span): Float64Array {
+  const vector = new Float64Array(EMBEDDING_DIMENSIONS)
+  const wordIds: number[] = []
   const unknown: Span[] = []
   let words = 0
   for (let from = start; from < end;) {
@@ -51,13 +52,13 @@ export function meaningOf(text: string, { start, end }: Span): Float64Array {
     let to = from + 1
     if (kind === ALPHABETIC) while (to < end && charClass(text.charCodeAt(to)) === ALPHABETIC) to++
     if (kind !== SEPARATOR) words++
-    const place = kind === ALPHABETIC ? PLACE_OF.get(text.slice(from, to)) : undefined
-    if (place !== undefined) places.push(place)
+    const wordId = kind === ALPHABETIC ? WORD_IDS.get(text.slice(from, to)) : undefined
+    if (wordId !== undefined) wordIds.push(wordId)
     else if (kind === ALPHABETIC) unknown.push({ start: from, end: to })
     from = to
   }
-  if (places.length < KNOWN_SHARE * words) return vector
-  for (const place of places) addVector(place, vector)
+  if (wordIds.length < KNOWN_SHARE * words) return vector
+  for (const wordId of wordIds) addVector(wordId, vector)
   for (const word of unknown) addPieces(text, word.start, word.end, vector)
   return vector
 }
@@ -66,19 +67,19 @@ function addPieces(text: string, from: number, to: number, vector: Float64Array)
   let start = from
   while (start < to) {
     let end = Math.min(to, start + LONGEST_PIECE)
-    let place = pieceAt(text, from, start, end)
-    while (place === undefined && end > start + 1) place = pieceAt(text, from, start, --end)
-    if (place === undefined) return
-    addVector(place, vector)
+    let wordId = pieceAt(text, from, start, end)
+    while (wordId === undefined && end > start + 1) wordId = pieceAt(text, from, start, --end)
+    if (wordId === undefined) return
+    addVector(wordId, vector)
     start = end
   }
 }
 
 function pieceAt(text: string, from: number, start: number, end: number): number | undefined {
-  return PLACE_OF.get((start > from ? '##' : '') + text.slice(start, end))
+  return WORD_IDS.get((start > from ? '##' : '') + text.slice(start, end))
 }
 
-function addVector(place: number, vector: Float64Array): void {
-  const row = place * MEANING_AXES
-  for (let axis = 0; axis < MEANING_AXES; axis++) vector[axis]! += VECTORS[row + axis]!
+function addVector(wordId: number, vector: Float64Array): void {
+  const row = wordId * EMBEDDING_DIMENSIONS
+  for (let dimension = 0; dimension < EMBEDDING_DIMENSIONS; dimension++) vector[dimension]! += VECTORS[row + dimension]!
 }

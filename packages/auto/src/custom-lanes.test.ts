@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { chooseAuto } from './choose-auto.ts'
 import { LANE_IDS } from './lanes.ts'
-import { learnLanes, type OwnLane } from './own-lanes.ts'
+import { trainCustomLanes, type CustomLaneExamples } from './custom-lanes.ts'
 
-const TENANCY: OwnLane = {
+const TENANCY: CustomLaneExamples = {
   lane: 'house-law',
   description: 'Questions of tenancy law: landlords, tenants, rent, deposits, notice periods, repairs in flats.',
   examples: [
@@ -17,7 +17,7 @@ const TENANCY: OwnLane = {
     'My tenant has not paid the rent for two months',
   ],
 }
-const KITCHEN: OwnLane = {
+const KITCHEN: CustomLaneExamples = {
   lane: 'house-kitchen',
   description: 'Recipes, ingredients, cooking times and substitutions for cooks.',
   examples: [
@@ -31,11 +31,11 @@ const KITCHEN: OwnLane = {
     'Quick dinner with pasta and spinach',
   ],
 }
-const LEARNT = learnLanes([TENANCY, KITCHEN])
+const CUSTOM_LANES = trainCustomLanes([TENANCY, KITCHEN])
 const ALL = [...Object.values(LANE_IDS), TENANCY.lane, KITCHEN.lane]
 
 function choose(content: string, laneIds = ALL): string {
-  return chooseAuto([{ role: 'user', content }], laneIds, { own: LEARNT }).laneId
+  return chooseAuto([{ role: 'user', content }], laneIds, { customLanes: CUSTOM_LANES }).laneId
 }
 
 test.each([
@@ -84,5 +84,8 @@ test('a custom lane that may not be used is never chosen, and a short message fo
     { role: 'assistant' as const, content: 'Not always.' },
     { role: 'user' as const, content: 'and for shops?' },
   ]
-  expect(chooseAuto(messages, ALL, { own: LEARNT })).toMatchObject({ laneId: 'house-law', reason: 'own-lane' })
+  expect(chooseAuto(messages, ALL, { customLanes: CUSTOM_LANES })).toMatchObject({
+    laneId: 'house-law',
+    reason: 'own-lane',
+  })
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { countLexicalFeatures, type LexicalFeature, LEXICAL_FEATURES, LEXICON_TRIE } from './find-cues.ts'
+import { countLexicalFeatures, type LexicalFeature, LEXICAL_FEATURES, LEXICON_TRIE } from './lexical-features.ts'
 import { foldText } from './fold-text.ts'
 import { MANY_WORDS } from './lexicon/many.ts'
-import { PLACE_OF } from './vocabulary.ts'
+import { WORD_IDS } from './vocabulary.ts'
 
 /** The vocabulary is in the order of frequency. */
 const ENGLISH_WORDS = 3_000
@@ -32,7 +32,7 @@ test('letters that no accent makes are folded, too', () => {
 })
 
 test('the words of the other languages belong to known features, and none is a common English word', () => {
-  const english = new Set([...PLACE_OF.keys()].slice(0, ENGLISH_WORDS))
+  const english = new Set([...WORD_IDS.keys()].slice(0, ENGLISH_WORDS))
   const shared = new Set(['restaurant', 'reserve', 'bus', 'super', 'perfect', 'brief', 'kim'])
   for (const [lexicalFeature, list] of Object.entries(MANY_WORDS)) {
     expect(LEXICAL_FEATURES).toContain(lexicalFeature)

@@ -2,11 +2,11 @@
  * Collects the hash buckets of one text, each once, in the order of the text. A bucket's stamp is that of the last text
  * that has it, so nothing is cleared between texts.
  */
-export class CellList {
+export class BucketSet {
   readonly #size: number
   readonly #stamps: Uint32Array
   #stamp = 0
-  #cells: number[] = []
+  #buckets: number[] = []
 
   constructor(size: number) {
     this.#size = size
@@ -15,7 +15,7 @@ export class CellList {
 
   /** Begins a text: the set is empty again. */
   start(): void {
-    this.#cells = []
+    this.#buckets = []
     if (++this.#stamp < 2 ** 32) return
     this.#stamps.fill(0)
     this.#stamp = 1
@@ -23,13 +23,13 @@ export class CellList {
 
   /** Takes any unsigned number; its remainder is the bucket. */
   add(hash: number): void {
-    const cell = hash % this.#size
-    if (this.#stamps[cell] === this.#stamp) return
-    this.#stamps[cell] = this.#stamp
-    this.#cells.push(cell)
+    const bucket = hash % this.#size
+    if (this.#stamps[bucket] === this.#stamp) return
+    this.#stamps[bucket] = this.#stamp
+    this.#buckets.push(bucket)
   }
 
-  get cells(): number[] {
-    return this.#cells
+  get buckets(): number[] {
+    return this.#buckets
   }
 }
