@@ -121,7 +121,7 @@ describe('a direct model', () => {
   test.each([
     ['as long as the usual rates reach', 200_000, 199_972 * 1_250 + 28 * 125 + 1_000 * 10_000],
     ['longer than that', 200_001, 199_973 * 2_500 + 28 * 250 + 1_000 * 15_000],
-  ])('with a prompt %s costs what the list says', async (_, prompt_tokens, charge) => {
+  ])('with a prompt %s costs the price of the list', async (_, prompt_tokens, charge) => {
     const key = await gateway.newKey('payg')
     const usage = { prompt_tokens, completion_tokens: 1_000, total_tokens: prompt_tokens + 1_000 }
     gateway.backend.fail({ model: 'sim-gemini-2.5-pro', times: 1, usage })

@@ -27,7 +27,7 @@ const cases = Object.entries(STRICT_SERVERS).flatMap(([server, strict]) =>
 )
 
 describe('backends probe', () => {
-  test.for(cases)('finds out what $server refuses as $model', async ({ model, strict }) => {
+  test.for(cases)('finds each parameter that $server refuses as $model', async ({ model, strict }) => {
     await using backend = await startHttpBackend(strict.reply)
     const { facts } = await ctl(['backends', 'probe', '--url', backend.url, '--model', model])
     const results = new Map(facts.models[0]!.findings.map(({ check, result }) => [check, result]))

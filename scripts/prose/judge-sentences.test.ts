@@ -35,7 +35,7 @@ describe('a sentence', () => {
   })
 
   test.each(['What failed? The edge.', 'A client who leaves pays.', 'See `what` in the table.', '## What failed'])(
-    'may ask, relate or quote: %s',
+    'may be a question, a relative clause or a quotation: %s',
     (sentence) => {
       expect(problemsOf(sentence)).toEqual([])
     },

@@ -17,7 +17,7 @@ export interface CodeText {
 
 type Piece = { kind: 'comment' | 'string' | 'code'; at: number; text: string }
 
-const TITLE = /\b(?:test|it|describe)(?:\.\w+)*(?:\.each\((?:[^()]|\([^()]*\))*\))?\(\s*$/
+const TEST = /\b(?:test|it|describe)(?:\.\w+)*(?:<[^;]*>)?\s*$/
 const NAME = /[\p{L}_$][\p{L}\p{N}_$]*/gu
 
 export function readCode(source: string): CodeText {
@@ -28,14 +28,33 @@ export function readCode(source: string): CodeText {
     if (kind === 'comment') read.comments.push(...commentBlocks(text, lineOf(at)))
     else if (kind === 'string') {
       const block: Block = { kind: 'paragraph', line: lineOf(at), text }
-      if (TITLE.test(before)) read.titles.push(block)
+      if (opensTitle(before)) read.titles.push(block)
       else if (/\p{L} \p{L}/u.test(text)) read.strings.push(block)
     } else {
       for (const { 0: word, index } of text.matchAll(NAME)) read.words.push({ line: lineOf(at + index), word })
     }
-    if (kind !== 'comment') before = kind === 'code' ? `${before}${text}`.slice(-2_000) : ''
+    if (kind === 'code') before += text
   }
   return read
+}
+
+/** `code` lacks its strings, so their brackets do not count. */
+function opensTitle(code: string): boolean {
+  const call = /\(\s*$/.exec(code.slice(-200))
+  if (!call) return false
+  const called = code.slice(0, code.length - call[0].length)
+  const from = called.endsWith(')') ? openingOf(called) : called.length
+  return TEST.test(called.slice(Math.max(0, from - 500), from))
+}
+
+/** The place of the bracket that the last one closes: a table of cases lies between them. */
+function openingOf(code: string): number {
+  let depth = 0
+  for (let at = code.length - 1; at >= 0; at--) {
+    if (code[at] === ')') depth++
+    else if (code[at] === '(' && --depth === 0) return at
+  }
+  return 0
 }
 
 /** Paragraphs of a comment: an empty line or a list item begins a new one. A line comment joins those right above it in `piecesOf`. */

@@ -39,7 +39,7 @@ test.each([
   ['Est-ce que tu peux me dire ce que je dois faire pour que mon chat ne mange pas les plantes ?', 'fr'],
   ['Você pode me dizer o que eu preciso fazer para não perder o meu voo na manhã do dia da viagem?', 'pt'],
   ['Kun je me vertellen wat ik moet doen om de kat van de buren niet meer in mijn tuin te zien?', 'nl'],
-])('small words tell the language of a longer text: %s', (text, language) => {
+])('small words reveal the language of a longer text: %s', (text, language) => {
   expect(languagesOf(text)).toContain(language)
   expect(languagesOf(text)).not.toContain('en')
 })

@@ -71,7 +71,7 @@ describe("the contract's catalog", () => {
     ['svc-chat-md', 'all', 'svc-fast'],
     ['svc-chat-lg', 'paid', 'svc-core'],
     ['svc-reason', 'paid', 'svc-pro'],
-  ])('the legacy id %s is for %s, and costs what %s costs', (id, availability, replacement) => {
+  ])('the legacy id %s is for %s, and costs as much as %s', (id, availability, replacement) => {
     expect(model(id)).toMatchObject({ type: 'chat', availability, replacement, deprecatedAt: '2026-01-01' })
     expect(multiplierOf(id)).toBe(multiplierOf(replacement))
     expect(multiplierOf(id)).toBeGreaterThan(0)

@@ -25,7 +25,7 @@ describe("the bodies of the contract's table, to the letter", () => {
     ['NO_AUTH', 'Unauthorized'],
     ['INVALID_KEY', 'Invalid key'],
     ['INVALID_TOKEN', 'Invalid token format'],
-  ] as const)('%s is a flat 401 that says "%s", whatever was said where it was thrown', (code, error) => {
+  ] as const)('%s is a flat 401 that says "%s", for every message of the code that threw it', (code, error) => {
     expect(render(new GatewayError(code, 'the key svc_… is in no table'))).toEqual({
       status: 401,
       headers: { 'x-should-retry': 'false' },
@@ -228,7 +228,7 @@ describe('a refusal by a target keeps its own code, type and parameter, with our
   const error = new GatewayError('VALIDATION_ERROR', 'prompt is too long', { refusal })
   const more = { ...refusal, message: 'prompt is too long', gateway_code: 'VALIDATION_ERROR' }
 
-  test.each(['chat', 'responses'] as const)('to clients of %s nested, whoever they are', (dialect) => {
+  test.each(['chat', 'responses'] as const)('to every client of %s nested', (dialect) => {
     const { status, headers, body } = renderError(error, links, { dialect })
     expect([status, headers]).toEqual([400, { 'x-should-retry': 'false' }])
     expect(JSON.parse(body)).toEqual({ error: more })

@@ -29,7 +29,7 @@ test('no golden message is without its row', () => {
 
 /** Several rows may share a schema: together they have every kind of it. */
 test.each([...Map.groupBy(parts, ({ schema }) => schema)])(
-  'each kind of an answer has a golden message',
+  'each kind of a reply has a golden message',
   (schema, of) => {
     if (!(schema instanceof z.ZodDiscriminatedUnion)) return
     const kinds = schema.options.map((option) => String([...(option as z.ZodObject).shape['kind']!._zod.values!][0]))

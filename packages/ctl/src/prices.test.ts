@@ -181,7 +181,7 @@ describe('a list that is not to be had', () => {
     ['a page', (_, response) => response.end('<html>Sign in</html>'), 'is not valid JSON'],
     ['something else', (_, response) => response.end('{"models":[]}'), 'is no list of vendors'],
     ['half an answer', (_, response) => response.write('[', () => response.destroy()), 'terminated'],
-  ])('%s: the command says so, and what to do', async (_, listener, words) => {
+  ])('%s: the command says so, and names the next step', async (_, listener, words) => {
     const file = await configFile()
     const refused = refreshPrices(file, { url: await serve(listener), write: true })
     await expect(refused).rejects.toThrow(UsageError)

@@ -32,7 +32,7 @@ const [BEFORE, AFTER] = [
 test.each([
   ['the voter that has heard of the election, last', [BEFORE, AFTER]],
   ['the voter that has heard of the election, first', [AFTER, BEFORE]],
-])('a slot belongs to the winner of its election, whoever answers first: %s', (_, maps) => {
+])('a slot belongs to the winner of its election, in any order of the replies: %s', (_, maps) => {
   expect(new Set(newestOwners(maps))).toEqual(new Set(['10.0.0.1:7002']))
 })
 

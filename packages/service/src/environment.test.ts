@@ -62,7 +62,7 @@ describe('a variable', () => {
   })
 
   test.each<Name>(['NATS_URL', 'REDIS_URL', 'DATABASE_URL', 'KEYS_MASTER_SECRET', 'AUTH_ISSUER'])(
-    '%s has none: who needs it must be told',
+    '%s has none: an operator whose process needs it reads so',
     (name) => {
       expect(() => read(name, '')).toThrow(`  ${name}  is not set; set it to `)
     },
@@ -97,7 +97,7 @@ describe('a variable', () => {
     ['KEYS_MASTER_SECRET', 'short', 'must have 32 characters or more'],
     ['KEYS_MASTER_SECRET', 'change-me-change-me-change-me-change-me', 'must be a random secret'],
     ['KEYS_MASTER_SECRET', '0'.repeat(32), 'must be a random secret'],
-  ])('%s=%s is refused with what to do', (name, text, message) => {
+  ])('%s=%s is refused with the next step', (name, text, message) => {
     expect(() => read(name, text)).toThrow(message)
   })
 

@@ -23,7 +23,7 @@ test.each([
     'HOST  not a host is no address of this machine; set HOST to',
   ],
   ['an address of another machine', { host: '192.0.2.1', port: 0 }, 'HOST  192.0.2.1 is no address of this machine'],
-])('%s is told by its variable', async (_, address, words) => {
+])('%s is reported by its variable', async (_, address, words) => {
   const reported = await readAt(address)
   expect(reported).toBeInstanceOf(EnvironmentError)
   expect((reported as Error).message).toContain(words)

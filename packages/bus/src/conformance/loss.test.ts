@@ -55,7 +55,7 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
   it.each([
     ['closes', () => edge[Symbol.asyncDispose]()],
     ['goes', async () => world.kill(edge)],
-  ])('tells a worker that has ended when its caller %s before it has taken the end in', async (_, leave) => {
+  ])('informs a worker that has ended when its caller %s before it has taken the end in', async (_, leave) => {
     let over: Promise<JobOver> | undefined
     await serve((job) => {
       job.accept()

@@ -41,7 +41,7 @@ test('a refusal holds for as long as it said, and for a minute at most', () => {
   expect(held()).toEqual([])
 })
 
-test.each(['tokens', 'plan'] as const)('one for %s depends on what was asked, so it is not kept', (reason) => {
+test.each(['tokens', 'plan'] as const)('one for %s depends on the request, so it is not kept', (reason) => {
   const refusals = cacheRefusals()
   refusals.note('account', refusal(reason, 5_000))
   expect(refusals.of('account', NOW)).toBeNull()

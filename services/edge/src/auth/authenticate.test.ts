@@ -9,7 +9,7 @@ import { followDeadKeys, type RunningRequests } from '../admission/running-reque
 import { claimKey, hashKey } from './authenticate.ts'
 
 test.each(['rotated', 'revoked'] as const)(
-  'a %s key is refused once keys has told of it, whatever a former primary of Redis takes it for',
+  'a %s key is refused once keys has published it, also where a former primary of Redis still takes it for a good one',
   async (reason) => {
     await using bus = await openMemoryBus({ hub: createMemoryHub() })
     const plans = openAccountCache()

@@ -83,7 +83,7 @@ test('keys outlive an outage of the issuer by a day, then tokens fail as unavail
   await find('one')
 })
 
-test.each(['one', 'forged'])('while the issuer is away, tokens of key %s ask it once per cool-down', async (kid) => {
+test.each(['one', 'forged'])('while the issuer is away, tokens of key %s call it once per cool-down', async (kid) => {
   await find('one')
   issuer.mood = 'away'
   later(11 * MINUTE_MS)

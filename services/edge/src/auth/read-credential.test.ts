@@ -44,7 +44,7 @@ describe('the claim of the Authorization header', () => {
 })
 
 describe('x-api-key', () => {
-  test.each([key, `${key}x`, token])('%s alone means what it means as a bearer', (value) => {
+  test.each([key, `${key}x`, token])('%s alone has the same meaning as it has as a bearer', (value) => {
     expect(readCredential({ 'x-api-key': value })).toEqual(readCredential({ authorization: `Bearer ${value}` }))
   })
 

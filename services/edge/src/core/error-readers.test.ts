@@ -17,7 +17,7 @@ test.each([
   ['a browser', { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)' }],
   ['a program that says nothing of itself', {}],
   ['one that only mentions a client', { 'user-agent': 'my-ai-sdk-tool/1.0 (uses litellm-proxy)' }],
-])('%s gets what the contract says', (_, headers) => {
+])('%s gets the form of the contract', (_, headers) => {
   expect(readsNested(headers)).toBe(false)
 })
 

@@ -121,7 +121,7 @@ describe('the error of a failure', () => {
     ['<html>', 'the backend refused the request'],
     [undefined, 'the backend refused the request'],
   ])(
-    "a request's own fault is told in the backend's words, where a router of the last release says no more: %s",
+    "a request's own fault is reported in the backend's words, where a router of the last release says no more: %s",
     (backendBody, sentence) => {
       const error = failureToError(failure({ backendStatus: 422, backendBody }), 'svc-instant')
       expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message: sentence })

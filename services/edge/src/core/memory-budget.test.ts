@@ -40,7 +40,7 @@ test('one sender has a part of a budget only, and learns that it is the one', ()
 })
 
 test.each<BodyBudget>(['guests', 'accounts'])(
-  'however small the budget, one body of the largest size has room: %s',
+  'however small the budget, it takes one body of the largest size: %s',
   (memoryBudget) => {
     expect(take(createByteBudget(MEGABYTE, LARGEST), memoryBudget, 'a', LARGEST)).toBe('taken')
   },

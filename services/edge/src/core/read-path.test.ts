@@ -18,7 +18,7 @@ test.each([
   ['http://v1/messages', 'chat'],
   ['*', 'chat'],
   [undefined, 'chat'],
-])('%s answers as %s does', (target, dialect) => {
+])('%s responds as %s does', (target, dialect) => {
   expect(dialectOfPath(target)).toBe(dialect)
 })
 
@@ -45,4 +45,4 @@ test.each([
   ['/v1/completions', '; models are asked at /v1/chat/completions, so set the client to chat'],
   ['/v1/engines/davinci/completions', '; models are asked at /v1/chat/completions, so set the client to chat'],
   ['/v1/audio/speech', ''],
-])('a client at %s is told: %s', (path, hint) => expect(hintFor(path, KNOWN)).toBe(hint))
+])('a client at %s reads: %s', (path, hint) => expect(hintFor(path, KNOWN)).toBe(hint))

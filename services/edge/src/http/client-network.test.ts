@@ -19,6 +19,9 @@ test.each<[string, string | undefined, number, string]>([
   ['more than there are', '1.1.1.1', 5, '1.1.1.1'],
   ['nothing was forwarded', undefined, 5, '9.9.9.9'],
   ['nothing was said', ' , ', 5, '9.9.9.9'],
-])('whom a client says that it is counts as far as proxies are trusted: %s', (_, forwardedFor, hops, address) => {
-  expect(clientAddress('9.9.9.9', forwardedFor, (_address, hop) => hop < hops)).toBe(address)
-})
+])(
+  "a client's own statement of its address counts as far as proxies are trusted: %s",
+  (_, forwardedFor, hops, address) => {
+    expect(clientAddress('9.9.9.9', forwardedFor, (_address, hop) => hop < hops)).toBe(address)
+  },
+)

@@ -52,7 +52,7 @@ describe('the address of the gateway itself', () => {
     expect(response.headers.get('vary')).toMatch(/accept/i)
   })
 
-  test.each(['*/*', 'application/json'])('tells others (%s) where to ask, in a short JSON', async (accept) => {
+  test.each(['*/*', 'application/json'])('refers others (%s) to the right address, in a short JSON', async (accept) => {
     const response = await send('GET', accept)
     expect([response.status, await response.json()]).toEqual([
       200,

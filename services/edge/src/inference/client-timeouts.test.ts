@@ -16,7 +16,7 @@ test.each<[SdkTimeouts, number, number]>([
   [{ 'x-stainless-read-timeout': 'inf' }, Infinity, Infinity],
   [{ 'x-stainless-read-timeout': 'Infinity' }, Infinity, Infinity],
   [{ 'x-stainless-timeout': '' }, Infinity, Infinity],
-])('%j: a stream has %s ms, a plain answer %s ms', (said, stream, plain) => {
+])('%j: a stream has %s ms, a plain response %s ms', (said, stream, plain) => {
   expect(timeForHeadersMs(said, { stream: true, ...WITHIN })).toBe(stream)
   expect(timeForHeadersMs(said, { stream: false, ...WITHIN })).toBe(plain)
 })

@@ -180,7 +180,7 @@ async function readAll(response: Response): Promise<{ text: string; isComplete: 
   }
 }
 
-test.for([true, false])('an answer names the parameters that its backend did not get (stream: %s)', async (stream) => {
+test.for([true, false])('a response names the parameters that its backend did not get (stream: %s)', async (stream) => {
   const { url } = await stage(
     (job) => {
       job.accept()

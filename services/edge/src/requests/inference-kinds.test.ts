@@ -45,7 +45,7 @@ describe('the length of vectors', () => {
     [plain, 256, 'dimensions: must be 768 for svc-embed'],
     [flexible, 255, 'dimensions: must be from 256 to 1536 for long'],
     [flexible, 1_537, 'dimensions: must be from 256 to 1536 for long'],
-  ])('of $id is never %s: the client is told', (of, dimensions, message) => {
+  ])('of $id is never %s: the client is informed', (of, dimensions, message) => {
     expect(() => inference(dimensions).vectorsOf!(of)).toThrow(message)
   })
 })

@@ -84,7 +84,7 @@ describe.each(Object.keys(KINDS) as KindName[])('%s', (kind) => {
 })
 
 test.each(['{"model":', '{"messages":"hi"}', '{"model":"nothing","messages":[{"role":"user","content":"x"}]}', '7'])(
-  'what is wrong with %s is told in the same words',
+  'the fault of %s is reported in the same words',
   async (text) => {
     const inWords = (error: unknown) => {
       const { code, message, details } = error as GatewayError

@@ -53,7 +53,7 @@ describe('a request', () => {
   })
 
   test.each([[5], [{}], [['a cat']], [[null]], [[{ text: 'no type' }]]])(
-    'whose tool answers %j is refused by its field',
+    'whose tool results are %j is refused by its field',
     (content) => {
       const result = { type: 'tool_result', tool_use_id: 't', content }
       expect(() => parsed({ messages: [{ role: 'user', content: [result] }] })).toThrow(

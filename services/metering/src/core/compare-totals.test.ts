@@ -26,7 +26,7 @@ test.each([
   ['older', { settled: 900, version: 6 }],
   ['newer than the ledger, which was restored', { settled: 2_000, version: 9 }],
   ['another of the same version', { settled: 999, version: 7 }],
-])('a total that is %s is told anew under a newer version', (_name, total) => {
+])('a total that is %s is published again under a newer version', (_name, total) => {
   const [finding, ...others] = found({ total })
   expect(finding).toMatchObject({
     kind: 'total',

@@ -45,7 +45,7 @@ describe('a sum of more than its parts', () => {
 test.each([
   ['chat', 'prompt_tokens', 'prompt_tokens_details'],
   ['Responses', 'input_tokens', 'input_tokens_details'],
-])('what a server of %s wrote to its cache is reported apart, as part of the prompt', (_, prompt, details) => {
+])('tokens that a server of %s wrote to its cache are reported apart, as part of the prompt', (_, prompt, details) => {
   const read = (cached: number, written: number) =>
     readUsage({ [prompt]: 9, output_tokens: 1, [details]: { cached_tokens: cached, cache_write_tokens: written } })
   expect(read(2, 5)).toMatchObject({ promptTokens: 9, cachedTokens: 2, cacheWriteTokens: 5 })

@@ -201,7 +201,7 @@ describe('a request', () => {
     [{ thinking: { type: 'enabled', budget_tokens: 3 } }, undefined, ['thinking']],
     [{ thinking: { type: 'adaptive' } }, undefined, ['thinking']],
     [{ thinking: { type: 'disabled' }, output_config: { effort: 'low' } }, 'low', ['thinking']],
-  ])('thinks as hard as %j asks', (members, effort, lost) => {
+  ])('thinks as hard as %j requests', (members, effort, lost) => {
     const { chat, dropped } = chatOf(members)
     expect([chat.reasoning_effort, dropped]).toEqual([effort, lost])
   })
