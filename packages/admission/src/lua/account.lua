@@ -1,12 +1,12 @@
--- Writing an account's facts: for the scripts of the keys service.
+-- Writes an account's facts, for the scripts of the keys service.
 
 -- A dead key's mark outlasts any fill that was under way; after that, the fill itself says that the key is dead.
 local DEAD_KEY_KEPT_MS = DAY_MS
--- Facts are asked for again after this long, which also heals whatever was wrong with them.
+-- Facts expire after this long. Keys then writes them again, which also repairs any that were wrong.
 local ACCOUNT_KEPT_MS = DAY_MS
 local PRUNE_ABOVE = 100
--- Of more, the earlier half goes: whoever rotates in a loop does not fill the store, nor make each change read so many. Keys
--- says of them that they are dead.
+-- Beyond so many, the earlier half goes. So a client that rotates in a loop does not fill the store, nor make each change read
+-- so many. Keys still reports those as dead.
 local DEAD_KEYS_AT_MOST = 500
 
 local function drop_living_keys()

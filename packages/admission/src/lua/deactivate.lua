@@ -2,7 +2,7 @@
 
 local field = key_field(KEY_HASH)
 local held = redis.call('HMGET', ACCOUNT, 'epoch', field)
-is_of_this_life(held[1])
+is_of_this_epoch(held[1])
 local known = parse_key_state(held[2])
 write_key(field, max(tonumber(VERSION), known and known.version or 0), false)
 keep_account()

@@ -1,10 +1,10 @@
--- What becomes of requests that have ended: for the scripts that end them.
+-- Ends requests, for the scripts that report ends.
 
--- How long it is known what the bucket holds of a request that is over. The ledger is told of a request within seconds,
--- and its two reporters within moments of each other.
+-- The record of a request that is over, with its tokens in the bucket, stays for so long. The ledger learns of a request within
+-- seconds. Its two reporters report within moments of each other.
 local OVER_KEPT_MS = 10 * MINUTE_MS
 
--- Keeps what the bucket holds of a request that is over.
+-- Keeps the record of a request that is over, with its tokens in the bucket.
 local function keep_over(use, request, window, tokens, version)
   local forget_at = NOW_MS + OVER_KEPT_MS
   redis.call('HSET', USE, request_field(request), over_record(window, tokens, version))
@@ -20,9 +20,9 @@ local function correct_bucket(use, record, tokens)
   use.level, use.level_at = min(use.tpm * BUCKET_SCALE, corrected), NOW_MS
 end
 
--- The end of a request (or of none): its reservation becomes its actual charge, its tokens correct the bucket. Where its
--- lease had lapsed they still do; its charge is then the ledger's to tell. Nothing happens when the ledger had it first.
--- The record changes along, so that an end which is told twice in one call counts once.
+-- Ends a request (or none): its reservation becomes its actual charge, and its tokens correct the bucket. Where its lease had
+-- lapsed they still do; the ledger then reports its charge. Nothing happens when the ledger had it first. The record changes
+-- along, so that an end which is reported twice in one call counts once.
 local function end_request(use, request, record, charge, tokens)
   local lapsed = record and record.over and record.version < 0
   if not record or not (record.running or lapsed) then return end
@@ -37,7 +37,7 @@ local function end_request(use, request, record, charge, tokens)
   local of_this_window = record.window == WINDOW
   if of_this_window then use.running = use.running - record.amount end
   record.running = false
-  -- What costs nothing, or belongs to a month that is over, stands in nobody's way.
+  -- A request that costs nothing, or belongs to a month that is over, stands in nobody's way.
   if of_this_window and charge > 0 then
     use.ended = use.ended + charge
     use.unleased[#use.unleased + 1] = request

@@ -1,12 +1,12 @@
--- What the keys service owns of an account. Facts older than those held are ignored, key by key.
+-- Writes the facts of an account that the keys service owns. Facts older than those held are ignored, key by key.
 
 local VERSION = tonumber(VERSION)
 local OF_WINDOW = EXTRA_WINDOW ~= '' and EXTRA_WINDOW or WINDOW
--- They come late: the top-ups of the present window were not read.
+-- These facts come late: keys did not read the top-ups of the present window.
 if OF_WINDOW < WINDOW then OF_WINDOW = '' end
 
 local held = redis.call('HMGET', ACCOUNT, 'epoch', 'version')
-local of_this_epoch = is_of_this_life(held[1])
+local of_this_epoch = is_of_this_epoch(held[1])
 if not of_this_epoch then
   -- An old snapshot may hold keys that died after it was taken. Dead ones are dead for ever.
   drop_living_keys()
@@ -21,7 +21,7 @@ for at = RECORDS, #ARGV, RECORD do
   local active = ARGV[at + OF_ACTIVE] == '1'
   local known = parse_key_state(redis.call('HGET', ACCOUNT, field))
   local stands
-  -- Of two facts of the same version, the one that refuses stands.
+  -- Two facts may have the same version; then the one that refuses stands.
   if known then
     stands = version < known.version or (version == known.version and active)
   else

@@ -1,6 +1,6 @@
 -- A request has ended.
 --
--- Answers { released leases }.
+-- Returns { released leases }.
 
 local use, released, records = open_use({ REQUEST })
 end_request(use, REQUEST, records[REQUEST], tonumber(CHARGE), tonumber(TOKENS))

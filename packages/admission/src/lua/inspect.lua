@@ -1,7 +1,7 @@
--- All that is held of an account, for holding it against those who own it. Changes nothing.
+-- Returns all that is held of an account, to compare it with the services that own it. Changes nothing.
 --
--- Answers { the present window,
---   { version, plan, overage, extra } of this life and window, or {},
+-- Returns { the present window,
+--   { version, plan, overage, extra } of this epoch and window, or {},
 --   { key hash, version, active (1 or 0), ... },
 --   { settled, version } where the window's total is known, or {},
 --   { running, ended }: the sums that admission goes by,
@@ -10,11 +10,11 @@
 local held = redis.call('HGETALL', ACCOUNT)
 local facts, keys = {}, {}
 for i = 1, #held, 2 do facts[held[i]] = held[i + 1] end
-local of_this_epoch = is_of_this_life(facts.epoch)
+local of_this_epoch = is_of_this_epoch(facts.epoch)
 for field, text in pairs(facts) do
   if string.sub(field, 1, 4) == 'key:' then
     local state = parse_key_state(text)
-    -- A living one of another life is not believed.
+    -- A living one of another epoch is not believed.
     if of_this_epoch or not state.active then
       keys[#keys + 1] = string.sub(field, 5)
       keys[#keys + 1] = int(state.version)
@@ -27,7 +27,7 @@ local extra = present_extra(facts.extra, facts.window, facts.more_later)
 if of_this_epoch and extra then plan = { facts.version, facts.plan, facts.overage, int(extra) } end
 
 local use = read_use()
-if not is_of_this_life(use.epoch) or use.window ~= WINDOW then return { WINDOW, plan, keys, {}, { 0, 0 }, {} } end
+if not is_of_this_epoch(use.epoch) or use.window ~= WINDOW then return { WINDOW, plan, keys, {}, { 0, 0 }, {} } end
 local total = use.known and { int(use.settled), int(use.version) } or {}
 
 local requests = {}

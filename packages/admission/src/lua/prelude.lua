@@ -1,20 +1,20 @@
--- Shared by every script: what they are given, the clock, and an account's use (totals, pending, rates).
+-- Shared by every script: its arguments, the clock, and an account's use (totals, pending, rates).
 --
 -- A script touches the keys of one account only, all under its hash tag. Numbers are whole and below 2^53. Redis writes
 -- Lua numbers handed to redis.call in full (%.17g), but `..` shortens them to 14 digits: join them with int().
 --
--- KEYS  1 account  hash  what the keys service owns: plan, top-ups, key states
+-- KEYS  1 account  hash  the facts that the keys service owns: plan, top-ups, key states
 --       2 use      hash  the window's total and pending sums, the token bucket, the day's count, and a record of each
 --                        request that runs, or has ended and is not yet included by the ledger
 --       3 leases   zset  request ids by the time (ms) at which they lapse (running) or are forgotten (over)
 --       4 log      zset  a member for each request admitted in the last minute, by time (us)
--- ARGV  1 epoch    the life of this server that the caller is connected to
+-- ARGV  1 epoch    the incarnation of this server that the caller is connected to
 --       2 now      empty; tests put a time (ms) in place of Redis' own clock
 --       The others have the names of the script's table (`redis/scripts.ts`).
 
 local ACCOUNT, USE, LEASES, LOG = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
--- The layout of the state. A change that former processes would misread raises it. What they wrote is then of another
--- life, and they refuse what a newer process wrote. In layout 1 the stored epoch is bare, later '<layout>/<epoch>'.
+-- The layout of the state. A change that former processes would misread raises it. Their state is then of another epoch, and
+-- they refuse the state of a newer process. In layout 1 the stored epoch is bare, later '<layout>/<epoch>'.
 local LAYOUT = 1
 local EPOCH = LAYOUT == 1 and ARGV[1] or LAYOUT .. '/' .. ARGV[1]
 
@@ -29,16 +29,16 @@ local BUCKET_SCALE = 60000
 local RELEASE_AT_MOST = '500'
 local READ_AT_ONCE = 500
 local NEVER_MS = 9e15
--- How long it is known what the bucket holds of a request whose lease has lapsed. Its report may wait for a metering
--- service that is away.
+-- The record of a request whose lease has lapsed, with its tokens in the bucket, stays for so long. Its report may wait for a
+-- metering service that is away.
 local LAPSED_KEPT_MS = 60 * MINUTE_MS
 
 local function int(number)
   return string.format('%.0f', number)
 end
 
--- Whether a state belongs to this life. Looks for the layout of another life only.
-local function is_of_this_life(epoch)
+-- True where a state belongs to this epoch. Looks for the layout of another epoch only.
+local function is_of_this_epoch(epoch)
   if epoch == EPOCH then return true end
   local layout = tonumber(epoch and string.match(epoch, '^(%d+)/') or 1)
   if layout > LAYOUT then
@@ -94,13 +94,13 @@ end
 
 -- Requests ------------------------------------------------------------------------------------------------------------
 
--- 'request:<id>' -> '<state> <window> <amount> <tokens>'. The tokens are what the bucket holds of the request; '-' where
--- the store has lost that, then nothing corrects it.
+-- 'request:<id>' -> '<state> <window> <amount> <tokens>'. The bucket holds so many tokens of the request; '-' where the
+-- store has lost that number, and then nothing corrects it.
 --   running  may cost the amount at most; the tokens are reserved
 --   ended    has cost the amount, which the ledger does not yet include
 --   over     holds nothing of the allowance: its lease has lapsed, it has cost nothing, or the ledger includes it by a
 --            report that another may replace. Its tokens may still turn out to be others. A last figure is the version
---            of the total that brought them, or -1 where the ledger has not told of it.
+--            of the total that brought them, or -1 where the ledger has not reported it.
 local function request_field(request)
   return 'request:' .. request
 end
@@ -123,16 +123,16 @@ end
 -- Use -----------------------------------------------------------------------------------------------------------------
 
 -- Packed into the field 'state', in this order:
---   epoch, window       what the rest belongs to
---   known               whether metering has told the window's total since the epoch began
+--   epoch, window       the epoch and the window of the rest
+--   known               true where metering has reported the window's total since the epoch began
 --   settled, version    that total
 --   running, ended      the sums of the window's records
 --   level, level_at, tpm  the token bucket, or false: never used
 --   day, day_count      requests of that day
---   kept_until          when all this expires
---   log_until           when the log does
+--   kept_until          the time at which all this expires
+--   log_until           the time at which the log does
 --   next_lapse          no lease lapses before
---   latest              the latest window that this life has heard of
+--   latest              the latest window that this epoch has seen
 local function unpack_use(text)
   local s = text and cmsgpack.unpack(text) or { false, false, false, 0, -1, 0, 0, false, 0, 0, 0, 0, 0 }
   return { exists = text and true, changed = false, epoch = s[1], window = s[2], known = s[3], settled = s[4],
@@ -148,7 +148,7 @@ local function pack_use(use)
     use.level_at, use.tpm, use.day, use.day_count, use.kept_until, use.log_until, use.next_lapse, use.latest })
 end
 
--- The use as stored. Whoever changes a use saves it.
+-- The use as stored. A script that changes a use saves it.
 local function read_use()
   return unpack_use(redis.call('HGET', USE, 'state'))
 end
@@ -158,17 +158,17 @@ local function write_record(use, request, text)
   use.writes[count + 1], use.writes[count + 2] = request_field(request), text
 end
 
--- Whether the present window begins with nothing used. It does where this life knew the account's total, and has heard
--- of no window as late as this one: then nobody was admitted to it, and metering has told no total of it.
+-- True where the present window begins with nothing used. This epoch knew the account's total, and has seen no window as late
+-- as this one. So nobody was admitted to it, and metering has reported no total of it.
 local function begins_empty(use)
   return use.epoch == EPOCH and use.known and WINDOW > use.latest
 end
 
--- A new month, or a server that may have forgotten something: the total is unknown. Running requests stay, each
--- belonging to its own month. Ended ones go: those of a former month stand in nobody's way, and of those in an old
--- snapshot the ledger may already have told, so that nothing would ever remove them.
+-- In a new month, or on a server that may have forgotten something, the total is unknown. Running requests stay, each in its own
+-- month. Ended ones go. Those of a former month stand in nobody's way. The ledger may already have reported those of an old
+-- snapshot, so that nothing would ever remove them.
 local function begin_window(use)
-  local forgetful, empty = not is_of_this_life(use.epoch), begins_empty(use)
+  local forgetful, empty = not is_of_this_epoch(use.epoch), begins_empty(use)
   local running, ended = 0, 0
   local fields = redis.call('HGETALL', USE)
   for i = 1, #fields, 2 do
@@ -191,9 +191,9 @@ local function begin_window(use)
   use.running, use.ended, use.changed = running, ended, true
 end
 
--- Gives up running requests that nobody renewed, and forgets those that were over long enough. Returns how many were
--- given up. Looks for them only when there may be some. What a backend does for a request that is given up is not
--- known: the bucket goes on holding what was reserved, until the ledger tells.
+-- Gives up running requests that nobody renewed, and forgets those that were over long enough. Returns the number of those given
+-- up. Looks for them only when there may be some. Nobody knows a backend's work for a request that is given up. So the bucket
+-- holds its reserved tokens until the ledger reports them.
 local function release_lapsed(use)
   if NOW_MS < use.next_lapse then return 0 end
   local due = redis.call('ZRANGEBYSCORE', LEASES, '-inf', NOW_MS, 'WITHSCORES', 'LIMIT', '0', RELEASE_AT_MOST)
@@ -226,7 +226,7 @@ local function release_lapsed(use)
   return released
 end
 
--- The account's use as of now, how many leases have lapsed, and the records of these requests by id (false: none).
+-- The account's use as of now, the number of leases that have lapsed, and the records of these requests by id (false: none).
 local function open_use(requests)
   local fields, records = {}, {}
   for i, request in ipairs(requests) do fields[i] = request_field(request) end
@@ -244,14 +244,14 @@ local function open_use(requests)
   return use, released, records
 end
 
--- When the use may go: a day after its month, which is when nothing that is pending matters any more, and not before the
--- bucket is full, which is what it begins as.
+-- The use may go a day after its month, when nothing that is pending matters any more. It does not go before the bucket is full,
+-- since a new bucket begins full.
 local function keep_until(use)
   local full_at = use.level and NOW_MS + math.ceil((use.tpm * BUCKET_SCALE - use.level) / use.tpm) or 0
   return max(WINDOW_RESETS_MS + DAY_MS, full_at)
 end
 
--- Writes the use with all that waits for it.
+-- Writes the use, with the writes that wait for it.
 local function save_use(use)
   local until_ms = keep_until(use)
   local extend = until_ms > use.kept_until
@@ -272,7 +272,7 @@ end
 -- Saves the use, and keeps running requests until then.
 local function save_leases(use, requests, lapses_at_ms)
   use.next_lapse = min(use.next_lapse, lapses_at_ms)
-  -- First come, then go: Redis drops an empty set, and makes the next one anew.
+  -- Adds come before removals: Redis drops an empty set, and creates the next one without its expiry.
   for _, request in ipairs(requests) do redis.call('ZADD', LEASES, lapses_at_ms, request) end
   save_use(use)
   -- Where nothing else runs, they may be the first.
@@ -301,8 +301,8 @@ end
 
 -- Facts ---------------------------------------------------------------------------------------------------------------
 
--- The top-ups of the present window, of facts that were read in `window`. A later window begins without any, unless keys
--- knows of some that wait there (`more_later`). Nil: keys is to be asked.
+-- The top-ups of the present window, from facts that were read in `window`. A later window begins without any, unless keys knows
+-- of some that wait there (`more_later`). Nil: only keys knows.
 local function present_extra(extra, window, more_later)
   if window == WINDOW then return tonumber(extra) end
   if window and window ~= '' and window < WINDOW and more_later ~= '1' then return 0 end

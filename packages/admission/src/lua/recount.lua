@@ -1,6 +1,6 @@
--- Counts what is pending anew from its records, and gives up running requests whose lease is over or gone.
+-- Counts the pending sums again from the records, and gives up running requests whose lease is over or gone.
 --
--- Answers { released leases }.
+-- Returns { released leases }.
 
 local use, released = open_use({})
 if use.exists then

@@ -1,11 +1,11 @@
--- Keeps running requests of one account. One that is no longer held is held again where the caller says what it may
--- cost: its lease has lapsed, or the store has lost it. Of one that the store has lost, the bucket holds nothing, and its
--- end corrects nothing. One that the ledger includes is not held again.
+-- Keeps running requests of one account. One whose lease has lapsed, or that the store has lost, is held again where the caller
+-- gives its worst charge. The bucket holds nothing of a request that the store has lost, so its end corrects nothing. One that
+-- the ledger includes is not held again.
 --
--- Answers { released leases, ids that are not held... }.
+-- Returns { released leases, ids that are not held... }.
 
 local use, released = open_use({})
-local answer, kept, held_again = { released }, {}, {}
+local reply, kept, held_again = { released }, {}, {}
 for at = RECORDS, #ARGV, RECORD do
   local request, worst, window = ARGV[at + OF_REQUEST], ARGV[at + OF_WORST_CHARGE], ARGV[at + OF_WINDOW]
   local text = redis.call('HGET', USE, request_field(request))
@@ -22,7 +22,7 @@ for at = RECORDS, #ARGV, RECORD do
   if running then
     kept[#kept + 1] = request
   else
-    answer[#answer + 1] = request
+    reply[#reply + 1] = request
   end
 end
 
@@ -31,4 +31,4 @@ if #kept > 0 then
 else
   save_upkeep(use)
 end
-return answer
+return reply

@@ -1,7 +1,7 @@
--- The window's total from the ledger, and the requests that it now includes, with the tokens that the ledger has of each:
--- where the bucket holds others, it holds these from now on, however the request ended. Told again, nothing changes.
+-- Takes the window's total from the ledger, and the requests that it now includes, with the ledger's tokens of each. The bucket
+-- holds these tokens from now on, however the request ended. The same report again changes nothing.
 --
--- Answers { released leases }.
+-- Returns { released leases }.
 
 local SETTLED, VERSION = tonumber(SETTLED), tonumber(VERSION)
 
@@ -22,7 +22,7 @@ for first = RECORDS, #ARGV, RECORD * READ_AT_ONCE do
         local sum = record.running and 'running' or 'ended'
         use[sum] = use[sum] - record.amount
       end
-      -- A telling that was overtaken by a newer one knows less.
+      -- A report that was overtaken by a newer one knows less.
       local is_older = may_change and record.over and record.version > VERSION
       if tokens and not is_older then correct_bucket(use, record, tokens) end
       if is_older then

@@ -1,7 +1,7 @@
--- Takes the key where nobody has it, or where a lapsed request had it that the asker names; else says what stands there.
+-- Takes the key where nobody has it, or where a lapsed request has it that the caller names. Otherwise returns the record.
 --
--- Answers { 'claimed' }, { 'running', fingerprint, request, owner, lapsed (1 or 0) } or
---         { 'kept', fingerprint, request, answer, settled (1 or 0) }.
+-- Returns { 'claimed' }, { 'running', fingerprint, request, owner, lapsed (1 or 0) } or
+--         { 'kept', fingerprint, request, response, settled (1 or 0) }.
 
 local found = redis.call('HMGET', HASH, 'request', 'fingerprint', 'owner', 'lapses', 'settled')
 local request, fingerprint, lapses = found[1], found[2], tonumber(found[4])

@@ -1,6 +1,6 @@
--- Keeps the answer of a claim, and the account's answers within their bounds: the oldest go first.
+-- Keeps the response of a claim, and the account's responses within their bounds: the oldest go first.
 --
--- Answers 1, or 0 where another request has the key by now.
+-- Returns 1, or 0 where another request has the key by now.
 
 local FOR_MS, ACCOUNT_BYTES = tonumber(FOR_MS), tonumber(ACCOUNT_BYTES)
 
@@ -8,7 +8,7 @@ local found = redis.call('HMGET', HASH, 'request', 'lapses')
 if found[1] and found[1] ~= REQUEST then return 0 end
 if found[1] and not found[2] then return 1 end
 
--- Of those whose time is over. An account may have kept a hundred thousand within the same hour.
+-- So many expired ones go in one call. An account may have kept a hundred thousand within the same hour.
 local GO_AT_ONCE = 100
 
 -- The record goes only where it is still the one that was listed.
@@ -24,10 +24,10 @@ redis.call('HSET', HASH, 'request', REQUEST, 'owner', OWNER, 'fingerprint', FING
 redis.call('HDEL', HASH, 'lapses')
 redis.call('PEXPIRE', HASH, FOR_MS)
 
--- Where Redis dropped one of the two for want of memory, the other tells nothing; what was listed goes by itself in its time.
+-- Where Redis dropped one of the two for want of memory, the other says nothing. The listed records expire by themselves.
 local bytes = 0
 if redis.call('EXISTS', KEPT, BYTES) == 2 then bytes = tonumber(redis.call('GET', BYTES)) else redis.call('DEL', KEPT) end
--- It stands there already where Redis dropped its record.
+-- The list has it already where Redis dropped its record.
 if redis.call('ZADD', KEPT, NOW_MS + FOR_MS, #RESPONSE .. ' ' .. HASH) == 1 then bytes = bytes + #RESPONSE end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEPT, '-inf', NOW_MS, 'LIMIT', 0, GO_AT_ONCE)) do
   bytes = bytes - forget(member)

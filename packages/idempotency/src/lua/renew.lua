@@ -1,7 +1,7 @@
--- Holds claims on, again where the store has forgotten them.
+-- Renews claims, also those that the store has forgotten.
 --
 -- KEYS  3 ... the records
--- Answers the requests whose keys others have by now.
+-- Returns the requests whose keys others have by now.
 
 local lost = {}
 for i = 3, #KEYS do

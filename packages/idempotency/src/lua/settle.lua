@@ -1,4 +1,4 @@
--- The usage of the kept answer is stored.
+-- The usage of the kept response is stored.
 
 local found = redis.call('HMGET', HASH, 'request', 'lapses')
 if found[1] == REQUEST and not found[2] then redis.call('HSET', HASH, 'settled', 1) end
