@@ -23,7 +23,7 @@ const SHORT_CHARS = 220
 /** The groups of hashed features, and the number of buckets of each. `senses` are the clusters of words. */
 export const HASHED_GROUPS = ['words', 'pieces', 'senses'] as const
 export const BUCKETS = 65_536
-/** Of the response before a message, the last sentence counts, up to this length. */
+/** The last sentence of the response before a message counts, up to this length. */
 const RESPONSE_CHARS = 160
 /** Hashes the words of a response to other buckets than those of the message. */
 const RESPONSE_SALT = 0x85ebca6b
@@ -192,7 +192,7 @@ function ngrams(text: string, near: readonly Span[], translated: number[][] | nu
   return { words: SCRATCH.words.buckets, pieces: SCRATCH.pieces.buckets, senses: SCRATCH.senses.buckets }
 }
 
-/** Used for one text at a time. */
+/** Reused for each text, so that no text allocates sets. */
 const SCRATCH = { words: new BucketSet(BUCKETS), pieces: new BucketSet(BUCKETS), senses: new BucketSet(BUCKETS) }
 
 /** The first two sentences and the last two. */

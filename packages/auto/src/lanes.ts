@@ -32,8 +32,8 @@ export interface UsableLane {
 }
 
 /**
- * The usable lane for a wanted one. Ids that are none of the six come last, in the operator's order. `laneIds` holds
- * at least one id; an empty list yields the wanted lane's own id.
+ * Returns the wanted lane where it is usable, else its nearest fallback. Ids that are none of the six come last, in the
+ * operator's order. `laneIds` holds at least one id; an empty list yields the wanted lane's own id.
  */
 export function usableLane(wanted: Lane, laneIds: readonly string[]): UsableLane {
   const own = LANE_IDS[wanted]

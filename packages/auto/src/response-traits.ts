@@ -1,6 +1,6 @@
 /**
- * Features of the assistant's last response. They describe its form alone: a program, a report with sources, a question back, a long
- * text, a word or two.
+ * Features of the assistant's last response. They describe its form alone: a program, a report with sources, a question
+ * back, a long text, a word or two.
  */
 
 const SHORT_CHARS = 90

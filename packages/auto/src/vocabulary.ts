@@ -9,7 +9,7 @@ export interface VocabularyFile {
   axes: number
   /** The frequent ones first; pieces that do not start a word begin with `##`. */
   pieces: string
-  /** By piece, one byte an axis, in base64. */
+  /** By piece, one byte for each dimension, in base64. */
   bytes: string
   /** By piece, two bytes, the lower first, in base64. */
   fine: string

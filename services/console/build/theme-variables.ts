@@ -24,7 +24,7 @@ export function themeVariables(): Plugin {
   }
 }
 
-/** Without the selector of shadow roots, which the page has none of. */
+/** Omits the selector of shadow roots: the page has none. */
 function variablesOf(merged: MantineTheme): string {
   return convertCssVariables(defaultCssVariablesResolver(merged), ':root')
 }

@@ -1,6 +1,6 @@
 /**
- * The page's policy forbids code from strings, by which schemas would be compiled when they are made. Hence the first
- * import of all.
+ * Keeps zod from compiling schemas with `eval`, which the page's policy forbids. It must be the first import, since zod
+ * compiles a schema when it is created.
  */
 
 import * as z from 'zod'

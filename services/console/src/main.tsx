@@ -58,7 +58,7 @@ start().catch((error: unknown) => {
   )
 })
 
-/** Not even the console's own configuration could be read, or the browser lets it keep nothing. */
+/** The console could not read its own configuration, or the browser blocks its storage. */
 function StartFailed({ isBlocked }: { isBlocked: boolean }) {
   return (
     <Gate>

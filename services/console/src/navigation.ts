@@ -1,6 +1,6 @@
 /**
- * The address bar: which page is shown, without a reload. State that has to outlive a reload, and is no secret, travels in the
- * history entry; nothing is put into the browser's storage.
+ * The address bar: it selects the page without a reload. State that has to outlive a reload and is no secret stays in the
+ * history entry. The browser's storage stays empty.
  */
 
 import { useSyncExternalStore } from 'react'

@@ -10,11 +10,11 @@ export interface ResponseTokens {
   promptTokens: number
   completionTokens: number
   cachedTokens: number
-  /** As the cached ones, a part of the prompt. */
+  /** A part of the prompt, like the cached ones. */
   cacheWriteTokens: number
 }
 
-/** In the plan's unit. */
+/** Returns the charge in the plan's unit. */
 export function chargeOf(price: QuotedPrice, tokens: ResponseTokens): { amount: number; unit: PlanUnit } {
   const unit: PlanUnit = 'multiplier' in price ? 'tokens' : 'usd'
   return { amount: toPlanUnit(chargeFor(toPrice(price), tokens), unit), unit }

@@ -1,5 +1,5 @@
 /**
- * Usage as a chart needs it: periods of calendar days in UTC, every day of them with its figures, and a round scale.
+ * Prepares usage for a chart: periods of calendar days in UTC, the figures of each day, and a round scale.
  */
 
 import type { UsageRow, UsageTotals } from '@gateway/contracts/usage-api'

@@ -4,7 +4,7 @@ import { formatAmount, formatDate, formatUntil } from '../core/format.ts'
 import classes from './allowance.module.css'
 import { Fact, Facts } from './facts.tsx'
 
-/** From here on the bar warns. */
+/** The bar warns from this share on. */
 const WARN_AT = 0.8
 
 /** The used part of the month's allowance, as figures and as a bar that warns at 80 %. */

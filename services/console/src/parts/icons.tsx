@@ -1,11 +1,10 @@
 /**
- * The console's few icons, drawn on one grid, each of one path. All are decoration beside words, or on buttons that are
- * named otherwise.
+ * The console's icons, drawn on one grid, each of one path. All are decoration: a text or a label beside them has the name.
  */
 
 import { BASE_PATH } from '../read-config.ts'
 
-/** The page's own icon, too. */
+/** The logo, which is also the page's icon. */
 export function Mark({ size }: { size: number }) {
   return <img src={`${BASE_PATH}/icon.svg`} width={size} height={size} alt="" />
 }

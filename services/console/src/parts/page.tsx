@@ -3,7 +3,7 @@ import classes from './page.module.css'
 
 let isFirst = true
 
-/** A page's head and body. Its title takes the focus when one comes from another page, so that it is read out. */
+/** A page's head and body. After a change of page its title takes the focus, so that a screen reader reads it. */
 export function Page({ title, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {

@@ -5,7 +5,7 @@ import { BASE_PATH } from '../read-config.ts'
 import { WarningIcon } from './icons.tsx'
 import classes from './problem-notice.module.css'
 
-/** Without a page of its own to top up at, the gateway names the console. */
+/** A gateway without a top-up page names the console instead: a link to it would lead nowhere. */
 function isHere(address: string): boolean {
   return address.replace(/\/$/, '') === `${window.location.origin}${BASE_PATH}`
 }

@@ -1,6 +1,6 @@
 /**
- * The first request in the reader's language, ready to paste. The key stands in a variable of the environment, where it
- * belongs, not in the code.
+ * The first request in the reader's programming language, ready to paste. It reads the key from an environment variable,
+ * so that no key gets into code.
  */
 
 import { SegmentedControl } from '@mantine/core'

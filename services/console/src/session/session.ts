@@ -44,12 +44,12 @@ interface RedirectState {
   left?: { subject: string; kept: unknown }
 }
 
-/** The errors of a provider that would have to show a page, where the console forbade one with `prompt=none`. */
+/** The errors of a provider that needs to show a page, which `prompt=none` forbids. */
 const NOBODY = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
 /** A tab that signs out notifies the others here. */
 const CHANNEL = 'gateway-console'
 const CALLBACK = '/callback'
-/** A browser's timer takes no longer delay. */
+/** The longest delay of a browser's timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Session {
@@ -102,7 +102,7 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
     } catch (error) {
       void manager!.clearStaleState()
       navigate('', { replace: true })
-      // Without a session at the identity provider, `prompt=none` ends so: that is no failure.
+      // Without a session at the identity provider, `prompt=none` ends with these errors: nothing failed.
       const isNobody = error instanceof ErrorResponse && NOBODY.includes(error.error ?? '')
       leave(isNobody || query === '' ? null : explainSignIn(error))
     }

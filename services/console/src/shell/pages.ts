@@ -30,7 +30,7 @@ export const PAGES: readonly [ConsolePage, ...ConsolePage[]] = [
   page('/playground', 'Playground', ChatIcon, () => import('../pages/playground/playground-page.tsx')),
 ]
 
-/** An address that is no page's shows the first. */
+/** An unknown address shows the first page. */
 export function pageAt(path: string): ConsolePage {
   return PAGES.find((candidate) => candidate.path === path) ?? PAGES[0]
 }

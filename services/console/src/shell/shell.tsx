@@ -1,5 +1,5 @@
 /**
- * The frame around every page of someone who signed in: the way between pages, and the notice that a session is over.
+ * The frame around every page of a person who signed in: the navigation, and the dialog at the end of a session.
  */
 
 import { Button, Modal, Skeleton } from '@mantine/core'
@@ -14,7 +14,7 @@ import { Navigation } from './navigation.tsx'
 import { fetchPages, pageAt } from './pages.ts'
 import classes from './shell.module.css'
 
-/** Without an address of its own, which would be a history entry that knows of no sign-in and no colours. */
+/** Moves the focus without a new address: its history entry would lack the sign-in and the colour scheme. */
 function skip(event: MouseEvent): void {
   event.preventDefault()
   document.getElementById('content')?.focus()
@@ -68,7 +68,7 @@ class PageBoundary extends Component<{ children: ReactNode }, { failed: boolean 
   }
 }
 
-/** While a page's code is on its way. */
+/** The placeholder while a page's code loads. */
 function PageSkeleton() {
   return (
     <div aria-busy="true">
@@ -78,7 +78,7 @@ function PageSkeleton() {
   )
 }
 
-/** Over the page that was shown, which is shown again after signing in. */
+/** Covers the current page, which the person sees again after signing in. */
 function SessionEnded() {
   const session = useSession()
   const state = useSessionState()

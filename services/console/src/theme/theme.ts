@@ -1,10 +1,10 @@
 /**
- * The look, as the component library takes it. Colours of text and lines are in `global.css`, which knows both schemes.
+ * The component library's theme. Colours of text and lines are in `global.css`, for both colour schemes.
  */
 
 import { createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** Acts. White text keeps 4.5 : 1 on the shades that carry it, the sixth and the seventh. */
+/** The colour of actions. White text keeps 4.5 : 1 on the sixth and the seventh shade, which carry it. */
 const signal: MantineColorsTuple = [
   '#eef2ff',
   '#dfe5ff',
@@ -18,7 +18,7 @@ const signal: MantineColorsTuple = [
   '#1d2c80',
 ]
 
-/** Cool greys, a little blue in them. */
+/** Cool greys with a little blue. */
 const dark: MantineColorsTuple = [
   '#d7dae3',
   '#b3b8c6',

@@ -1,6 +1,6 @@
 /**
- * The component library with the console's look. The colour scheme follows the system until it is switched, and is
- * kept with the history entry: the browser's storage stays empty.
+ * The component library with the console's theme. The colour scheme follows the system until the person switches it. The
+ * history entry keeps it: the browser's storage stays empty.
  */
 
 import { MantineProvider, type MantineColorSchemeManager } from '@mantine/core'
@@ -12,7 +12,7 @@ let stopListening = () => {}
 const schemeManager: MantineColorSchemeManager = {
   get: (fallback) => entryState().colorScheme ?? fallback,
   set: (colorScheme) => keepState({ colorScheme }),
-  // Back from the identity provider, the entry is that of the page that was left.
+  // Back from the identity provider, the history entry is that of the page before the sign-in.
   subscribe(onUpdate) {
     stopListening = onNavigation(() => onUpdate(entryState().colorScheme ?? 'auto'))
   },

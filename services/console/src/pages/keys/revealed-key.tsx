@@ -7,7 +7,7 @@ import { exportKey, Snippets } from '../../parts/snippets.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
 import classes from './revealed-key.module.css'
 
-/** The whole key, until it is put away: nothing keeps it. */
+/** The complete key, until the person closes the card. The page stores it nowhere. */
 export function RevealedKey({ value, onDone }: { value: string; onDone: () => void }) {
   const start = useRef<HTMLDivElement>(null)
   useEffect(() => start.current?.focus(), [value])

@@ -117,10 +117,10 @@ function Suggestions({ onPick }: { onPick: (text: string) => void }) {
   )
 }
 
-/** Counts as being at the end. */
+/** A reader this close to the end counts as being there. */
 const NEAR_PX = 160
 
-/** Keeps the end of a growing page in sight for as long as the reader stays there, and goes there when `turns` grows. */
+/** Follows the end of a growing page while the reader stays there, and scrolls to it when `turns` grows. */
 function useFollowEnd(turns: number, length: number): RefObject<HTMLDivElement | null> {
   const end = useRef<HTMLDivElement>(null)
   const wasAtEnd = useRef(true)

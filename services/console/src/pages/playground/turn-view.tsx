@@ -67,7 +67,7 @@ function Waiting() {
   )
 }
 
-/** Fenced code apart from prose; everything is text, never markup. */
+/** Shows fenced code apart from prose. Everything is rendered as text, never as markup. */
 function ResponseText({ text }: { text: string }) {
   if (text === '') return null
   const pieces = text.split(/^```[^\n]*\n?/m)

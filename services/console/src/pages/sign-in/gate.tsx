@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { Mark } from '../../parts/icons.tsx'
 import classes from './gate.module.css'
 
-/** The frame of everything that is shown to those who are not signed in. */
+/** The frame of every page that a visitor sees before signing in. */
 export function Gate({ children }: { children: ReactNode }) {
   return (
     <div className={classes.ground}>
@@ -18,7 +18,7 @@ export function Gate({ children }: { children: ReactNode }) {
   )
 }
 
-/** Many models behind one door: decoration. */
+/** Decoration: many routes behind one entrance. */
 function Routes() {
   const ends = [60, 150, 240, 330, 420, 510, 600]
   return (
