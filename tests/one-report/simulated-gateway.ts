@@ -161,7 +161,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       bus,
       logger,
       backendRegistry,
-      places: openConcurrencyLimiter(),
+      limiter: openConcurrencyLimiter(),
       tokens: {
         count: async (text: string) => text.split(WORD).length - 1,
         textsOf: async () => [],

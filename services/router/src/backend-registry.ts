@@ -35,7 +35,7 @@ export interface Backend {
   /** Its secrets, which no client may read. */
   secrets(): readonly string[]
   /** Of clients of each dialect. */
-  ways: Record<ClientDialect, BackendRoute>
+  routes: Record<ClientDialect, BackendRoute>
   health: health.Health
   /** The state of each of its models, by name. All pools share it. */
   states: Map<string, TargetState>
@@ -43,7 +43,7 @@ export interface Backend {
   respondedFromMs: number
   outstanding: number
   /** The number of concurrent requests that this process may send to it: its share of the backend's limit. */
-  places: number
+  slots: number
 }
 
 export interface BackendRoute extends DialectRoute {
@@ -111,9 +111,9 @@ export function openBackendRegistry(
   function keepOrOpen(config: BackendConfig): Backend {
     const running = backends.get(config.id)
     if (running && isDeepStrictEqual(running.config, config)) return running
-    const ways = routesOf(config)
+    const routes = routesOf(config)
     // The headers for all requests that are not conversations.
-    const { headers } = ways.chat
+    const { headers } = routes.chat
     const credential = openCredential(config, environment)
     const profile = profileOf(config)
     return {
@@ -122,12 +122,12 @@ export function openBackendRegistry(
       meanings: meaningsOf(profile),
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),
-      ways,
+      routes,
       health: health.newHealth(),
       states: new Map(),
       respondedFromMs: -Infinity,
       outstanding: 0,
-      places: slotsFor(config),
+      slots: slotsFor(config),
     }
   }
 
@@ -147,7 +147,7 @@ export function openBackendRegistry(
     apply,
     setShare(share) {
       ownShare = share
-      for (const backend of backends.values()) backend.places = slotsFor(backend.config)
+      for (const backend of backends.values()) backend.slots = slotsFor(backend.config)
     },
     async close() {
       for (const backend of backends.values()) retire(backend)
@@ -161,19 +161,19 @@ function connectionsIn(environment: NodeJS.ProcessEnv): (config: BackendConfig) 
   return (config) => openConnections(config, proxyFor)
 }
 
-function routesOf(config: BackendConfig): Backend['ways'] {
+function routesOf(config: BackendConfig): Backend['routes'] {
   const key = keyHeaders(config)
   const routeOf = (client: ClientDialect): BackendRoute => {
     const route = dialectRoute(client, config.dialects)
     const headers = { ...route.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
     return { ...route, headers }
   }
-  return Object.fromEntries(clientDialects.map((client) => [client, routeOf(client)])) as Backend['ways']
+  return Object.fromEntries(clientDialects.map((client) => [client, routeOf(client)])) as Backend['routes']
 }
 
 /** The way of the job's client to a target that is capable of the job. */
 export function routeOf({ backend }: Target, header: JobHeader): BackendRoute {
-  return backend.ways[clientDialect(header)]
+  return backend.routes[clientDialect(header)]
 }
 
 /** True if it speaks the dialect of the job's client. */
@@ -203,17 +203,17 @@ function poolOf(config: PoolConfig, backends: Map<string, Backend>, former: Targ
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }
 
-export function hasFreeSlotAt({ places }: Backend): boolean {
-  return places > 0
+export function hasFreeSlotAt({ slots }: Backend): boolean {
+  return slots > 0
 }
 
-export function isFull({ outstanding, places }: Backend): boolean {
-  return outstanding >= places
+export function isFull({ outstanding, slots }: Backend): boolean {
+  return outstanding >= slots
 }
 
-/** Where it has no place, one request at a time may still go that nobody else can serve: a limit is no reason to fail. */
-export function isFullEvenSo({ outstanding, places }: Backend): boolean {
-  return outstanding >= Math.max(1, places)
+/** Where it has no slot, one request at a time may still go that nobody else can serve: a limit is no reason to fail. */
+export function isFullEvenSo({ outstanding, slots }: Backend): boolean {
+  return outstanding >= Math.max(1, slots)
 }
 
 export function capableTargets({ targets }: TargetPool, header: JobHeader): Target[] {

@@ -13,26 +13,26 @@ import { FailedBodies, type Body } from './core/failed-bodies.ts'
 import { createFairQueue, type Waiter } from '@gateway/in-flight/fair-queue'
 import { isFullEvenSo, type Backend, type Target } from './backend-registry.ts'
 
-/** One attempt at a target: a place at its backend, and its trial where it is on one. */
+/** One attempt at a target: a slot at its backend, and its trial where it is on one. */
 export interface Slot extends health.Attempt {
   readonly target: Target
   readonly body: Body
 }
 
 export interface ConcurrencyLimiter {
-  /** Takes a place, and the trial of a target that is on one. */
+  /** Takes a slot, and the trial of a target that is on one. */
   take(target: Target, request: Requesting): Slot
   /** True if the request has failed there so often that others come first. */
   spares(target: Target, body: Body): boolean
   /** The first content of the attempt has come. */
-  noteContent(slot: Slot): void
+  recordContent(slot: Slot): void
   /** The target has done its part. */
-  noteSuccess(slot: Slot): void
+  recordSuccess(slot: Slot): void
   recordFailure(slot: Slot, fault: BackendFault): health.Change
   /** A probe that began at `startedAtMs` found the backend so. */
-  noteProbe(backend: Backend, startedAtMs: number, found: health.Probed): health.Change
-  /** The attempt is over, and its trial with it. Its place is free when its connection is. */
-  noteEnd(slot: Slot): void
+  recordProbe(backend: Backend, startedAtMs: number, found: health.Probed): health.Change
+  /** The attempt is over, and its trial with it. Its slot is free when its connection is. */
+  recordEnd(slot: Slot): void
   free(backend: Backend): void
   /** Resolves with the choice, once `choose` makes one. */
   wait<T>(options: Wait<T>): Promise<Waited<T>>
@@ -49,9 +49,9 @@ export interface Requesting {
 
 export interface Wait<T> {
   account: string
-  /** True if a place that is free at the backend may be of use. */
+  /** True if a slot that is free at the backend may be of use. */
   wants(backend: Backend): boolean
-  /** Takes a place somewhere, if one is to be had. */
+  /** Takes a slot somewhere, if one is free. */
   choose(): T | null
   /** When time alone gives it another choice; Infinity when it does not. */
   choiceAtMs(): number
@@ -94,16 +94,16 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
     look()
   }
 
-  function noteContent(slot: Slot): void {
+  function recordContent(slot: Slot): void {
     const { backend } = slot.target
     const nowMs = performance.now()
     if (slot.startedAtMs > backend.respondedFromMs) backend.respondedFromMs = slot.startedAtMs
     change(slot, (before) => health.afterContent(before, slot, nowMs))
   }
 
-  function noteSuccess(slot: Slot): void {
+  function recordSuccess(slot: Slot): void {
     const nowMs = performance.now()
-    failed.noteSuccess(slot.body, slot.target.key)
+    failed.recordSuccess(slot.body, slot.target.key)
     change(slot, (before) => health.afterSuccess(before, slot, nowMs))
   }
 
@@ -113,13 +113,19 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
     const attributed = attribution.on === 'backend' ? slot.target.backend : slot.target.state
     const before = attributed.health
     const nowMs = performance.now()
-    attributed.health = health.afterFault(before, slot, attributedFault(slot, attribution, nowMs), nowMs, Math.random())
+    attributed.health = health.afterFailure(
+      before,
+      slot,
+      attributedFailure(slot, attribution, nowMs),
+      nowMs,
+      Math.random(),
+    )
     const changed = health.changeOf(before, attributed.health)
     if (changed !== 'none') look()
     return changed
   }
 
-  function noteProbe(backend: Backend, startedAtMs: number, found: health.Probed): health.Change {
+  function recordProbe(backend: Backend, startedAtMs: number, found: health.Probed): health.Change {
     const before = backend.health
     backend.health = health.afterProbe(before, { startedAtMs }, found, performance.now(), Math.random())
     if (backend.health !== before) look()
@@ -127,21 +133,21 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
   }
 
   /** Remembers the body only for a fault that a body can cause. */
-  function attributedFault(
+  function attributedFailure(
     { target: { key, backend }, body }: Slot,
     attribution: FailureAttribution,
     nowMs: number,
-  ): health.AttributedFault {
+  ): health.AttributedFailure {
     if (attribution.weight === 'hard' || attribution.coolMs !== undefined)
       return { ...attribution, body: '', failsElsewhere: false }
     const { id } = backend.config
-    failed.noteFailure(body, { key, backend: id }, nowMs)
+    failed.recordFailure(body, { key, backend: id }, nowMs)
     return { ...attribution, body: body.digest(), failsElsewhere: failed.failsElsewhere(body, id) }
   }
 
   function free(backend: Backend): void {
     backend.outstanding--
-    // A job may choose a place elsewhere, which leaves this one to the next.
+    // A job may choose a slot elsewhere, which leaves this one to the next.
     while (queue.size > 0 && !isFullEvenSo(backend)) {
       if (!queue.take((waiting) => waiting.wants(backend) && waiting.choose())) return
     }
@@ -198,11 +204,11 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
   return {
     take,
     spares: (target, body) => failed.spares(body, target.key, performance.now()),
-    noteContent,
-    noteSuccess,
+    recordContent,
+    recordSuccess,
     recordFailure,
-    noteProbe,
-    noteEnd: (slot) => change(slot, (before) => health.afterEnd(before, slot)),
+    recordProbe,
+    recordEnd: (slot) => change(slot, (before) => health.afterEnd(before, slot)),
     free,
     wait,
     wakeAll,

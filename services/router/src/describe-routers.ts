@@ -23,7 +23,7 @@ export interface DescribedRouter {
   bus: Bus
   logger: Logger
   metrics: Metrics
-  router: Pick<RouterContext, 'backendRegistry' | 'places' | 'jobs' | 'draining'>
+  router: Pick<RouterContext, 'backendRegistry' | 'limiter' | 'jobs' | 'draining'>
   configRevision(): string
   /** The number of routers live, this one among them. */
   alive(): number
@@ -74,7 +74,7 @@ function viewRouter({ bus, router, configRevision }: DescribedRouter): RouterVie
     configRevision: configRevision(),
     draining: router.draining,
     jobs: router.jobs.size,
-    waiting: router.places.waiting,
+    waiting: router.limiter.waiting,
     backends: [...router.backendRegistry.backends()].map((backend) =>
       viewBackend(router.backendRegistry, backend, clocks),
     ),
@@ -91,7 +91,7 @@ function viewBackend(backendRegistry: BackendRegistry, backend: Backend, clocks:
     backend: backend.config.id,
     ...viewHealth(backend.health, clocks),
     outstanding: backend.outstanding,
-    places: backend.places,
+    places: backend.slots,
     models: [...models].filter(([, { state }]) => state !== 'healthy').map(([model, health]) => ({ model, ...health })),
   }
 }

@@ -18,7 +18,7 @@ export interface RouterMetrics {
   failover(pool: string, backend: string): void
   /** The change of health that a fault has caused. */
   health(backend: string, change: Change): void
-  /** A job has waited for a place at a backend. */
+  /** A job has waited for a slot at a backend. */
   waited(pool: string, tookMs: number): void
   /** From receiving a part of a stream to passing it on. */
   chunk(tookMs: number): void
@@ -100,15 +100,15 @@ export function observeRouter(
   metrics: Metrics,
   parts: {
     backendRegistry: BackendRegistry
-    places: ConcurrencyLimiter
+    limiter: ConcurrencyLimiter
     jobs: Pick<InFlightList<{ readonly header: { readonly stream: boolean } }>, 'size' | typeof Symbol.iterator>
     subscriptions: PoolSubscriptions
   },
 ): void {
-  const { backendRegistry, places, jobs, subscriptions } = parts
+  const { backendRegistry, limiter, jobs, subscriptions } = parts
   observeShedLimit(metrics, subscriptions)
   metrics.observedGauge('gateway_router_jobs_running', 'jobs under way', () => jobs.size)
-  metrics.observedGauge('gateway_router_jobs_waiting', 'jobs that wait for a place at a backend', () => places.waiting)
+  metrics.observedGauge('gateway_router_jobs_waiting', 'jobs that wait for a place at a backend', () => limiter.waiting)
   observeStreams(metrics, () => [...jobs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0))
   const pools = () => [...backendRegistry.pools()]
   metrics.observedGauge(
@@ -138,7 +138,7 @@ export function observeRouter(
   metrics.observedGauge(
     'gateway_router_backend_places',
     "this router's share of `maxConcurrent`",
-    () => backends().map(({ config, places: count }) => [[config.id], count] as const),
+    () => backends().map(({ config, slots }) => [[config.id], slots] as const),
     ['backend'],
   )
 }

@@ -21,13 +21,13 @@ function openRouter() {
   const health = { ...newHealth(), halfOpen: true, ejections: 1, ejectedUntilMs: 1_000, turnedAtMs: 0 }
   const backend = { health, client: { probe }, config: { id: 'a' } } as unknown as Backend
   const backendRegistry = { backends: () => [backend] } as unknown as BackendRegistry
-  const places = openConcurrencyLimiter()
-  const probes = startProbes(backendRegistry, places, { health() {} } as unknown as RouterMetrics)
+  const limiter = openConcurrencyLimiter()
+  const probes = startProbes(backendRegistry, limiter, { health() {} } as unknown as RouterMetrics)
   const look = async (atMs: number) => {
     nowMs = atMs
     await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS)
   }
-  return { backend, places, probe, look, [Symbol.dispose]: () => probes[Symbol.dispose]() }
+  return { backend, limiter, probe, look, [Symbol.dispose]: () => probes[Symbol.dispose]() }
 }
 
 test.each([
@@ -62,7 +62,7 @@ test('a late router leaves a backend to the request that tries it', async () => 
 })
 
 /** As repeats of one request leave it. */
-const doubted = (doubtedAtMs: number) => ({ ...newHealth(), faultsInARow: 3, doubtedAtMs })
+const doubted = (doubtedAtMs: number) => ({ ...newHealth(), consecutiveFailures: 3, doubtedAtMs })
 
 test.each(['dead', 'failing'] as const)(
   'a backend that fails at repeats of one request and is %s is out for all',
@@ -91,7 +91,7 @@ test('a job that waits for a backend chooses again when a probe has found it dea
   router.probe.mockResolvedValue('dead')
   const choose = vi.fn<() => null>(() => null)
   const client = new AbortController()
-  const waiting = router.places.wait({
+  const waiting = router.limiter.wait({
     account: 'acc',
     wants: () => true,
     choose,

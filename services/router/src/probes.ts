@@ -17,7 +17,7 @@ const DOUBTED_EVERY_MS = 5_000
 
 export function startProbes(
   backendRegistry: BackendRegistry,
-  places: Pick<ConcurrencyLimiter, 'noteProbe'>,
+  limiter: Pick<ConcurrencyLimiter, 'recordProbe'>,
   metrics: RouterMetrics,
 ): Disposable {
   /** By backend, the end of the ejection that it was last probed for. */
@@ -29,7 +29,7 @@ export function startProbes(
     probedFor.set(backend, backend.health.ejectedUntilMs)
     probedAtMs.set(backend, startedAtMs)
     const found = await backend.client.probe()
-    metrics.health(backend.config.id, places.noteProbe(backend, startedAtMs, found))
+    metrics.health(backend.config.id, limiter.recordProbe(backend, startedAtMs, found))
   }
 
   const timer = setInterval(() => {

@@ -28,7 +28,7 @@ export interface RouterContext {
   bus: Bus
   logger: Logger
   backendRegistry: BackendRegistry
-  places: ConcurrencyLimiter
+  limiter: ConcurrencyLimiter
   tokens: TokenCounter
   /** Bounds the bytes that large responses hold at once. */
   responseMemory: ResponseMemory

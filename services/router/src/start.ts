@@ -53,16 +53,16 @@ export async function startRouter({
 }: RouterParts): Promise<RunningService> {
   const drainMs = readDrainMs(environment)
   const backendRegistry = openBackendRegistry(environment)
-  const places = openConcurrencyLimiter()
+  const limiter = openConcurrencyLimiter()
   const jobs = new InFlightList<RunningJob>()
   const counts = routerMetrics(metrics)
   const turns = openPoolSubscriptions(counts.shed)
-  observeRouter(metrics, { backendRegistry, places, jobs, subscriptions: turns })
+  observeRouter(metrics, { backendRegistry, limiter, jobs, subscriptions: turns })
   const router: RouterContext = {
     bus,
     logger,
     backendRegistry,
-    places,
+    limiter,
     tokens: openTokenCounter(),
     responseMemory: new ResponseMemory(responseBytes),
     reports: openUsageReports(bus, logger, counts.tokens),
@@ -78,7 +78,7 @@ export async function startRouter({
   const routers = await followRouters(bus, {
     onShare(share) {
       backendRegistry.setShare(share)
-      places.wakeAll()
+      limiter.wakeAll()
       subscriptions.follow().catch((error: unknown) => logger.error({ err: error }, 'pools could not be taken'))
     },
     held: () =>
@@ -98,9 +98,9 @@ export async function startRouter({
     subscriptions
       .follow(changed)
       .catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
-      .finally(() => places.wakeAll())
+      .finally(() => limiter.wakeAll())
   })
-  const probes = startProbes(backendRegistry, places, counts)
+  const probes = startProbes(backendRegistry, limiter, counts)
 
   return {
     ready: () => !router.draining,
@@ -147,7 +147,7 @@ function takePools(bus: Bus, backendRegistry: BackendRegistry, take: (job: Incom
   }
 
   return {
-    /** A new config, or none: other places. Changes are made one after another. */
+    /** A new config, or none: other slots. Changes are made one after another. */
     follow(config?: GatewayConfig): Promise<void> {
       const followed = last.then(() => change(config))
       last = followed.catch(() => {})

@@ -68,7 +68,7 @@ export class World {
     this.#isMerelySlow = isMerelySlow
     this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
     this.share(0)
-    this.#probes = this.routers.map((router) => startProbes(router.backendRegistry, router.places, router.metrics))
+    this.#probes = this.routers.map((router) => startProbes(router.backendRegistry, router.limiter, router.metrics))
   }
 
   #openRouter({ backends }: Plan): RouterContext {
@@ -79,7 +79,7 @@ export class World {
       bus: {} as Bus,
       logger: quiet,
       backendRegistry,
-      places: openConcurrencyLimiter(),
+      limiter: openConcurrencyLimiter(),
       tokens: {
         count: (text) => Promise.resolve(text.length),
         textsOf: () => Promise.resolve([]),
@@ -100,9 +100,9 @@ export class World {
   /** So many routers live beside these. */
   share(others: number): void {
     const of = this.routers.length + others
-    for (const [index, { backendRegistry, places }] of this.routers.entries()) {
+    for (const [index, { backendRegistry, limiter }] of this.routers.entries()) {
       backendRegistry.setShare({ index, of, held: {} })
-      places.wakeAll()
+      limiter.wakeAll()
     }
   }
 
@@ -204,11 +204,11 @@ export class World {
   /** A smaller share does not stop running jobs, but none may be added. */
   #judgeLimit(backend: Backend): void {
     const { outstanding, config } = backend
-    const most = Math.max(1, backend.places)
+    const most = Math.max(1, backend.slots)
     const before = this.#outstanding.get(backend) ?? 0
     this.#outstanding.set(backend, outstanding)
     if (outstanding > most && outstanding > before) {
-      this.broken.push(`${config.id} has ${outstanding} requests of a router that has ${most} places there`)
+      this.broken.push(`${config.id} has ${outstanding} requests of a router that has ${most} slots there`)
     }
   }
 

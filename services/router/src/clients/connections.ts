@@ -38,7 +38,7 @@ export function openConnections(
 ): Connections {
   const { url, maxConcurrent, timeouts } = config
   const proxy = proxyFor(new URL(url))
-  // One more for probes: a backend whose places are all taken is not dead.
+  // One more for probes: a backend whose slots are all taken is not dead.
   const most = maxConcurrent + 1
   if (proxy !== null) {
     return connectionsThrough(proxy, config, { connections: most, pipelining: 1, clientTtl: lifetimeMs, ...UNTIMED })

@@ -26,7 +26,7 @@ export interface Candidate {
 
 export type Choice<T> =
   | { kind: 'target'; target: T; /** Alternatives of the same rank that remain, this one included. */ untried: number }
-  /** The ones to try next are all at their limit: wait for a place at any of these. */
+  /** The ones to try next are all at their limit: wait for a slot at any of these. */
   | { kind: 'wait'; targets: T[] }
   | { kind: 'none' }
 
@@ -116,7 +116,7 @@ export interface TimeoutPolicy {
   stream: boolean
   /** This attempt's part of the request's time, where that is shorter than `firstByteMs`. */
   shareMs: number
-  /** True if another target is usable and has a place, at this moment. */
+  /** True if another target is usable and has a slot, at this moment. */
   othersLeft(): boolean
 }
 

@@ -3,47 +3,47 @@ import { describe, expect, test } from 'vitest'
 import {
   afterContent,
   afterEnd,
-  afterFault,
+  afterFailure,
   afterProbe,
   afterStart,
   afterSuccess,
   isUsable,
   newHealth,
   type Attempt,
-  type AttributedFault,
+  type AttributedFailure,
   type Health,
   usableFromMs,
   viewHealth,
 } from './backend-health.ts'
 
 let bodies = 0
-const hard: AttributedFault = { on: 'backend', weight: 'hard', body: '', failsElsewhere: false }
+const hard: AttributedFailure = { on: 'backend', weight: 'hard', body: '', failsElsewhere: false }
 /** Each of another request, unless stated otherwise. */
-const softOf = (body: string): AttributedFault => ({ on: 'backend', weight: 'soft', body, failsElsewhere: false })
+const softOf = (body: string): AttributedFailure => ({ on: 'backend', weight: 'soft', body, failsElsewhere: false })
 const soft = () => softOf(`body ${bodies++}`)
 const at = (startedAtMs: number, account = 'alice'): Attempt => ({ startedAtMs, account })
 /** Of an attempt that has only just begun, unless stated otherwise. */
-const fault = (health: Health, attribution: AttributedFault, now: number, attempt = at(now)) =>
-  afterFault(health, attempt, attribution, now, 0)
+const failure = (health: Health, attribution: AttributedFailure, now: number, attempt = at(now)) =>
+  afterFailure(health, attempt, attribution, now, 0)
 
 describe('the health of a backend', () => {
   test('one refused connection ejects it, for a second', () => {
-    const ejected = fault(newHealth(), hard, 0)
+    const ejected = failure(newHealth(), hard, 0)
     expect(isUsable(ejected, 999)).toBe(false)
     expect(isUsable(ejected, 1_000)).toBe(true)
   })
 
-  test('three soft faults in a row eject it, a success between them does not let it come so far', () => {
-    let health = fault(fault(newHealth(), soft(), 0), soft(), 1)
+  test('three soft failures in a row eject it, a success between them does not let it come so far', () => {
+    let health = failure(failure(newHealth(), soft(), 0), soft(), 1)
     expect(isUsable(health, 2)).toBe(true)
-    expect(isUsable(fault(health, soft(), 2), 3)).toBe(false)
-    health = fault(afterSuccess(health, at(2), 2), soft(), 3)
+    expect(isUsable(failure(health, soft(), 2), 3)).toBe(false)
+    health = failure(afterSuccess(health, at(2), 2), soft(), 3)
     expect(isUsable(health, 4)).toBe(true)
   })
 
-  test('the first content alone does not interrupt faults in a row: a response can still break', () => {
-    const health = fault(fault(newHealth(), soft(), 0), soft(), 1)
-    expect(isUsable(fault(afterContent(health, at(2), 2), soft(), 3, at(2)), 4)).toBe(false)
+  test('the first content alone does not interrupt failures in a row: a response can still break', () => {
+    const health = failure(failure(newHealth(), soft(), 0), soft(), 1)
+    expect(isUsable(failure(afterContent(health, at(2), 2), soft(), 3, at(2)), 4)).toBe(false)
   })
 
   test('each ejection without a recovery lasts twice as long, up to a minute', () => {
@@ -51,7 +51,7 @@ describe('the health of a backend', () => {
     let now = 0
     const lasted: number[] = []
     for (let i = 0; i < 9; i++) {
-      health = fault(health, hard, now)
+      health = failure(health, hard, now)
       lasted.push(health.ejectedUntilMs - now)
       now = health.ejectedUntilMs
     }
@@ -59,32 +59,32 @@ describe('the health of a backend', () => {
   })
 
   test('requests that were under way when it was ejected do not lengthen it, then or later', () => {
-    const ejected = fault(newHealth(), hard, 100)
-    expect(fault(ejected, hard, 500).ejectedUntilMs).toBe(1_100)
-    expect(fault(ejected, hard, 5_000, at(50)).ejectedUntilMs).toBe(1_100)
+    const ejected = failure(newHealth(), hard, 100)
+    expect(failure(ejected, hard, 500).ejectedUntilMs).toBe(1_100)
+    expect(failure(ejected, hard, 5_000, at(50)).ejectedUntilMs).toBe(1_100)
   })
 
   test('nor do they bring it back', () => {
-    const ejected = fault(newHealth(), hard, 100)
+    const ejected = failure(newHealth(), hard, 100)
     expect(afterContent(ejected, at(50), 500)).toBe(ejected)
     expect(afterSuccess(ejected, at(50), 500)).toBe(ejected)
   })
 
   test('one that responded to a request of last resort while it was out is back', () => {
-    const ejected = fault(newHealth(), hard, 0)
+    const ejected = failure(newHealth(), hard, 0)
     expect(isUsable(afterContent(ejected, at(500), 600), 600)).toBe(true)
   })
 
-  test('a minute without a fault forgets earlier ejections', () => {
-    let health = fault(fault(newHealth(), hard, 0), hard, 1_000)
+  test('a minute without a failure forgets earlier ejections', () => {
+    let health = failure(failure(newHealth(), hard, 0), hard, 1_000)
     health = afterSuccess(health, at(4_000), 4_000)
-    expect(fault(health, hard, 5_000).ejectedUntilMs).toBe(9_000)
+    expect(failure(health, hard, 5_000).ejectedUntilMs).toBe(9_000)
     health = afterSuccess(health, at(70_000), 70_000)
-    expect(fault(health, hard, 70_000).ejectedUntilMs).toBe(71_000)
+    expect(failure(health, hard, 70_000).ejectedUntilMs).toBe(71_000)
   })
 
   test('a 429 cools it for the requested time, without a mark', () => {
-    const cooling = fault(newHealth(), { ...softOf(''), coolMs: 5_000 }, 0)
+    const cooling = failure(newHealth(), { ...softOf(''), coolMs: 5_000 }, 0)
     expect(isUsable(cooling, 4_999)).toBe(false)
     expect(isUsable(cooling, 5_000)).toBe(true)
     expect(cooling.ejections).toBe(0)
@@ -92,10 +92,10 @@ describe('the health of a backend', () => {
 })
 
 describe('requests that no target survives', () => {
-  const times = (count: number, health: Health, of: (i: number) => [string, AttributedFault]) => {
+  const times = (count: number, health: Health, of: (i: number) => [string, AttributedFailure]) => {
     for (let i = 0; i < count; i++) {
       const [account, attributed] = of(i)
-      health = afterFault(health, at(i, account), attributed, i, 0)
+      health = afterFailure(health, at(i, account), attributed, i, 0)
     }
     return health
   }
@@ -129,9 +129,9 @@ describe('requests that no target survives', () => {
     expect(isUsable(outForAlice, 10)).toBe(false)
   })
 
-  test('put it out for all with the first fault that another account meets, also one that was under way', () => {
+  test('put it out for all with the first failure that another account meets, also one that was under way', () => {
     for (const began of [0, 10]) {
-      const health = afterFault(outForAlice, at(began, 'bob'), soft(), 11, 0)
+      const health = afterFailure(outForAlice, at(began, 'bob'), soft(), 11, 0)
       expect(isUsable(health, 12, 'carol')).toBe(false)
     }
   })
@@ -139,20 +139,20 @@ describe('requests that no target survives', () => {
   test('are forgotten when another account is served', () => {
     const health = afterSuccess(outForAlice, at(10, 'bob'), 11)
     expect(isUsable(health, 11)).toBe(true)
-    expect(isUsable(afterFault(health, at(12, 'bob'), soft(), 12, 0), 13, 'bob')).toBe(true)
+    expect(isUsable(afterFailure(health, at(12, 'bob'), soft(), 12, 0), 13, 'bob')).toBe(true)
   })
 
   test('fail a trial for their account alone: the others try, one at a time', () => {
-    const dead = afterFault(newHealth(), at(0), hard, 0, 0)
+    const dead = afterFailure(newHealth(), at(0), hard, 0, 0)
     const halfOpenAttempt = at(1_000, 'alice')
-    let health = afterFault(afterStart(dead, halfOpenAttempt), halfOpenAttempt, soft(), 1_001, 0)
+    let health = afterFailure(afterStart(dead, halfOpenAttempt), halfOpenAttempt, soft(), 1_001, 0)
     expect(isUsable(health, 1_002, 'alice')).toBe(false)
     expect(isUsable(health, 1_002, 'bob')).toBe(true)
     const second = at(1_002, 'bob')
     health = afterStart(health, second)
     expect(isUsable(health, 1_003, 'carol')).toBe(false)
     expect(isUsable(afterContent(health, second, 1_004), 1_005, 'alice')).toBe(true)
-    expect(isUsable(afterEnd(afterFault(health, second, soft(), 1_004, 0), second), 1_005, 'carol')).toBe(false)
+    expect(isUsable(afterEnd(afterFailure(health, second, soft(), 1_004, 0), second), 1_005, 'carol')).toBe(false)
   })
 
   test('of the only account that there is put the target out for as long as ever', () => {
@@ -160,7 +160,7 @@ describe('requests that no target survives', () => {
     const lasted: number[] = []
     let now = 0
     for (let i = 0; i < 5; i++) {
-      health = afterFault(health, at(now), soft(), now, 0)
+      health = afterFailure(health, at(now), soft(), now, 0)
       if (isUsable(health, now, 'alice')) continue
       lasted.push(health.ejectedUntilMs - now)
       now = health.ejectedUntilMs
@@ -171,7 +171,7 @@ describe('requests that no target survives', () => {
 })
 
 describe('a trial', () => {
-  const ejected = fault(newHealth(), hard, 0)
+  const ejected = failure(newHealth(), hard, 0)
   const halfOpenAttempt = at(1_000)
   const halfOpen = afterStart(ejected, halfOpenAttempt)
 
@@ -203,9 +203,9 @@ describe('a trial', () => {
     expect(afterStart(ejected, at(500))).toBe(ejected)
   })
 
-  test('that fails ejects at once, though its fault is a soft one; that of another does not', () => {
-    expect(fault(halfOpen, soft(), 1_000, halfOpenAttempt).ejectedUntilMs).toBe(3_000)
-    expect(fault(halfOpen, soft(), 1_000, at(900)).halfOpenAttempt).toBe(halfOpenAttempt)
+  test('that fails ejects at once, though its failure is a soft one; that of another does not', () => {
+    expect(failure(halfOpen, soft(), 1_000, halfOpenAttempt).ejectedUntilMs).toBe(3_000)
+    expect(failure(halfOpen, soft(), 1_000, at(900)).halfOpenAttempt).toBe(halfOpenAttempt)
   })
 
   test('outweighs a probe that began before it', () => {
@@ -214,7 +214,7 @@ describe('a trial', () => {
 })
 
 describe('a probe', () => {
-  const ejected = fault(newHealth(), hard, 0)
+  const ejected = failure(newHealth(), hard, 0)
 
   test('that finds it dead keeps it out for longer', () => {
     expect(afterProbe(ejected, at(700), 'dead', 900, 0).ejectedUntilMs).toBe(2_900)
@@ -223,7 +223,7 @@ describe('a probe', () => {
   })
 
   test('that began before the last ejection says nothing of it', () => {
-    const again = fault(ejected, hard, 1_000)
+    const again = failure(ejected, hard, 1_000)
     expect(afterProbe(again, at(700), 'dead', 1_500, 0)).toBe(again)
   })
 
@@ -269,9 +269,9 @@ test('no sequence keeps a target out once nothing runs there and its time is ove
           continue
         }
         if (what === 'success') health = afterSuccess(health, attempt, now)
-        if (what === 'hard') health = afterFault(health, attempt, hard, now, 0)
-        if (what === 'soft') health = afterFault(health, attempt, softOf(body), now, 0)
-        if (what === 'cool') health = afterFault(health, attempt, { ...soft(), coolMs: 2_000 }, now, 0)
+        if (what === 'hard') health = afterFailure(health, attempt, hard, now, 0)
+        if (what === 'soft') health = afterFailure(health, attempt, softOf(body), now, 0)
+        if (what === 'cool') health = afterFailure(health, attempt, { ...soft(), coolMs: 2_000 }, now, 0)
         health = afterEnd(health, attempt)
         running.splice(running.indexOf(attempt), 1)
       }
@@ -289,8 +289,8 @@ const WALL_MS = Date.parse('2026-11-20T10:00:00Z')
 const clocks = (nowMs: number) => ({ nowMs, wallMs: WALL_MS + nowMs })
 
 test('an operator is informed how a target is, and until when', () => {
-  const cooling = afterFault(newHealth(), at(100), { ...softOf(''), coolMs: 5_000 }, 100, 0)
-  const ejected = afterFault(cooling, at(200), hard, 200, 0)
+  const cooling = afterFailure(newHealth(), at(100), { ...softOf(''), coolMs: 5_000 }, 100, 0)
+  const ejected = afterFailure(cooling, at(200), hard, 200, 0)
   expect(viewHealth(newHealth(), clocks(0))).toEqual({ state: 'healthy', untilMs: null })
   expect(viewHealth(cooling, clocks(150))).toEqual({ state: 'cooling', untilMs: WALL_MS + 5_100 })
   expect(viewHealth(ejected, clocks(300))).toEqual({ state: 'ejected', untilMs: WALL_MS + 1_200 })

@@ -1,12 +1,12 @@
 /**
  * The health of one backend, or of one model on it, learnt from the traffic itself.
  *
- * healthy ──faults──> ejected ──interval over──> on trial ──first content──> healthy
- *                        ^───────────fault──────────┘  (with twice the interval)
+ * healthy ──failures──> ejected ──interval over──> on trial ──first content──> healthy
+ *                          ^─────────failure──────────┘  (with twice the interval)
  *
- * A client may send a body that no backend survives. So soft faults count once for each body of a request, and those of
+ * A client may send a body that no backend survives. So soft failures count once for each body of a request, and those of
  * a single account put the target out for that account alone. The others notice nothing, until a second account meets a
- * fault. A fault that no body can cause puts the target out for all: a hard fault, or a failed probe.
+ * failure. A failure that no body can cause puts the target out for all: a hard failure, or a failed probe.
  *
  * A 429 cools the target instead: nothing chooses it for the time that the backend requested, and it gets no mark. A
  * target on trial takes one request at a time, and a further one after five seconds of silence: a plain response may
@@ -24,15 +24,15 @@ export interface Attempt {
   readonly account: string
 }
 
-/** The request that met a soft fault. */
-export interface SoftFault {
+/** The request that met a soft failure. */
+export interface SoftFailure {
   account: string
   /** A digest of its body. */
   body: string
 }
 
-/** A fault as its target's health sees it. */
-export interface AttributedFault extends FailureAttribution {
+/** A failure as its target's health sees it. */
+export interface AttributedFailure extends FailureAttribution {
   /** A digest of the request's body. */
   body: string
   /** This body has failed at another backend, too: it counts once for all accounts. */
@@ -41,11 +41,11 @@ export interface AttributedFault extends FailureAttribution {
 
 export interface Health {
   /** Of different requests and in a row, the newest last. */
-  softFaults: readonly SoftFault[]
-  /** Soft faults in a row, those of repeats too. */
-  faultsInARow: number
+  softFailures: readonly SoftFailure[]
+  /** Soft failures in a row, those of repeats too. */
+  consecutiveFailures: number
   /**
-   * The time of the last of three or more faults in a row. A probe then finds out whether the request or the target is
+   * The time of the last of three or more failures in a row. A probe then finds out whether the request or the target is
    * at fault.
    */
   doubtedAtMs: number
@@ -71,17 +71,17 @@ export interface Health {
   turnedForAllAtMs: number
 }
 
-const SOFT_FAULTS_IN_A_ROW = 3
+const SOFT_FAILURES_IN_A_ROW = 3
 const FIRST_EJECTION_MS = 1_000
 const LONGEST_EJECTION_MS = 60_000
 const HALF_OPEN_ALONE_MS = 5_000
-/** This long without a fault forgets earlier ejections. */
+/** This long without a failure forgets earlier ejections. */
 const FORGIVEN_AFTER_MS = 60_000
 
 export function newHealth(): Health {
   return {
-    softFaults: [],
-    faultsInARow: 0,
+    softFailures: [],
+    consecutiveFailures: 0,
     doubtedAtMs: -Infinity,
     ejections: 0,
     ejectionsForOne: 0,
@@ -133,8 +133,8 @@ export function afterContent(health: Health, attempt: Attempt, nowMs: number): H
   if (!health.halfOpen || isStaleEvent(health, attempt)) return health
   return {
     ...health,
-    softFaults: [],
-    faultsInARow: 0,
+    softFailures: [],
+    consecutiveFailures: 0,
     outFor: null,
     othersTryToo: false,
     ejectedUntilMs: 0,
@@ -148,12 +148,17 @@ export function afterContent(health: Health, attempt: Attempt, nowMs: number): H
 
 /** An attempt has ended well. */
 export function afterSuccess(health: Health, attempt: Attempt, nowMs: number): Health {
-  if (!health.halfOpen && health.faultsInARow === 0 && !hasEjections(health)) return health
+  if (!health.halfOpen && health.consecutiveFailures === 0 && !hasEjections(health)) return health
   if (isStaleEvent(health, attempt)) return health
   const back = afterContent(health, attempt, nowMs)
   const forgiven = nowMs - back.recoveredAtMs > FORGIVEN_AFTER_MS
-  if (back.faultsInARow === 0 && !(forgiven && hasEjections(back))) return back
-  return { ...back, softFaults: [], faultsInARow: 0, ...(forgiven ? { ejections: 0, ejectionsForOne: 0 } : {}) }
+  if (back.consecutiveFailures === 0 && !(forgiven && hasEjections(back))) return back
+  return {
+    ...back,
+    softFailures: [],
+    consecutiveFailures: 0,
+    ...(forgiven ? { ejections: 0, ejectionsForOne: 0 } : {}),
+  }
 }
 
 function hasEjections({ ejections, ejectionsForOne }: Health): boolean {
@@ -161,39 +166,41 @@ function hasEjections({ ejections, ejectionsForOne }: Health): boolean {
 }
 
 /** `jitter` in [0, 1) spreads the returns of many routers. */
-export function afterFault(
+export function afterFailure(
   health: Health,
   attempt: Attempt,
-  fault: AttributedFault,
+  failure: AttributedFailure,
   nowMs: number,
   jitter: number,
 ): Health {
-  if (fault.coolMs !== undefined) {
-    return { ...health, coolingUntilMs: Math.max(health.coolingUntilMs, nowMs + fault.coolMs) }
+  if (failure.coolMs !== undefined) {
+    return { ...health, coolingUntilMs: Math.max(health.coolingUntilMs, nowMs + failure.coolMs) }
   }
   const { account } = attempt
   // Requests that were under way at the ejection prove nothing new, nor do those of the last resort.
-  if (isOldFault(health, attempt) || (isOutFor(health, account) && nowMs < health.ejectedUntilMs)) return health
-  if (fault.weight === 'hard') return ejected(health, nowMs, jitter)
-  const softFaults = withFault(health.softFaults, account, fault)
+  if (isStaleFailure(health, attempt) || (isOutFor(health, account) && nowMs < health.ejectedUntilMs)) return health
+  if (failure.weight === 'hard') return ejected(health, nowMs, jitter)
+  const softFailures = withFailure(health.softFailures, account, failure)
   const isSecondAccount = health.halfOpen && !isOutFor(health, account)
   const isEnough =
     health.halfOpenAttempt === attempt ||
-    softFaults.length >= SOFT_FAULTS_IN_A_ROW ||
-    (isSecondAccount && softFaults !== health.softFaults)
+    softFailures.length >= SOFT_FAILURES_IN_A_ROW ||
+    (isSecondAccount && softFailures !== health.softFailures)
   if (!isEnough) {
-    const faultsInARow = health.faultsInARow + 1
-    const doubtedAtMs = faultsInARow >= SOFT_FAULTS_IN_A_ROW ? nowMs : health.doubtedAtMs
-    return { ...health, softFaults, faultsInARow, doubtedAtMs }
+    const consecutiveFailures = health.consecutiveFailures + 1
+    const doubtedAtMs = consecutiveFailures >= SOFT_FAILURES_IN_A_ROW ? nowMs : health.doubtedAtMs
+    return { ...health, softFailures, consecutiveFailures, doubtedAtMs }
   }
-  const isOfOneAccount = new Set(softFaults.map((one) => one.account)).size === 1
-  return isOfOneAccount ? ejectedForOne(health, { softFaults, account }, nowMs, jitter) : ejected(health, nowMs, jitter)
+  const isOfOneAccount = new Set(softFailures.map((one) => one.account)).size === 1
+  return isOfOneAccount
+    ? ejectedForOne(health, { softFailures, account }, nowMs, jitter)
+    : ejected(health, nowMs, jitter)
 }
 
 /** A request's repeats change nothing. */
-function withFault(faults: Health['softFaults'], account: string, { body, failsElsewhere }: AttributedFault) {
-  const isRepeat = faults.some((one) => one.body === body && (failsElsewhere || one.account === account))
-  return isRepeat ? faults : [...faults, { account, body }].slice(-SOFT_FAULTS_IN_A_ROW)
+function withFailure(failures: Health['softFailures'], account: string, { body, failsElsewhere }: AttributedFailure) {
+  const isRepeat = failures.some((one) => one.body === body && (failsElsewhere || one.account === account))
+  return isRepeat ? failures : [...failures, { account, body }].slice(-SOFT_FAILURES_IN_A_ROW)
 }
 
 /** An attempt is over, however it ended: a trial of its own is, too. */
@@ -203,7 +210,7 @@ export function afterEnd(health: Health, attempt: Attempt): Health {
 
 export type Change = 'ejected' | 'cooled' | 'none'
 
-/** The effect of a fault. */
+/** The effect of a failure. */
 export function changeOf(before: Health, after: Health): Change {
   if (after.ejections > before.ejections || after.ejectionsForOne > before.ejectionsForOne) return 'ejected'
   return after.coolingUntilMs > before.coolingUntilMs ? 'cooled' : 'none'
@@ -212,9 +219,9 @@ export function changeOf(before: Health, after: Health): Change {
 /** `failing`: it responds, but with an error of its own. `unasked`: this process could not call it. */
 export type Probed = 'alive' | 'failing' | 'dead' | 'unasked'
 
-/** Repeats of one request are the faults: a probe finds out whether the target fails without it, too. */
+/** Repeats of one request are the failures: a probe finds out whether the target fails without it, too. */
 export function isDoubted(health: Health, sinceMs: number): boolean {
-  return !health.halfOpen && health.faultsInARow >= SOFT_FAULTS_IN_A_ROW && health.doubtedAtMs > sinceMs
+  return !health.halfOpen && health.consecutiveFailures >= SOFT_FAILURES_IN_A_ROW && health.doubtedAtMs > sinceMs
 }
 
 /**
@@ -236,7 +243,7 @@ function ejected(health: Health, nowMs: number, jitter: number): Health {
   return {
     ...health,
     ...out(nowMs, health.ejections, jitter),
-    softFaults: [],
+    softFailures: [],
     ejections: health.ejections + 1,
     outFor: null,
     othersTryToo: false,
@@ -244,16 +251,16 @@ function ejected(health: Health, nowMs: number, jitter: number): Health {
   }
 }
 
-/** It keeps the faults: with that of a second account they put it out for all. */
+/** It keeps the failures: with that of a second account they put it out for all. */
 function ejectedForOne(
   health: Health,
-  { softFaults, account }: { softFaults: Health['softFaults']; account: string },
+  { softFailures, account }: { softFailures: Health['softFailures']; account: string },
   nowMs: number,
   jitter: number,
 ): Health {
   return {
     ...health,
-    softFaults,
+    softFailures,
     ...out(nowMs, health.ejections + health.ejectionsForOne, jitter),
     ejectionsForOne: health.ejectionsForOne + 1,
     outFor: account,
@@ -263,7 +270,7 @@ function ejectedForOne(
 
 function out(nowMs: number, ejections: number, jitter: number) {
   const ejectedUntilMs = nowMs + intervalMs(ejections) * (1 + jitter * 0.2)
-  return { ejectedUntilMs, halfOpen: true, halfOpenAttempt: null, turnedAtMs: nowMs, faultsInARow: 0 }
+  return { ejectedUntilMs, halfOpen: true, halfOpenAttempt: null, turnedAtMs: nowMs, consecutiveFailures: 0 }
 }
 
 function intervalMs(ejections: number): number {
@@ -274,8 +281,8 @@ function isStaleEvent(health: Health, attempt: Started): boolean {
   return attempt.startedAtMs < health.turnedAtMs
 }
 
-/** An ejection for one account makes no old news of the faults that others meet. */
-function isOldFault(health: Health, { startedAtMs, account }: Attempt): boolean {
+/** An ejection for one account makes no old news of the failures that others meet. */
+function isStaleFailure(health: Health, { startedAtMs, account }: Attempt): boolean {
   const isConcerned = !health.halfOpen || isHalfOpenFor(health, account)
   return startedAtMs < (isConcerned ? health.turnedAtMs : health.turnedForAllAtMs)
 }

@@ -35,7 +35,7 @@ export class FailedBodies {
   /** The number of entries of each length that are remembered. */
   readonly #lengths = new Map<number, number>()
 
-  noteFailure(body: Body, { key, backend }: FailedTarget, nowMs: number): void {
+  recordFailure(body: Body, { key, backend }: FailedTarget, nowMs: number): void {
     const digest = body.digest()
     const known = this.#bodies.get(digest) ?? this.#remember(body.bytes)
     const { inARow = 0 } = known.failures.get(key) ?? {}
@@ -45,7 +45,7 @@ export class FailedBodies {
     if (this.#bodies.size > MOST_BODIES) this.#forget(this.#bodies.keys().next().value!)
   }
 
-  noteSuccess(body: Body, target: string): void {
+  recordSuccess(body: Body, target: string): void {
     const known = this.#find(body)
     if (known === undefined || !known.failures.delete(target)) return
     if (known.failures.size === 0) this.#forget(body.digest())

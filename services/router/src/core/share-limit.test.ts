@@ -9,7 +9,7 @@ const counts = fc.record({
   gone: fc.integer({ min: 0, max: 120 }),
 })
 
-test('all routers together use the whole limit and never more, however few places there are', () => {
+test('all routers together use the whole limit and never more, however few slots there are', () => {
   fc.assert(
     fc.property(counts, ({ limit, of, backend, gone }) => {
       const held = { [backend]: gone }
@@ -20,13 +20,13 @@ test('all routers together use the whole limit and never more, however few place
   )
 })
 
-test('the places of small backends are spread over the routers', () => {
+test('the slots of small backends are spread over the routers', () => {
   const backends = Array.from({ length: 100 }, (_, number) => `gpu-${number}`)
-  const places = [0, 1, 2, 3].map((index) =>
+  const slots = [0, 1, 2, 3].map((index) =>
     backends.reduce((sum, backend) => sum + shareOfLimit(1, backend, { index, of: 4, held: {} }), 0),
   )
-  expect(places.reduce((sum, share) => sum + share)).toBe(100)
-  expect(Math.min(...places)).toBeGreaterThan(10)
+  expect(slots.reduce((sum, share) => sum + share)).toBe(100)
+  expect(Math.min(...slots)).toBeGreaterThan(10)
 })
 
 test('every router comes to a place of its own among the live ones, and keeps off the slots of leaving ones', () => {

@@ -48,7 +48,7 @@ import { plain } from '../vendors/plain.ts'
 import { PLAIN_POLICIES } from '../vendors/policies.ts'
 import {
   noProgress,
-  noteUsage,
+  recordUsage,
   addText,
   type ChatDialect,
   type ChatReading,
@@ -267,7 +267,7 @@ class OpenAiStream implements ChatReading {
   #readUsage(reported: Record<string, unknown>): void {
     const usage = readUsage(reported, this.#usageRules)
     if (usage === null) return
-    noteUsage(this.progress, usage)
+    recordUsage(this.progress, usage)
     this.#reported = completeUsage(reported, 'chat', this.#usageRules) ?? reported
     this.#usageEvent = null
   }

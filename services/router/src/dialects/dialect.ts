@@ -103,7 +103,7 @@ export function noProgress(): Progress {
   return { begun: false, complete: false, done: false, usage: null, usageAt: 0, prompt: null, text: noText() }
 }
 
-export function noteUsage(progress: Progress, usage: TokenUsage | null): void {
+export function recordUsage(progress: Progress, usage: TokenUsage | null): void {
   progress.usage = usage
   progress.usageAt = progress.text.length
 }
@@ -111,7 +111,7 @@ export function noteUsage(progress: Progress, usage: TokenUsage | null): void {
 /** Kinds of tools that one response may call. */
 const MOST_TOOLS = 64
 
-export function noteCall(progress: Progress, name: string): void {
+export function recordCall(progress: Progress, name: string): void {
   progress.toolCalls ??= {}
   const { toolCalls } = progress
   if (!Object.hasOwn(toolCalls, name) && Object.keys(toolCalls).length >= MOST_TOOLS) return

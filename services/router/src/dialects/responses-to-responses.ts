@@ -18,7 +18,7 @@ import type { Identity } from '../core/complete-response.ts'
 import {
   addText,
   noProgress,
-  noteUsage,
+  recordUsage,
   type Dialect,
   type PlainResponse,
   type Question,
@@ -201,10 +201,10 @@ class ResponsesStream implements StreamReading {
       return this.#end({ type: wordOf(event.type), data, raw }, event.response.usage)
     }
     if (this.progress.begun) {
-      this.#note(event)
+      this.#record(event)
       return raw
     }
-    if (!this.#note(event)) return this.#hold(event.type, raw)
+    if (!this.#record(event)) return this.#hold(event.type, raw)
     this.progress.begun = true
     return Buffer.concat([...this.#unbegun.splice(0), raw])
   }
@@ -240,9 +240,9 @@ class ResponsesStream implements StreamReading {
   }
 
   /** True if it brings content. */
-  #note({ type, delta, item, sequence_number: sequence }: JsonObject): boolean {
+  #record({ type, delta, item, sequence_number: sequence }: JsonObject): boolean {
     if (typeof sequence === 'number') this.#sequence = sequence
-    if (type === 'response.output_item.done' && isObject(item)) this.#noteCall(item)
+    if (type === 'response.output_item.done' && isObject(item)) this.#recordCall(item)
     if (typeof delta === 'string' && delta !== '') {
       addText(this.progress.text, delta)
       return true
@@ -258,7 +258,7 @@ class ResponsesStream implements StreamReading {
     return toolCalls ? callsOfResponse(membersOf(parseChunk(data).response), toolCalls) : {}
   }
 
-  #noteCall(item: JsonObject): void {
+  #recordCall(item: JsonObject): void {
     this.#calls.note(item)
     if (Object.keys(this.#calls.counts).length > 0) this.progress.toolCalls = this.#calls.counts
   }
@@ -273,7 +273,7 @@ class ResponsesStream implements StreamReading {
 
   #end(last: LastEvent, usage: unknown): Buffer | null {
     const counted = readUsage(usage)
-    noteUsage(this.progress, counted && { ...counted, ...callsMember(this.#callsIn(last)) })
+    recordUsage(this.progress, counted && { ...counted, ...callsMember(this.#callsIn(last)) })
     this.#last = last
     this.progress.begun = true
     this.progress.complete = true

@@ -1,5 +1,5 @@
 /**
- * One call to one target, from taking its place to giving it back.
+ * One call to one target, from taking its slot to giving it back.
  *
  * Resolves with the usage when the response is relayed whole. Throws a {@link BackendFault} when the backend failed
  * (`run.shown` shows whether the client had seen something), anything else when the job was aborted.
@@ -44,7 +44,7 @@ import {
 
 const LARGEST_ERROR_BYTES = 64 * 1024
 
-/** The caller has taken the place at the target's backend; it is free again when the connection is. */
+/** The caller has taken the slot at the target's backend; it is free again when the connection is. */
 export async function attempt(failoverState: FailoverState, plan: AttemptPlan): Promise<TokenUsage> {
   const { run, router } = failoverState
   const { slot } = plan
@@ -60,7 +60,7 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
     const response = await call.exchange.response
     if (response.status >= 300) throw await readRefusal(response, call.exchange, routeOf(target, run.header).dialect)
     const usage = await relayResponse(failoverState, call, slot, response)
-    router.places.noteSuccess(slot)
+    router.limiter.recordSuccess(slot)
     if (target.state.trouble) reportRecovery(target, router.logger)
     outcome = 'served'
     if (span.isRecorded) span.set(usageAttributes(usage))
@@ -73,12 +73,12 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
     outcome = judgeHealth(failoverState, slot, error, call !== null)
     throw error
   } finally {
-    router.places.noteEnd(slot)
+    router.limiter.recordEnd(slot)
     if (call) endWaiting(run, call)
     run.call = null
     if (outcome !== 'served') span.fail(outcome)
     span.end()
-    void (call?.exchange.closed ?? Promise.resolve()).then(() => router.places.free(target.backend))
+    void (call?.exchange.closed ?? Promise.resolve()).then(() => router.limiter.free(target.backend))
     const durationMs = Math.round(performance.now() - startedAtMs)
     run.attempts.push({ backend: target.backend.config.id, model: target.model, outcome, durationMs })
     router.metrics.attempt(target.backend.config.id, outcome, durationMs)
@@ -157,7 +157,7 @@ async function relayResponse(
 ): Promise<TokenUsage> {
   const { run, router } = failoverState
   const begun = () => {
-    router.places.noteContent(slot)
+    router.limiter.recordContent(slot)
     judgePendingFailures(failoverState, slot)
   }
   if (!run.header.stream) return relayPlain(run, call, router, begun)
@@ -236,13 +236,13 @@ function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, w
     const isOverdue = run.header.stream && !run.shown && nowMs - slot.startedAtMs >= firstByteMs
     if (isOverdue) judgeSilence(failoverState, slot, slot.startedAtMs)
   } else if (isRequestsOwnFault(fault)) {
-    router.places.noteSuccess(slot)
+    router.limiter.recordSuccess(slot)
   } else if (run.shown && fault.kind === 'idle_timeout') {
     judgeSilence(failoverState, slot, nowMs - idleMs)
   } else if (isLeftWaiting(fault) || (mayBeTheRequests(fault) && !isHalfOpen(slot.target, slot.account))) {
     failoverState.pendingFailures.push({ slot, fault, afterMs: nowMs - slot.startedAtMs })
   } else {
-    recordFault(slot, fault, router)
+    recordFailure(slot, fault, router)
   }
   return fault?.outcome ?? 'aborted'
 }
@@ -259,7 +259,7 @@ function judgeSilence({ capable, router }: FailoverState, slot: Slot, silentSinc
       other.backend.respondedFromMs >= silentSinceMs &&
       isUsable(other, nowMs, slot.account),
   )
-  if (haveOthersResponded) recordFault(slot, new BackendFault('idle_timeout', 'silent'), router)
+  if (haveOthersResponded) recordFailure(slot, new BackendFault('idle_timeout', 'silent'), router)
 }
 
 /** A later attempt has content: the request was not wrong, and those that had been given longer than it took were slow. */
@@ -267,7 +267,7 @@ function judgePendingFailures(failoverState: FailoverState, responding: Slot): v
   for (const pendingFailure of failoverState.pendingFailures.splice(0)) {
     const { slot, fault } = pendingFailure
     if (!isLeftWaiting(fault) || isTooSlow(pendingFailure, responding, failoverState))
-      recordFault(slot, fault, failoverState.router)
+      recordFailure(slot, fault, failoverState.router)
   }
 }
 
@@ -280,6 +280,6 @@ function isTooSlow({ slot, afterMs }: PendingFailure, responding: Slot, { capabl
   return capable.some((other) => other.backend !== backend && isUsable(other, nowMs, account))
 }
 
-export function recordFault(slot: Slot, fault: BackendFault, router: RouterContext): void {
-  router.metrics.health(slot.target.backend.config.id, router.places.recordFailure(slot, fault))
+export function recordFailure(slot: Slot, fault: BackendFault, router: RouterContext): void {
+  router.metrics.health(slot.target.backend.config.id, router.limiter.recordFailure(slot, fault))
 }

@@ -73,7 +73,7 @@ async function request(target: Target, question: CountTokensQuestion, withinMs: 
   const { backend, model, policies } = target
   const signed = withoutUnsigned(Buffer.from(question.body)).body
   const { body } = stripParameters(signed, policies.messages)
-  const route = backend.ways.messages
+  const route = backend.routes.messages
   const headers = route?.headers ?? backend.config.headers
   const exchange = backend.client.call({
     path: '/messages/count_tokens',

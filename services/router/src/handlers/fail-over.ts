@@ -21,7 +21,7 @@ import {
   type TargetPool,
 } from '../backend-registry.ts'
 import type { RouterContext } from '../router-context.ts'
-import { attempt, recordFault } from './attempt.ts'
+import { attempt, recordFailure } from './attempt.ts'
 import { learnRejections, nextRepeat, nextUntried, type FailoverState, type Next } from './failover-state.ts'
 import { failureOf, hasClientTimedOut, type BoundJob, type JobContext } from '../job-context.ts'
 
@@ -45,7 +45,7 @@ export async function failOver(run: BoundJob, pool: TargetPool, router: RouterCo
     const isRefused = outcome !== null && 'code' in outcome && outcome.code === 'BACKEND_REFUSED'
     if (!isRefused)
       for (const { slot, fault } of failoverState.pendingFailures)
-        if (!isLeftWaiting(fault)) recordFault(slot, fault, router)
+        if (!isLeftWaiting(fault)) recordFailure(slot, fault, router)
   }
 }
 
@@ -60,12 +60,12 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
     let next: Next | undefined = await nextUntried(failoverState)
     if (refused && next?.kind !== 'attempt') return refusal(run, refused.fault)
     next ??= await nextRepeat(failoverState)
-    // Others may have taken the place that an attempt was given up for.
+    // Others may have taken the slot that an attempt was given up for.
     if (next.kind === 'give_up' && next.reason === 'busy' && faults.size > 0) next = await nextRepeat(failoverState)
     if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(failoverState, next.reason)
     const { target } = next.slot
-    if (target !== failoverState.again) noteFailover(run, pool, router)
+    if (target !== failoverState.again) recordFailover(run, pool, router)
     failoverState.again = null
     try {
       return { usage: await attempt(failoverState, next), attempts: run.attempts }
@@ -114,7 +114,7 @@ function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[], { 
 }
 
 /** Another attempt after one that failed. */
-function noteFailover(run: JobContext, pool: TargetPool, router: RouterContext): void {
+function recordFailover(run: JobContext, pool: TargetPool, router: RouterContext): void {
   const failed = run.attempts.at(-1)
   if (failed) router.metrics.failover(pool.id, failed.backend)
 }

@@ -43,7 +43,7 @@ import {
   type ParameterSupport,
 } from '../core/parameter-support.ts'
 
-/** Waiting for a place leaves the rest of the time to be served in. */
+/** Waiting for a slot leaves the rest of the time to be served in. */
 const MOST_OF_TIME_WAITING = 0.5
 
 /** A job's way from target to target. */
@@ -134,17 +134,17 @@ export async function nextRepeat(failoverState: FailoverState): Promise<Next> {
   return { ...next, othersLeft: () => isAnyReady(untried, next.slot.target, run) }
 }
 
-/** One of the targets with a place at it, at once or when one is to be had. */
+/** One of the targets with a free slot, at once or when one is freed. */
 function haveNext(failoverState: FailoverState, targets: Target[]): Next | Promise<Next> {
   return takeBest(failoverState, targets) ?? waitForSlot(failoverState, targets)
 }
 
-/** Takes a place at the best target; null while those of the best rank are all full. */
+/** Takes a slot at the best target; null while those of the best rank are all full. */
 function takeBest(failoverState: FailoverState, targets: Target[]): Next | null {
   const { run } = failoverState
   const candidates = targets.map((target) => candidateOf(target, failoverState))
   let choice = chooseTarget(candidates, choiceOptions(run))
-  // Where this router has no place at any of them, one request that nobody else can serve goes even so.
+  // Where this router has no slot at any of them, one request that nobody else can serve goes even so.
   if (choice.kind === 'wait' && !choice.targets.some(({ target }) => hasFreeSlotAt(target.backend))) {
     const even = choice.targets.map((candidate) => ({ ...candidate, full: isFullEvenSo(candidate.target.backend) }))
     choice = chooseTarget(even, choiceOptions(run))
@@ -156,7 +156,7 @@ function take(failoverState: FailoverState, targets: Target[], target: Target, u
   const { run, router } = failoverState
   const { account } = run.header
   const isHalfOpenAttempt = isHalfOpen(target, account)
-  const slot = router.places.take(target, { account, body: run.bodyKey })
+  const slot = router.limiter.take(target, { account, body: run.bodyKey })
   return {
     kind: 'attempt',
     slot,
@@ -190,7 +190,7 @@ function canGoBack({ run, capable, faults, repeats, pool }: FailoverState): bool
 async function waitForSlot(failoverState: FailoverState, targets: Target[]): Promise<Next> {
   const { run, router } = failoverState
   const waitingSinceMs = performance.now()
-  const waited = await router.places.wait<Next>({
+  const waited = await router.limiter.wait<Next>({
     account: run.header.account,
     wants: (backend) => targets.some((target) => target.backend === backend),
     choose: () => takeBest(failoverState, targets),
@@ -208,8 +208,8 @@ async function waitForSlot(failoverState: FailoverState, targets: Target[]): Pro
 }
 
 function giveBack(slot: Slot, router: RouterContext): void {
-  router.places.noteEnd(slot)
-  router.places.free(slot.target.backend)
+  router.limiter.recordEnd(slot)
+  router.limiter.free(slot.target.backend)
 }
 
 /** When the next of those that are out is usable. */
@@ -239,7 +239,7 @@ function candidateOf(target: Target, { run, router }: FailoverState): Candidate 
     outstanding: backend.outstanding,
     full: isFull(backend),
     usable: isUsable(target, performance.now(), run.header.account),
-    spared: router.places.spares(target, run.bodyKey),
+    spared: router.limiter.spares(target, run.bodyKey),
     fitsPrompt: fitsPrompt(target, run),
     isNative: isNative(target, run.header),
   }

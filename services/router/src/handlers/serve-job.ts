@@ -34,14 +34,14 @@ export function serveJob(router: RouterContext, job: IncomingJob): void {
   job.accept(isToBeKnown(job, header))
   failpoint('router.job-accepted')
   const run = openRun(job, header, pool, receivedAtMs, beginSpan(router, header))
-  const place = router.jobs.join(run)
+  const entry = router.jobs.join(run)
   job.onAbort((aborted) => onAbort(run, aborted, router))
   job.onOver((how) => onOver(run, how, router))
   run.done = respond(run, pool, router)
     .catch((error: unknown) => router.logger.error({ err: error }, 'a job could not be closed'))
     .finally(() => {
       run.span.end()
-      place.leave()
+      entry.leave()
     })
 }
 
@@ -73,7 +73,7 @@ async function respond(run: JobContext, pool: TargetPool, router: RouterContext)
   }
 }
 
-/** Backends could do it, but this router has no place at any of them: another one has. */
+/** Backends could do it, but this router has no slot at any of them: another one has. */
 function isForOthers(pool: TargetPool, header: JobHeader): boolean {
   const capable = capableTargets(pool, header)
   return capable.length > 0 && !capable.some(({ backend }) => hasFreeSlotAt(backend))
@@ -169,7 +169,7 @@ export async function finishJobs(router: RouterContext, drainMs: number): Promis
   if (end !== 'expired') return
   router.expired = true
   for (const run of router.jobs) run.call?.exchange.abort(new BackendFault('out_of_time', 'the router is stopping'))
-  router.places.wakeAll()
+  router.limiter.wakeAll()
   const farewell = Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
   await Promise.race([farewell, sleep(COUNTED_WITHIN_MS, undefined, { ref: false })])
   // A failure that still waits for its count would come after the bus has been flushed: its length gives the count.

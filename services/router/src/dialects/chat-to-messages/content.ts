@@ -66,7 +66,7 @@ const OF_FUNCTION = new Set(['name', 'arguments'])
 const OF_PART = new Set(['type', 'text', 'refusal', 'image_url', 'file', 'cache_control'])
 const OF_FILE = new Set(['file_data', 'file_id', 'filename'])
 
-function noteLost(object: Json, known: ReadonlySet<string>, place: string, lost: Lost): void {
+function reportLost(object: Json, known: ReadonlySet<string>, place: string, lost: Lost): void {
   for (const name of Object.keys(object)) if (object[name] != null && !known.has(name)) lost.add(`${place}.${name}`)
 }
 
@@ -76,7 +76,7 @@ function blocksOf(message: Json, index: number, lost: Lost): Json[] {
   if (message.function_call != null)
     throw refused(`${field}.function_call`, 'is not known to this model: use tool_calls')
   if (message.audio != null) throw refused(`${field}.audio`, 'is not known to this model: send its words as content')
-  noteLost(message, OF_MESSAGE, 'messages', lost)
+  reportLost(message, OF_MESSAGE, 'messages', lost)
   if (message.role === 'tool') {
     const result = {
       type: 'tool_result',
@@ -116,8 +116,8 @@ function partOf(part: Json, field: string, lost: Lost): Json[] {
   const translate = PARTS.get(part.type)
   if (!translate)
     throw refused(`${field}.type`, `must not be ${wordOf(part.type)}: this model takes texts, images and files`)
-  noteLost(part, OF_PART, 'messages.content', lost)
-  noteLost(membersOf(part.file), OF_FILE, 'messages.content.file', lost)
+  reportLost(part, OF_PART, 'messages.content', lost)
+  reportLost(membersOf(part.file), OF_FILE, 'messages.content.file', lost)
   const { detail } = membersOf(part.image_url)
   if (detail != null && detail !== 'auto') lost.add('messages.content.image_url.detail')
   return translate(part, field)
@@ -161,8 +161,8 @@ function inlineData(url: string): { media_type: string; data: string } | null {
 
 function toolUseOf(call: Json, field: string, lost: Lost): Json {
   if (!isObject(call.function)) throw refused(`${field}.type`, 'must be function for this model')
-  noteLost(call, OF_CALL, 'messages.tool_calls', lost)
-  noteLost(call.function, OF_FUNCTION, 'messages.tool_calls.function', lost)
+  reportLost(call, OF_CALL, 'messages.tool_calls', lost)
+  reportLost(call.function, OF_FUNCTION, 'messages.tool_calls.function', lost)
   const { name, arguments: text } = call.function
   return { type: 'tool_use', id: fitId(call.id, ANTHROPIC_IDS), name, input: objectOfArguments(text), ...cached(call) }
 }

@@ -58,7 +58,7 @@ class InputWriter {
     const said = parts.map((part, at) => {
       if (part.type === 'refusal') return refusalPart(part.refusal)
       if (part.type !== 'text') throw refused(`${field}.content[${at}].type`, `must not be ${wordOf(part.type)}`)
-      this.#noteCacheControl(part)
+      this.#reportCacheControl(part)
       return { type: 'output_text', text: part.text, annotations: [] }
     })
     const all = typeof refusal === 'string' ? [...said, refusalPart(refusal)] : said
@@ -91,12 +91,12 @@ class InputWriter {
   #content(content: unknown, field: string): unknown {
     if (typeof content === 'string') return content
     return objectsOf(content).map((part, at) => {
-      this.#noteCacheControl(part)
+      this.#reportCacheControl(part)
       return partOf(part, `${field}.content[${at}]`)
     })
   }
 
-  #noteCacheControl({ cache_control: control }: JsonObject): void {
+  #reportCacheControl({ cache_control: control }: JsonObject): void {
     if (control != null) this.dropped.add('messages.cache_control')
   }
 }

@@ -12,7 +12,7 @@ import { type Chunk, errorEvent, parseChunk, readUsage, writeChunk } from '../..
 import { invalid } from '../../core/plain-response.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import type { Identity } from '../../core/complete-response.ts'
-import { addText, type ChatReading, noProgress, noteUsage } from '../dialect.ts'
+import { addText, type ChatReading, noProgress, recordUsage } from '../dialect.ts'
 import { failureOf } from '../responses-to-responses.ts'
 import { callOf, citationOf, finishReasonOf, nameOf, serviceTierOf, usageMember } from './response.ts'
 
@@ -197,7 +197,7 @@ export class ResponsesToChatStream implements ChatReading {
   #end(response: unknown): Chunk[] {
     if (!isObject(response)) throw invalid('the last event has no response')
     const unsent = objectsOf(response.output).flatMap((item, at) => this.#completeItem(at, item))
-    noteUsage(this.progress, readUsage(response.usage))
+    recordUsage(this.progress, readUsage(response.usage))
     this.#tier = serviceTierOf(response)
     this.progress.begun = this.progress.complete = this.progress.done = true
     const reason = finishReasonOf(response, this.#calls.size > 0)

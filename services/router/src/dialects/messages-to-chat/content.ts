@@ -25,7 +25,7 @@ export function messagesOf(messages: unknown, lost: Lost): JsonObject[] {
   if (membersOf(messages.at(-1)).role === 'assistant') lost.add('messages.prefill')
   return messages.filter(isObject).flatMap((message, index) => {
     const blocks = blocksOf(message.content)
-    for (const block of blocks) noteMarks(block, lost)
+    for (const block of blocks) reportMarks(block, lost)
     if (message.role === 'system') return systemOf(message.content, lost)
     const field = `messages[${index}].content`
     return message.role === 'assistant' ? assistantOf(blocks, field, lost) : userOf(blocks, field, lost)
@@ -37,7 +37,7 @@ function blocksOf(content: unknown): JsonObject[] {
   return objectsOf(content)
 }
 
-function noteMarks(block: JsonObject, lost: Lost): void {
+function reportMarks(block: JsonObject, lost: Lost): void {
   if (block.cache_control != null) lost.add('cache_control')
   if (isObject(block.citations) && block.citations.enabled === true) lost.add('citations')
   if (block.is_error === true) lost.add('is_error')
@@ -47,7 +47,7 @@ function noteMarks(block: JsonObject, lost: Lost): void {
 function textsOf(blocks: unknown, lost: Lost): string[] {
   if (!Array.isArray(blocks)) return []
   return blocks.filter(isObject).flatMap((block) => {
-    noteMarks(block, lost)
+    reportMarks(block, lost)
     return typeof block.text === 'string' && block.text !== '' ? [block.text] : []
   })
 }
@@ -107,7 +107,7 @@ function userOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
 /** The message of a result holds texts alone: its images and documents come with the user's next words. */
 function resultOf(block: JsonObject, field: string, lost: Lost): { message: JsonObject; attached: JsonObject[] } {
   const blocks = blocksOf(block.content)
-  for (const inner of blocks) noteMarks(inner, lost)
+  for (const inner of blocks) reportMarks(inner, lost)
   const parts = blocks.flatMap((inner, at) => partsOf(inner, `${field}.content[${at}]`))
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const attached = parts.filter((part) => part.type !== 'text')

@@ -3,7 +3,7 @@
  */
 
 import { type JsonObject, isObject, wordOf } from '@gateway/contracts/json'
-import { addText, noProgress, noteCall, noteUsage } from '../dialect.ts'
+import { addText, noProgress, recordCall, recordUsage } from '../dialect.ts'
 import { faultOf } from './errors.ts'
 import { COUNTS, readMessagesUsage } from './response.ts'
 
@@ -20,14 +20,14 @@ export class MessageWatch {
         this.progress.prompt = readMessagesUsage({ ...this.#counted, output_tokens: 0 })
         return false
       case 'content_block_start':
-        return this.#noteBlock(event.content_block)
+        return this.#readBlock(event.content_block)
       case 'content_block_delta':
-        return this.#noteDelta(event.delta)
+        return this.#readDelta(event.delta)
       case 'message_delta':
         this.#count(event.usage)
         this.progress.prompt = readMessagesUsage({ ...this.#counted, output_tokens: 0 })
         // The start reports a figure of the output, too, before there is any.
-        if (reportsOutput(event.usage)) noteUsage(this.progress, readMessagesUsage(this.#counted))
+        if (reportsOutput(event.usage)) recordUsage(this.progress, readMessagesUsage(this.#counted))
         this.progress.complete ||= isObject(event.delta) && event.delta.stop_reason != null
         return this.progress.complete
       case 'message_stop':
@@ -42,16 +42,16 @@ export class MessageWatch {
   }
 
   /** Blocks of text and of thoughts begin empty; any other one is content. */
-  #noteBlock(block: unknown): boolean {
+  #readBlock(block: unknown): boolean {
     if (!isObject(block)) return false
-    if (block.type === 'server_tool_use') noteCall(this.progress, wordOf(block.name))
+    if (block.type === 'server_tool_use') recordCall(this.progress, wordOf(block.name))
     if (typeof block.name === 'string') addText(this.progress.text, block.name)
     if (isObject(block.input) && !isEmpty(block.input)) addText(this.progress.text, JSON.stringify(block.input))
     return block.type === 'text' || block.type === 'thinking' ? this.#add(block[block.type]) : true
   }
 
   /** Thoughts that are not shown have a signature alone. */
-  #noteDelta(delta: unknown): boolean {
+  #readDelta(delta: unknown): boolean {
     if (!isObject(delta)) return false
     const pieces = [delta.text, delta.thinking, delta.partial_json].filter((piece) => this.#add(piece))
     return pieces.length > 0 || delta.type === 'signature_delta'

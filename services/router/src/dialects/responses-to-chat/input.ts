@@ -53,7 +53,7 @@ class InputWriter {
     const type = typeof item.type === 'string' ? item.type : 'message'
     switch (type) {
       case 'message':
-        this.#noteMarks(item.content)
+        this.#reportMarks(item.content)
         return messagesOf(item, field).forEach((message) => this.addMessage(message))
       case 'reasoning':
         return this.#addThought(item)
@@ -110,7 +110,7 @@ class InputWriter {
   #addResult({ call_id: id, output }: JsonObject, field: string): void {
     const caller = this.#callers.get(id)
     if (!caller?.open.delete(id)) throw refused(`${field}.call_id`, 'must be that of a call before it, once')
-    this.#noteMarks(output)
+    this.#reportMarks(output)
     const parts = typeof output === 'string' ? [] : partsOf(output, `${field}.output`)
     const texts = textsOf(parts.filter(({ type }) => type === 'text'))
     const others = parts.filter(({ type }) => type !== 'text')
@@ -124,7 +124,7 @@ class InputWriter {
     for (const part of others) caller.shown.push(part)
   }
 
-  #noteMarks(parts: unknown): void {
+  #reportMarks(parts: unknown): void {
     const isMarked = objectsOf(parts).some((part) => part.prompt_cache_breakpoint != null)
     if (isMarked) this.dropped.add('input.prompt_cache_breakpoint')
   }
