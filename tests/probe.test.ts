@@ -45,7 +45,7 @@ describe('backends probe', () => {
     const { out, err, code } = await runCtl(['backends', 'probe', '--url', backend.url], {})
     expect(code).toBe(0)
     expect(err).toMatch(/small:4b, large:70b: at most \d+ requests, \d+ prompt tokens and \d+ completion tokens/)
-    expect(out).toMatch(/^check +answer +seen$/m)
+    expect(out).toMatch(/^check +result +seen$/m)
     expect(out).toMatch(/^tools +yes/m)
     const config = /backends:[^]*/.exec(out)![0]
     const { backends, models } = loadConfig(config, 'printed').config

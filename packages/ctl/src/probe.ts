@@ -104,7 +104,7 @@ function renderProbed({ model, findings }: Probed): string {
   const table = renderTable(
     [
       { title: 'check', cell: ({ check }) => check },
-      { title: 'answer', cell: ({ result }) => result },
+      { title: 'result', cell: ({ result }) => result },
       { title: 'seen', cell: ({ note }) => note },
     ],
     findings,
