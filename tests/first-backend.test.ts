@@ -53,7 +53,7 @@ describe('npm start --backend', () => {
 
   test('a server that refuses the key is reported in its own words', async () => {
     await using backend = await startBackend({ models: ['m'], apiKey: KEY })
-    await expect(startStandalone({ args: ['--backend', backend.url] })).rejects.toThrow(/m did not answer \(401: .*\)/)
+    await expect(startStandalone({ args: ['--backend', backend.url] })).rejects.toThrow(/m did not respond \(401: .*\)/)
   })
 })
 
