@@ -193,7 +193,7 @@ export const variables = {
   ),
   BYTES_IN_FLIGHT_MAX: variable(
     integer(64 * 1024 * 1024, Number.MAX_SAFE_INTEGER).optional(),
-    "the most bytes of clients' bodies and unread answers that an edge holds, 67108864 or more; a quarter of the container's or machine's memory, at most half of Node's heap when not set",
+    "the most bytes of clients' bodies and unread responses that an edge holds, 67108864 or more; a quarter of the container's or machine's memory, at most half of Node's heap when not set",
   ),
   KEYS_MASTER_SECRET: variable(
     z
