@@ -78,7 +78,8 @@ export interface QuotaStatus {
   nowMs: number
 }
 
-export type DenyReason = 'key' | 'plan' | 'requests' | 'tokens' | 'day' | 'allowance' | 'pending'
+export const denyReasons = ['key', 'plan', 'requests', 'tokens', 'day', 'allowance', 'pending'] as const
+export type DenyReason = (typeof denyReasons)[number]
 
 /**
  * `isTight`: the account is so near its allowance, or its bucket so low, that a late release may refuse its next request. `plan`:

@@ -3,7 +3,7 @@
  * before. Labels come from the routes, the config's models and the contract's codes, never from a client.
  */
 
-import type { AdmitDecision } from '@gateway/admission/port'
+import { denyReasons, type AdmitDecision } from '@gateway/admission/port'
 import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
@@ -147,9 +147,6 @@ function countAutoChoices(metrics: Metrics): EdgeMetrics['autoChose'] {
   return (wanted, lane) => (wanted === lane ? heeded : unheeded)(wanted).add()
 }
 
-type DenyReason = Extract<AdmitDecision, { kind: 'deny' }>['reason']
-const DENY_REASONS: DenyReason[] = ['key', 'plan', 'requests', 'tokens', 'day', 'allowance', 'pending']
-
 function admissionMetrics(metrics: Metrics): Pick<EdgeMetrics, 'admission' | 'admittedWithoutStore'> {
   const decisions = metrics.counter(
     'gateway_admission_answers_total',
@@ -166,7 +163,7 @@ function admissionMetrics(metrics: Metrics): Pick<EdgeMetrics, 'admission' | 'ad
     miss: decisions.labels('miss', ''),
     cold: decisions.labels('cold', ''),
   }
-  const denied = new Map(DENY_REASONS.map((reason) => [reason, decisions.labels('deny', reason)]))
+  const denied = new Map(denyReasons.map((reason) => [reason, decisions.labels('deny', reason)]))
   return {
     admission(decision, tookMs) {
       seconds.observe(tookMs / 1_000)
