@@ -515,7 +515,7 @@ describe('when someone goes', () => {
     await cluster.process('edge-2').ready()
   })
 
-  test.each(['edge.answer-kept', 'edge.answer-metered'])(
+  test.each(['edge.response-kept', 'edge.response-metered'])(
     'its edge at %s, before its end was given: the next attempt gets the response, and it is paid for once',
     async (point) => {
       const developer = await newDeveloper(gateway)

@@ -34,8 +34,8 @@ export interface DescribedRouter {
 export async function describeRouters(described: DescribedRouter): Promise<AsyncDisposable> {
   const { bus, alive } = described
   const router = rpcClient('router', bus)
-  /** Questions of this router that are open. */
-  const pendingQuestions = new Map<string, (view: RouterView) => void>()
+  /** Open requests of this router. */
+  const pendingRequests = new Map<string, (view: RouterView) => void>()
   await using starting = new AsyncDisposableStack()
   starting.use(
     await router.subscribe('routersDescribe', ({ question }) => {
@@ -43,20 +43,20 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
     }),
   )
   starting.use(
-    await router.subscribe('routersDescribed', ({ question, view }) => pendingQuestions.get(question)?.(view)),
+    await router.subscribe('routersDescribed', ({ question, view }) => pendingRequests.get(question)?.(view)),
   )
 
   async function requestAll(): Promise<ShowRoutersReply> {
     const question = randomUUID()
     const views = new Map<string, RouterView>()
     const all = Promise.withResolvers<void>()
-    pendingQuestions.set(question, (view) => {
+    pendingRequests.set(question, (view) => {
       views.set(view.router, view)
       if (views.size >= alive()) all.resolve()
     })
     router.publish('routersDescribe', { question })
     await Promise.race([all.promise, sleep(RESPONSES_WITHIN_MS, undefined, { ref: false })])
-    pendingQuestions.delete(question)
+    pendingRequests.delete(question)
     const routers = [...views.values()].sort((a, b) => (a.router < b.router ? -1 : 1))
     return { routers, alive: Math.max(alive(), routers.length) }
   }

@@ -44,7 +44,7 @@ export interface JobContext {
 
 /** From the moment its body is there. */
 export interface BoundJob extends JobContext {
-  /** The question as backends get it, bar the members that each dialect writes itself. */
+  /** The request as backends get it, bar the members that each dialect writes itself. */
   readonly body: Buffer
   readonly bodyKey: Body
   /** embeddings: vectors to expect. */
@@ -95,7 +95,7 @@ export function show(run: JobContext, call: Call, contentType: string, usage: De
   run.shown = { target, usage }
   if (run.header.stream) span.event('first content')
   run.job.head(encodeJson(head))
-  failpoint('router.answer-begun')
+  failpoint('router.response-begun')
 }
 
 const LONGEST_NAME = 64

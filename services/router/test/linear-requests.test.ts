@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { clientDialects, targetDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
 import { BackendFault } from '../src/core/backend-fault.ts'
-import type { Question } from '../src/dialects/dialect.ts'
+import type { ClientRequest } from '../src/dialects/dialect.ts'
 import { dialectRoute } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
 import { policiesFor } from '../src/vendors/policies.ts'
@@ -211,7 +211,7 @@ const KINDS: Record<ClientDialect, Record<string, Make>> = {
 }
 
 /** Rules of some vendors read a request once more. */
-const TARGETS: Partial<Question>[] = [
+const TARGETS: Partial<ClientRequest>[] = [
   { model: 'm', form: [] },
   {
     profile: VENDOR_PROFILES.mistral,
@@ -238,7 +238,7 @@ describe.each(ways)('$client to $target', ({ client, dialect }) => {
         const body = Buffer.from(JSON.stringify(make(count)))
         return () => {
           try {
-            dialect.request({ ...(target as Question), kind: 'chat', body, stream: true, maxTokens: undefined })
+            dialect.request({ ...(target as ClientRequest), kind: 'chat', body, stream: true, maxTokens: undefined })
           } catch (error) {
             // A request may be refused, and soon.
             if (!(error instanceof BackendFault)) throw error

@@ -9,7 +9,7 @@ import { PROTOTYPE_NAMES, withPrototypeNames } from '@gateway/testing/prototype-
 import { RICH_REQUESTS } from '@gateway/testing/rich-requests'
 import { BackendFault, understood } from '../src/core/backend-fault.ts'
 import { readRejections } from '../src/core/refused-parameters.ts'
-import type { Question } from '../src/dialects/dialect.ts'
+import type { ClientRequest } from '../src/dialects/dialect.ts'
 import { dialectRoute } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
 import { meaningsOf } from '../src/vendors/meanings.ts'
@@ -91,7 +91,7 @@ const ERRORS: object[] = [
 
 const MODEL = 'claude-opus-4-8'
 const USUAL = { kind: 'chat', model: MODEL, stream: true, maxTokens: undefined, form: [] } as const
-const QUESTIONS: Omit<Question, 'body'>[] = [
+const REQUESTS: Omit<ClientRequest, 'body'>[] = [
   USUAL,
   { ...USUAL, model: 'claude-opus-4-1' },
   { ...USUAL, profile: VENDOR_PROFILES.mistral, form: VENDOR_PROFILES.ollama.rejectedParameters('m') },
@@ -124,8 +124,8 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
   test('a request is translated or refused', () => {
     const failures = [...withPrototypeNames(RICH_REQUESTS[client])].flatMap(({ place, name, changed }) => {
       const body = Buffer.from(JSON.stringify(changed))
-      return QUESTIONS.flatMap((question) =>
-        failuresOf(() => void dialect.request({ ...question, body })).map((why) => `${place}: ${name}: ${why}`),
+      return REQUESTS.flatMap((clientRequest) =>
+        failuresOf(() => void dialect.request({ ...clientRequest, body })).map((why) => `${place}: ${name}: ${why}`),
       )
     })
     expect(failures).toEqual([])

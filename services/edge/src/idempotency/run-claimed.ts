@@ -80,12 +80,12 @@ function keepOf(edge: RunClaimedContext, claim: Claim) {
       const head = { contentType, headers: lastingHeaders(headers), usage }
       sealed = await sealResponse(await keys.current(), claim, head, pieces)
       const isOurs = await tryKeep()
-      failpoint('edge.answer-kept')
+      failpoint('edge.response-kept')
       return isOurs
     },
 
     metered(): void {
-      failpoint('edge.answer-metered')
+      failpoint('edge.response-metered')
       isMetered = true
     },
 

@@ -108,7 +108,7 @@ class RelayedResponse implements ResponseEvents, Source {
     if (measured.span.isRecorded) measured.span.set(headAttributes(head, admitted))
     if (job.stream) this.#measureBegin(head)
     this.#client.begin(head.contentType, () => responseHeaders(this.#relay, head))
-    failpoint('edge.answer-begun')
+    failpoint('edge.response-begun')
   }
 
   onData(bytes: Uint8Array): void {
@@ -222,7 +222,7 @@ class RelayedResponse implements ResponseEvents, Source {
     if (rest.length > 0) this.#client.write(rest)
     if (!job.stream) this.#measureBegin(head)
     this.#client.finish(() => responseHeaders(this.#relay, head, chargeFor(job.price, usage)))
-    failpoint('edge.answer-ended')
+    failpoint('edge.response-ended')
     return reported
   }
 

@@ -124,7 +124,7 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
         ? withRequests(moved, groups)
         : await readCurrentTotals(context.database, [...groups.map(withIds), ...others]),
     )
-    failpoint('metering.store-told')
+    failpoint('metering.store-settled')
     context.keyUse.record(reports)
   } catch (error) {
     if (!isAboutTheData(error)) throw error

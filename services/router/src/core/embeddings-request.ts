@@ -6,7 +6,7 @@
 
 import type { JobHeader } from '@gateway/contracts/job'
 
-export interface EmbeddingsQuestion {
+export interface EmbeddingsRequest {
   inputs: number
   /** Null where the input is text already. */
   tokens: number[][] | null
@@ -14,16 +14,16 @@ export interface EmbeddingsQuestion {
   body: Buffer
 }
 
-export function readEmbeddingsQuestion(body: Buffer): EmbeddingsQuestion {
+export function readEmbeddingsRequest(body: Buffer): EmbeddingsRequest {
   const requested = JSON.parse(body.toString('utf8')) as Record<string, unknown>
-  const { encoding_format: format, dimensions, ...question } = requested
-  const tokens = tokensOf(question.input)
-  const inputs = tokens?.length ?? (Array.isArray(question.input) ? question.input.length : 1)
+  const { encoding_format: format, dimensions, ...rest } = requested
+  const tokens = tokensOf(rest.input)
+  const inputs = tokens?.length ?? (Array.isArray(rest.input) ? rest.input.length : 1)
   const isAsItCame = format === undefined && dimensions === undefined
-  return { inputs, tokens, body: isAsItCame ? body : Buffer.from(JSON.stringify(question)) }
+  return { inputs, tokens, body: isAsItCame ? body : Buffer.from(JSON.stringify(rest)) }
 }
 
-/** The same question of the texts that the tokens stand for. */
+/** The same request of the texts that the tokens stand for. */
 export function withTexts(body: Buffer, texts: readonly string[]): Buffer {
   return Buffer.from(JSON.stringify({ ...(JSON.parse(body.toString('utf8')) as object), input: texts }))
 }

@@ -38,8 +38,16 @@ const call = (id: string) => ({ id, type: 'function', function: { name: 'look', 
 function written(ids: string[], vendor: VendorName): { calls: string[]; results: string[] } {
   const body = Buffer.from(JSON.stringify(conversation(ids)))
   const profile = VENDOR_PROFILES[vendor]
-  const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [], profile } as const
-  const { messages } = JSON.parse(chatToChat.request(question).body.toString()) as Chat
+  const clientRequest = {
+    kind: 'chat',
+    body,
+    model: 'm',
+    stream: false,
+    maxTokens: undefined,
+    form: [],
+    profile,
+  } as const
+  const { messages } = JSON.parse(chatToChat.request(clientRequest).body.toString()) as Chat
   return {
     calls: messages.flatMap(({ tool_calls: calls }) => calls ?? []).map(({ id }) => id),
     results: messages.flatMap(({ tool_call_id: id }) => id ?? []),
@@ -75,8 +83,8 @@ test('Anthropic gets ids that it takes, each result the id of its call', () => {
   fc.assert(
     fc.property(fc.uniqueArray(id, { minLength: 1, maxLength: 5 }), (ids) => {
       const body = Buffer.from(JSON.stringify(conversation(ids)))
-      const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
-      const { messages } = JSON.parse(chatToMessages.request(question).body.toString()) as {
+      const clientRequest = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
+      const { messages } = JSON.parse(chatToMessages.request(clientRequest).body.toString()) as {
         messages: { content: { id?: string; tool_use_id?: string }[] }[]
       }
       const blocks = messages.flatMap(({ content }) => content)

@@ -102,8 +102,8 @@ test.each(Object.entries(FIELDS))('%s', (field, [request, without]) => {
 
 function write(dialect: Dialect, request: object) {
   const body = Buffer.from(JSON.stringify({ messages: [HI], ...request }))
-  const question = { kind: 'chat' as const, body, model: 'claude-sonnet-4-6', stream: false, maxTokens: 9_000 }
-  return dialect.request({ ...question, form: [] })
+  const clientRequest = { kind: 'chat' as const, body, model: 'claude-sonnet-4-6', stream: false, maxTokens: 9_000 }
+  return dialect.request({ ...clientRequest, form: [] })
 }
 
 /** `lost`: the backend gets the same without the field, and no client is informed. */

@@ -53,7 +53,7 @@ import {
   type ChatDialect,
   type ChatReading,
   type PlainResponse,
-  type Question,
+  type ClientRequest,
   type StreamOptions,
 } from './dialect.ts'
 import { withoutUnpriced } from './unpriced.ts'
@@ -66,7 +66,7 @@ const PATHS: Record<JobKind, string> = {
 
 export const chatToChat: ChatDialect = {
   headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
-  request: (question) => ({ path: PATHS[question.kind], ...writeBody(question) }),
+  request: (clientRequest) => ({ path: PATHS[clientRequest.kind], ...writeBody(clientRequest) }),
   readBackendResponse,
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
@@ -74,22 +74,22 @@ export const chatToChat: ChatDialect = {
   readErrorBody: (body) => (readErrorBody(body) ? body : null),
 }
 
-function writeBody(question: Question): { body: Buffer; dropped: string[] } {
-  const { form, profile = plain, policy = PLAIN_POLICIES[question.kind] } = question
-  if (question.kind === 'images') {
-    const { body, dropped } = stripParameters(question.body, policy)
-    return { body: Buffer.from(writeImagesBody(body, question.model, form)), dropped }
+function writeBody(clientRequest: ClientRequest): { body: Buffer; dropped: string[] } {
+  const { form, profile = plain, policy = PLAIN_POLICIES[clientRequest.kind] } = clientRequest
+  if (clientRequest.kind === 'images') {
+    const { body, dropped } = stripParameters(clientRequest.body, policy)
+    return { body: Buffer.from(writeImagesBody(body, clientRequest.model, form)), dropped }
   }
-  const members: Record<string, unknown> = { model: question.model }
-  if (question.dimensions !== undefined) members.dimensions = question.dimensions
-  if (question.stream) {
+  const members: Record<string, unknown> = { model: clientRequest.model }
+  if (clientRequest.dimensions !== undefined) members.dimensions = clientRequest.dimensions
+  if (clientRequest.stream) {
     members.stream = true
     if (!refuses(form, 'stream_options')) members.stream_options = { include_usage: true }
   }
-  const cap = question.maxTokens === undefined ? null : capName(form)
-  if (cap) members[cap] = question.maxTokens
-  const { body: ofOne, dropped: others } = withoutUnpriced(question)
-  const called = question.kind === 'chat' ? writeToolCalls(ofOne, question.model, profile.toolCalls) : ofOne
+  const cap = clientRequest.maxTokens === undefined ? null : capName(form)
+  if (cap) members[cap] = clientRequest.maxTokens
+  const { body: ofOne, dropped: others } = withoutUnpriced(clientRequest)
+  const called = clientRequest.kind === 'chat' ? writeToolCalls(ofOne, clientRequest.model, profile.toolCalls) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
   const { body, dropped } = stripParameters(fitted.body, policy)
   return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }

@@ -59,8 +59,8 @@ describe('a request', () => {
         presence_penalty: 0.1,
       }),
     )
-    const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
-    expect(chatToMessages.request(question).dropped).toEqual(['presence_penalty', 'seed'])
+    const clientRequest = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
+    expect(chatToMessages.request(clientRequest).dropped).toEqual(['presence_penalty', 'seed'])
   })
 
   test('carries system texts apart, and turns of one role together', () => {

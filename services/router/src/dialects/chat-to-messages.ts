@@ -15,7 +15,7 @@ import { messagesToMessages } from './messages-to-messages.ts'
 
 export const chatToMessages: ChatDialect = {
   headers: messagesToMessages.headers,
-  request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
+  request: (clientRequest) => ({ path: '/messages', ...writeMessagesRequest(clientRequest) }),
   readBackendResponse: (_, bytes, identity, echo) => readMessage(bytes, identity, jsonBy(echo)),
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),

@@ -17,8 +17,8 @@ const identity = { id: 'chatcmpl-1', created: 5, model: 'asked' }
 
 function written(chat: Json, form: ParameterSupport = []): { sent: Json; dropped: string[] } {
   const body = Buffer.from(JSON.stringify(chat))
-  const question = { kind: 'chat' as const, body, model: 'm', stream: false, maxTokens: undefined, form }
-  const { body: sent, dropped, path } = chatToResponses.request(question)
+  const clientRequest = { kind: 'chat' as const, body, model: 'm', stream: false, maxTokens: undefined, form }
+  const { body: sent, dropped, path } = chatToResponses.request(clientRequest)
   expect(path).toBe('/responses')
   return { sent: JSON.parse(sent.toString()) as Json, dropped }
 }

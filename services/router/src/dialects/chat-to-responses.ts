@@ -15,7 +15,7 @@ import { responsesToResponses } from './responses-to-responses.ts'
 
 export const chatToResponses: ChatDialect = {
   headers: responsesToResponses.headers,
-  request: (question) => ({ path: '/responses', ...writeResponsesRequest(question) }),
+  request: (clientRequest) => ({ path: '/responses', ...writeResponsesRequest(clientRequest) }),
   readBackendResponse: (_, bytes, identity) => readResponse(bytes, identity),
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),

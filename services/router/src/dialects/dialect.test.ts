@@ -31,8 +31,8 @@ const ways = clientDialects.flatMap((client) =>
 
 test.each(ways)('no $client client orders a tier with another price at a $target backend', ({ client, dialect }) => {
   const body = Buffer.from(JSON.stringify({ ...REQUEST[client], service_tier: 'priority', speed: 'fast' }))
-  const question = { kind: 'chat' as const, body, model: 'm', stream: false, maxTokens: undefined, form: [] }
-  const written = dialect.request(question)
+  const clientRequest = { kind: 'chat' as const, body, model: 'm', stream: false, maxTokens: undefined, form: [] }
+  const written = dialect.request(clientRequest)
   const sent = JSON.parse(written.body.toString()) as object
   expect([Object.hasOwn(sent, 'service_tier'), Object.hasOwn(sent, 'speed')]).toEqual([false, false])
   expect(written.dropped).toEqual(expect.arrayContaining(['service_tier', 'speed']))

@@ -17,7 +17,7 @@ import type { VendorProfile } from '../vendors/profile.ts'
 export interface Dialect {
   /** Headers that carry the credential, and those that the API demands. */
   headers(apiKey: string | undefined): Record<string, string>
-  request(question: Question): BackendRequest
+  request(clientRequest: ClientRequest): BackendRequest
   /** A whole response as the client's JSON. Throws `BackendFault` when it is none. */
   readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity, echo?: unknown): PlainResponse
   /** chat: the generated text, for counting tokens where the backend did not. */
@@ -29,7 +29,7 @@ export interface Dialect {
   readErrorBody(body: string): string | null
 }
 
-export interface Question {
+export interface ClientRequest {
   kind: JobKind
   /** The client's JSON object, in its dialect, without `model`, `stream` and `stream_options`. */
   body: Buffer

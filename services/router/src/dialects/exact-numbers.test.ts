@@ -11,7 +11,7 @@ import { createSseParser } from '@gateway/sse/parse-events'
 import { namesIn, stripParameters, type ParameterPolicy } from '../core/strip-parameters.ts'
 import { writeToolCalls } from '../core/tool-calls.ts'
 import { VENDOR_PROFILES } from '../vendors/index.ts'
-import type { Dialect, Question } from './dialect.ts'
+import type { Dialect, ClientRequest } from './dialect.ts'
 import { dialectRoute } from './dialects.ts'
 import { UNSIGNED } from './messages-to-messages/unsigned.ts'
 
@@ -91,9 +91,9 @@ const PAIRS = clientDialects.flatMap((client) => targetDialects.map((target) => 
 const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => dialectRoute(client, [target]).dialect
 const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
 /** The target refuses a parameter and ids of calls, so that each step that may write a request again does. */
-const REWRITING: Partial<Question> = { form: [{ parameter: 'temperature' }], profile: VENDOR_PROFILES.openai }
+const REWRITING: Partial<ClientRequest> = { form: [{ parameter: 'temperature' }], profile: VENDOR_PROFILES.openai }
 
-function questionFor(client: ClientDialect, object: string): Question {
+function clientRequestFor(client: ClientDialect, object: string): ClientRequest {
   const body = Buffer.from(REQUESTS[client](object))
   return { kind: 'chat', body, model: 'claude-sonnet-4-6', stream: true, maxTokens: undefined, form: [] }
 }
@@ -105,8 +105,8 @@ describe.each(PAIRS)('of %s at a backend of %s', (client, target) => {
   ])('a request %s keeps its arguments and schemas', (_, more) => {
     fc.assert(
       fc.property(objectText, (object) => {
-        const question = { ...questionFor(client, object), ...more }
-        const sent = dialectOf(client, target).request(question).body.toString()
+        const clientRequest = { ...clientRequestFor(client, object), ...more }
+        const sent = dialectOf(client, target).request(clientRequest).body.toString()
         const bounds = valuesOf(sent, 'x-bounds')
         expect(bounds.length).toBeGreaterThanOrEqual(2)
         const calls = valuesOf(sent, target === 'messages' ? 'input' : 'arguments')
@@ -122,7 +122,7 @@ describe.each(PAIRS)('of %s at a backend of %s', (client, target) => {
       fc.property(objectText, fc.constantFrom(...Object.keys(FORMS[target])), (object, form) => {
         const { plain, events } = FORMS[target][form]!(object)
         const dialect = dialectOf(client, target)
-        const { echo } = dialect.request(questionFor(client, '{}'))
+        const { echo } = dialect.request(clientRequestFor(client, '{}'))
         const seen = stream
           ? argumentsIn(client, streamed(dialect, echo, events))
           : valuesOf(

@@ -35,8 +35,8 @@ describe('a request', () => {
   test('goes to the path of chat, with the members that the router writes', () => {
     const requested = { max_tokens: 7, messages: [{ role: 'user', content: 'Hi' }], stop_sequences: ['END'], top_k: 5 }
     const body = Buffer.from(JSON.stringify(requested))
-    const question = { kind: 'chat', body, model: 'qwen', stream: true, maxTokens: undefined, form: [] } as const
-    const written = dialect.request(question)
+    const clientRequest = { kind: 'chat', body, model: 'qwen', stream: true, maxTokens: undefined, form: [] } as const
+    const written = dialect.request(clientRequest)
     expect(written.path).toBe('/chat/completions')
     expect(JSON.parse(written.body.toString())).toEqual({
       model: 'qwen',
@@ -362,8 +362,8 @@ describe('there and back', () => {
         const withTools = given.length === 0 ? {} : { tools: given, ...(chosen ? { tool_choice: chosen } : {}) }
         const single = isSingle && given.length > 0 && chosen !== 'none' ? { parallel_tool_calls: false } : {}
         const chat = { messages, max_tokens: 100, stop: ['END'], temperature: 0.5, user: 'u', ...withTools, ...single }
-        const question = { kind: 'chat', model: 'm', stream: false, maxTokens: undefined, form: [] } as const
-        const there = chatToMessages.request({ ...question, body: Buffer.from(JSON.stringify(chat)) })
+        const clientRequest = { kind: 'chat', model: 'm', stream: false, maxTokens: undefined, form: [] } as const
+        const there = chatToMessages.request({ ...clientRequest, body: Buffer.from(JSON.stringify(chat)) })
         expect(there.dropped).toEqual([])
         const { model: _, ...requested } = JSON.parse(there.body.toString()) as JsonObject
         const back = chatOf(requested)

@@ -13,8 +13,8 @@ import { UNSIGNED } from './messages-to-messages/unsigned.ts'
 const IDENTITY = { id: 'msg_own', created: 1, model: 'of-the-target' }
 
 function requestOf(body: string, form: ParameterSupport = [], stream = true) {
-  const question = { kind: 'chat', body: Buffer.from(body), model: 'claude', maxTokens: undefined } as const
-  return messagesToMessages.request({ ...question, stream, form })
+  const clientRequest = { kind: 'chat', body: Buffer.from(body), model: 'claude', maxTokens: undefined } as const
+  return messagesToMessages.request({ ...clientRequest, stream, form })
 }
 
 describe('a request', () => {

@@ -13,7 +13,7 @@ import { responseId, isResponseId } from '../core/response-id.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import { fitChat } from '../core/parameter-support.ts'
 import type { Identity } from '../core/complete-response.ts'
-import type { Dialect, PlainResponse, Question, StreamOptions, StreamReading } from './dialect.ts'
+import type { Dialect, PlainResponse, ClientRequest, StreamOptions, StreamReading } from './dialect.ts'
 import {
   parseMessage,
   textOfMessage,
@@ -31,7 +31,7 @@ import { PLAIN_POLICIES } from '../vendors/policies.ts'
 
 export const messagesToMessages: Dialect = {
   headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
-  request: (question) => ({ path: '/messages', ...writeBody(question) }),
+  request: (clientRequest) => ({ path: '/messages', ...writeBody(clientRequest) }),
   readBackendResponse: (_, bytes, identity) => readBackendResponse(bytes, identity),
   textOf: textOfMessage,
   withUsage: ({ json }, usage) => Buffer.from(JSON.stringify({ ...json, usage: writeMessagesUsage(usage) })),
@@ -40,9 +40,9 @@ export const messagesToMessages: Dialect = {
 }
 
 /** The parameters of sampling have the same names in chat, so a refused one is left out by the same rules. */
-function writeBody(question: Question): { body: Buffer; dropped: string[] } {
-  const { model, stream, form, policy = PLAIN_POLICIES.messages } = question
-  const ofOne = withoutUnpriced(question)
+function writeBody(clientRequest: ClientRequest): { body: Buffer; dropped: string[] } {
+  const { model, stream, form, policy = PLAIN_POLICIES.messages } = clientRequest
+  const ofOne = withoutUnpriced(clientRequest)
   const signed = withoutUnsigned(ofOne.body)
   const fitted = form.length === 0 ? { body: signed.body, dropped: [] } : fitChat(signed.body, form)
   const stripped = stripParameters(fitted.body, policy)

@@ -69,9 +69,9 @@ const REQUESTS: Record<ClientDialect, Json> = {
 function opened(client: ClientDialect, target: TargetDialect) {
   const { dialect } = dialectRoute(client, [target])
   const body = Buffer.from(JSON.stringify(REQUESTS[client]))
-  const question = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
+  const clientRequest = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   const identity = { id: `${PREFIXES[client]}own`, created: 1, model: 'm' }
-  return { dialect, identity, echo: dialect.request(question).echo }
+  return { dialect, identity, echo: dialect.request(clientRequest).echo }
 }
 
 function idsOfStream(client: ClientDialect, target: TargetDialect, events: Json[]): unknown[] {

@@ -21,7 +21,7 @@ import {
   recordUsage,
   type Dialect,
   type PlainResponse,
-  type Question,
+  type ClientRequest,
   type StreamReading,
 } from './dialect.ts'
 import { chatToChat, prependMembers } from './chat-to-chat.ts'
@@ -32,10 +32,10 @@ import { OWN_THOUGHT } from './responses-to-chat/output.ts'
 
 export const responsesToResponses: Dialect = {
   headers: chatToChat.headers,
-  request(question) {
-    const priced = withoutUnpriced(question)
-    const { body, dropped } = stripParameters(priced.body, question.policy ?? PLAIN_POLICIES.responses)
-    return { path: '/responses', body: writeBody({ ...question, body }), dropped: [...priced.dropped, ...dropped] }
+  request(clientRequest) {
+    const priced = withoutUnpriced(clientRequest)
+    const { body, dropped } = stripParameters(priced.body, clientRequest.policy ?? PLAIN_POLICIES.responses)
+    return { path: '/responses', body: writeBody({ ...clientRequest, body }), dropped: [...priced.dropped, ...dropped] }
   },
   readBackendResponse: (_, bytes, identity) => readResponse(bytes, identity),
   textOf: generatedTextOf,
@@ -44,7 +44,7 @@ export const responsesToResponses: Dialect = {
   readErrorBody: chatToChat.readErrorBody,
 }
 
-function writeBody({ model, stream, maxTokens, body }: Question): Buffer {
+function writeBody({ model, stream, maxTokens, body }: ClientRequest): Buffer {
   const members: JsonObject = { model }
   if (stream) members.stream = true
   if (maxTokens !== undefined) members.max_output_tokens = maxTokens

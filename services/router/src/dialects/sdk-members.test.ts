@@ -358,7 +358,7 @@ const CHOICES: Record<string, unknown> = { responses: 'required', messages: { ty
 function write(dialect: Dialect, request: Request): { sent: string; dropped: string[] } | 'refused' {
   try {
     const body = Buffer.from(JSON.stringify(request))
-    const question = {
+    const clientRequest = {
       kind: 'chat' as const,
       body,
       model: 'claude-sonnet-4-6',
@@ -366,7 +366,7 @@ function write(dialect: Dialect, request: Request): { sent: string; dropped: str
       maxTokens: 9_000,
       form: [],
     }
-    const written = dialect.request(question)
+    const written = dialect.request(clientRequest)
     return { sent: written.body.toString(), dropped: written.dropped }
   } catch (fault) {
     if (fault instanceof BackendFault) return 'refused'

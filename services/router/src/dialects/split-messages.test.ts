@@ -36,8 +36,8 @@ type Requested = 'nothing' | 'json_object' | 'json_schema'
 function opened(client: ClientDialect, requested: Requested) {
   const { dialect } = dialectRoute(client, ['messages'])
   const body = Buffer.from(JSON.stringify({ ...requestBy(client), ...formatOf(client, requested) }))
-  const question = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
-  return { dialect, echo: dialect.request(question).echo }
+  const clientRequest = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
+  return { dialect, echo: dialect.request(clientRequest).echo }
 }
 
 function formatOf(client: ClientDialect, requested: Requested): Json {

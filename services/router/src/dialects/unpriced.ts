@@ -4,9 +4,9 @@
 
 import { withPricedTools } from '../core/hosted-tools.ts'
 import { stripUnpricedOptions } from '../core/strip-unpriced-options.ts'
-import type { Question } from './dialect.ts'
+import type { ClientRequest } from './dialect.ts'
 
-export function withoutUnpriced({ body, model, hosted }: Question): { body: Buffer; dropped: string[] } {
+export function withoutUnpriced({ body, model, hosted }: ClientRequest): { body: Buffer; dropped: string[] } {
   const ofOne = stripUnpricedOptions(body)
   if (hosted === undefined) return ofOne
   const priced = withPricedTools(ofOne.body, model, hosted)

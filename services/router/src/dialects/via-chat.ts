@@ -16,7 +16,7 @@ import type {
   ChatReading,
   Dialect,
   PlainResponse,
-  Question,
+  ClientRequest,
   StreamOptions,
   StreamReading,
 } from './dialect.ts'
@@ -47,7 +47,7 @@ interface OfTarget {
 export function viaChat<Echo>(adapter: ClientAdapter<Echo>, target: ChatDialect): Dialect {
   return {
     headers: (apiKey) => target.headers(apiKey),
-    request: (question) => writeRequest(adapter, target, question),
+    request: (clientRequest) => writeRequest(adapter, target, clientRequest),
     readBackendResponse(kind, bytes, identity, echo) {
       const own = echo as Echo & OfTarget
       const { json, usage } = target.readBackendResponse(kind, bytes, identity, own.ofTarget)
@@ -64,12 +64,16 @@ export function viaChat<Echo>(adapter: ClientAdapter<Echo>, target: ChatDialect)
   }
 }
 
-function writeRequest<Echo>(adapter: ClientAdapter<Echo>, target: Dialect, question: Question): BackendRequest {
-  const request = parseExactly(question.body.toString('utf8')) as JsonObject
+function writeRequest<Echo>(
+  adapter: ClientAdapter<Echo>,
+  target: Dialect,
+  clientRequest: ClientRequest,
+): BackendRequest {
+  const request = parseExactly(clientRequest.body.toString('utf8')) as JsonObject
   const { chat, dropped, echo } = adapter.writeChat(request)
-  const messages = messagesFor((question.profile ?? plain).messages, objectsOf(chat.messages))
+  const messages = messagesFor((clientRequest.profile ?? plain).messages, objectsOf(chat.messages))
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
-  const written = target.request({ ...question, body: asChat, hosted: undefined })
+  const written = target.request({ ...clientRequest, body: asChat, hosted: undefined })
   const names = written.dropped.map((name) => adapter.names[name] ?? name)
   return {
     ...written,

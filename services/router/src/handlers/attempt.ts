@@ -55,7 +55,7 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
   try {
     call = callTarget(run, plan, span)
     run.call = call
-    failpoint('router.backend-asked')
+    failpoint('router.backend-called')
     if (run.job.aborted) throw run.job.aborted
     const response = await call.exchange.response
     if (response.status >= 300) throw await readRefusal(response, call.exchange, routeOf(target, run.header).dialect)

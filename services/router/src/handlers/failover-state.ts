@@ -284,9 +284,9 @@ export function learnRejections(
     return false
   const { kind, stream, defaultMaxTokens } = run.header
   const { dialect, target: targetDialect } = routeOf(target, run.header)
-  const question = { kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form }
+  const clientRequest = { kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form }
   // Learned rejections are of the request as it was sent, which a translation has written in other words.
-  const { asChat: sentBody = run.body } = dialect.request(question)
+  const { asChat: sentBody = run.body } = dialect.request(clientRequest)
   const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
   const learned = readRejections(body, sent, fault.meanings).map((refusal): LearnedRejection => ({
     ...refusal,

@@ -15,7 +15,7 @@ import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Body } from '../core/failed-bodies.ts'
-import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-request.ts'
+import { readEmbeddingsRequest, withTexts } from '../core/embeddings-request.ts'
 import { capableTargets, hasFreeSlotAt, type TargetPool } from '../backend-registry.ts'
 import type { RouterContext } from '../router-context.ts'
 import { failOver } from './fail-over.ts'
@@ -59,7 +59,7 @@ async function respond(run: JobContext, pool: TargetPool, router: RouterContext)
     const outcome = await failOver(await readBody(run, router), pool, router)
     if ('code' in outcome) job.failure(encodeJson(outcome))
     else job.end(encodeJson(outcome))
-    failpoint('router.answer-ended')
+    failpoint('router.response-ended')
     if ('code' in outcome) run.span.fail(outcome.code)
     router.metrics.job(pool.id, 'code' in outcome ? outcome.code : 'served')
   } catch (error) {
@@ -127,9 +127,9 @@ async function readBody(run: JobContext, { tokens }: RouterContext): Promise<Bou
   const bytes = await run.job.body()
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (run.header.kind !== 'embeddings') return Object.assign(run, { body, bodyKey: bodyOf(body), inputs: 0 })
-  const { tokens: inputTokens, ...question } = readEmbeddingsQuestion(body)
-  const texts = inputTokens ? withTexts(question.body, await tokens.textsOf(inputTokens)) : question.body
-  return Object.assign(run, { body: texts, bodyKey: bodyOf(body), inputs: question.inputs })
+  const { tokens: inputTokens, ...request } = readEmbeddingsRequest(body)
+  const texts = inputTokens ? withTexts(request.body, await tokens.textsOf(inputTokens)) : request.body
+  return Object.assign(run, { body: texts, bodyKey: bodyOf(body), inputs: request.inputs })
 }
 
 function bodyOf(bytes: Buffer): Body {

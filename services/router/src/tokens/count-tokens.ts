@@ -19,13 +19,13 @@ const CHARACTERS_PER_TOKEN = 4
 /** No response waits longer. */
 const RESPONDED_WITHIN_MS = 10_000
 
-type Question = { text: string } | { inputs: number[][] }
+type CountRequest = { text: string } | { inputs: number[][] }
 
 export function openTokenCounter(): TokenCounter {
   let worker: Worker | null = null
   let isClosed = false
   let lastId = 0
-  /** By the question's id; null: there is no response. */
+  /** By the request's id; null: there is no response. */
   const waiting = new Map<number, (reported: WorkerReply | null) => void>()
 
   function start(): Worker {
@@ -42,7 +42,7 @@ export function openTokenCounter(): TokenCounter {
     for (const finish of waiting.values()) finish(null)
   }
 
-  async function request(question: Question): Promise<WorkerReply | null> {
+  async function callWorker(request: CountRequest): Promise<WorkerReply | null> {
     if (isClosed) return null
     worker ??= start()
     const id = ++lastId
@@ -55,18 +55,18 @@ export function openTokenCounter(): TokenCounter {
       const timer = setTimeout(() => finish(null), RESPONDED_WITHIN_MS)
       waiting.set(id, finish)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
-      worker?.postMessage({ id, ...question } satisfies WorkerRequest)
+      worker?.postMessage({ id, ...request } satisfies WorkerRequest)
     })
   }
 
   return {
     async count(text) {
       if (text === '') return 0
-      const reported = await request({ text })
+      const reported = await callWorker({ text })
       return reported && 'tokens' in reported ? reported.tokens : countByLength(text)
     },
     async textsOf(inputs) {
-      const reported = await request({ inputs })
+      const reported = await callWorker({ inputs })
       if (!reported || !('texts' in reported)) throw new Error('the tokens of an embeddings request could not be read')
       return reported.texts
     },

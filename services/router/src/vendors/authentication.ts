@@ -19,7 +19,7 @@ export function openCredential(backend: BackendConfig, environment: NodeJS.Proce
   const { identity } = authenticationOf(backend)
   if (!identity || backend.apiKey) return null
   let opened: Credential | null = null
-  // The library takes a second to load. That is no part of the first question's time to connect.
+  // The library takes a second to load. That is no part of the first call's time to connect.
   const opening = identity.load(backend, environment)()
   opening.catch(() => {})
   return {

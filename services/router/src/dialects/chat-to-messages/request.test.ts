@@ -30,8 +30,8 @@ const jsonSchema = { type: 'json_schema', json_schema: { name: 'contact', schema
 
 function write(chat: Json, model = NEW): { request: Json; dropped: string[] } {
   const body = Buffer.from(JSON.stringify({ messages: REQUEST, ...chat }))
-  const question = { kind: 'chat', body, model, stream: false, maxTokens: 16_000, form: [] } as const
-  const written = writeMessagesRequest(question)
+  const clientRequest = { kind: 'chat', body, model, stream: false, maxTokens: 16_000, form: [] } as const
+  const written = writeMessagesRequest(clientRequest)
   return { request: JSON.parse(written.body.toString()) as Json, dropped: written.dropped }
 }
 

@@ -5,7 +5,7 @@
 
 import { parseExactly, objectsOf, plainNumber } from '@gateway/contracts/json'
 import { applyingTo } from '../../core/parameter-support.ts'
-import type { BackendRequest, Question } from '../dialect.ts'
+import type { BackendRequest, ClientRequest } from '../dialect.ts'
 import { isInToolLoop, systemOf, turnsOf, type Json, type Lost, type Turn } from './content.ts'
 import { refused } from '../../core/backend-fault.ts'
 import type { JsonBy } from './json-text.ts'
@@ -35,26 +35,30 @@ export interface Echo {
   json: JsonBy | null
 }
 
-export function writeMessagesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> & { echo: Echo } {
-  if (question.kind !== 'chat') throw new Error(`the anthropic dialect knows no ${question.kind}`)
-  const priced = withoutUnpriced(question)
+export function writeMessagesRequest(
+  clientRequest: ClientRequest,
+): Pick<BackendRequest, 'body' | 'dropped'> & { echo: Echo } {
+  if (clientRequest.kind !== 'chat') throw new Error(`the anthropic dialect knows no ${clientRequest.kind}`)
+  const priced = withoutUnpriced(clientRequest)
   const chat = parseExactly(priced.body.toString('utf8')) as Json
   refuseEssentials(chat)
   const messages = objectsOf(chat.messages)
   const forgotten: Lost = new Set()
   const { system, turns } = conversationOf(messages, forgotten)
-  const maxTokens = Number(chat.max_completion_tokens ?? chat.max_tokens ?? question.maxTokens ?? DEFAULT_MAX_TOKENS)
-  const { dropped: lost, output_config: output, json, ...tools } = toolMembers(chat, question.model)
+  const maxTokens = Number(
+    chat.max_completion_tokens ?? chat.max_tokens ?? clientRequest.maxTokens ?? DEFAULT_MAX_TOKENS,
+  )
+  const { dropped: lost, output_config: output, json, ...tools } = toolMembers(chat, clientRequest.model)
   const thoughts = thinkingMembers(chat.reasoning_effort, {
-    model: question.model,
+    model: clientRequest.model,
     maxTokens,
     isForced: tools.tool_choice?.type === 'any' || tools.tool_choice?.type === 'tool',
     isInToolLoop: isInToolLoop(turns),
   })
   const config = { ...output, ...(thoughts?.effort ? { effort: thoughts.effort } : {}) }
-  const sampling = samplingOf(chat, question, thoughts?.thinking !== undefined)
+  const sampling = samplingOf(chat, clientRequest, thoughts?.thinking !== undefined)
   const request = {
-    model: question.model,
+    model: clientRequest.model,
     max_tokens: maxTokens,
     cache_control: chat.cache_control ?? undefined,
     system: json === 'text' ? withInstruction(system) : system,
@@ -65,7 +69,7 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
     thinking: thoughts?.thinking,
     output_config: Object.keys(config).length > 0 ? config : undefined,
     metadata: typeof chat.user === 'string' ? { user_id: chat.user } : undefined,
-    stream: question.stream || undefined,
+    stream: clientRequest.stream || undefined,
   }
   const unknown = Object.keys(chat).filter((name) => !TRANSLATED.has(name) && chat[name] != null)
   const dropped = [
@@ -87,7 +91,7 @@ function withInstruction(system: string | Json[] | undefined): string | Json[] {
   return system === undefined ? IN_JSON : `${system}\n\n${IN_JSON}`
 }
 
-/** The API wants a turn of the user's. Where there is none, the system's words are the question. */
+/** The API wants a turn of the user's. Where there is none, the system's words take its place. */
 function conversationOf(messages: Json[], lost: Lost): { system: string | Json[] | undefined; turns: Turn[] } {
   const [system, turns] = [systemOf(messages, lost), turnsOf(messages, lost)]
   if (turns.length > 0) return { system, turns }
@@ -102,7 +106,7 @@ function refuseEssentials(chat: Json): void {
 }
 
 /** While a model thinks it samples in its own way, and the newest ones always do. */
-function samplingOf(chat: Json, { form, model }: Question, thinks: boolean): { members: Json; dropped: string[] } {
+function samplingOf(chat: Json, { form, model }: ClientRequest, thinks: boolean): { members: Json; dropped: string[] } {
   const requested = Object.fromEntries(['temperature', 'top_p', 'top_k'].map((name) => [name, plainNumber(chat[name])]))
   const given = Object.keys(requested).filter((name) => typeof requested[name] === 'number')
   const refused = applyingTo(form, chat)

@@ -8,7 +8,7 @@ import { refused } from '../../core/backend-fault.ts'
 import { applyingTo } from '../../core/parameter-support.ts'
 import { stripParameters } from '../../core/strip-parameters.ts'
 import { PLAIN_POLICIES } from '../../vendors/policies.ts'
-import type { BackendRequest, Question } from '../dialect.ts'
+import type { BackendRequest, ClientRequest } from '../dialect.ts'
 import { inputOf } from './input.ts'
 import { withoutUnpriced } from '../unpriced.ts'
 import { formatOf, toolMembers } from './tools.ts'
@@ -31,32 +31,32 @@ const ESSENTIAL: readonly (readonly [name: string, why: string])[] = [
   ['audio', 'is not known to this model'],
 ]
 
-export function writeResponsesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> {
-  if (question.kind !== 'chat') throw new Error(`no ${question.kind} can be asked in the Responses API`)
-  const priced = withoutUnpriced(question)
+export function writeResponsesRequest(clientRequest: ClientRequest): Pick<BackendRequest, 'body' | 'dropped'> {
+  if (clientRequest.kind !== 'chat') throw new Error(`no ${clientRequest.kind} can be asked in the Responses API`)
+  const priced = withoutUnpriced(clientRequest)
   const chat = parseExactly(priced.body.toString('utf8')) as JsonObject
   refuseEssentials(chat)
-  const rejected = new Set<string>(applyingTo(question.form, chat).map(({ parameter }) => parameter))
+  const rejected = new Set<string>(applyingTo(clientRequest.form, chat).map(({ parameter }) => parameter))
   const given = (name: string): unknown => (rejected.has(name) ? undefined : (chat[name] ?? undefined))
   const input = inputOf(objectsOf(chat.messages))
   const tools = toolMembers(chat)
   const text = { format: formatOf(chat.response_format), verbosity: given('verbosity') }
   const wantsLogprobs = given('logprobs') === true
   const request = {
-    model: question.model,
+    model: clientRequest.model,
     input: input.items,
     ...Object.fromEntries(SAME.map((name) => [name, given(name)])),
-    max_output_tokens: chat.max_completion_tokens ?? chat.max_tokens ?? question.maxTokens,
+    max_output_tokens: chat.max_completion_tokens ?? chat.max_tokens ?? clientRequest.maxTokens,
     reasoning: given('reasoning_effort') === undefined ? undefined : { effort: chat.reasoning_effort },
     text: Object.values(text).some((member) => member !== undefined) ? text : undefined,
     ...(wantsLogprobs ? { include: [LOGPROBS], top_logprobs: given('top_logprobs') } : {}),
     ...tools.members,
     store: false,
-    stream: question.stream || undefined,
+    stream: clientRequest.stream || undefined,
   }
   const lost = Object.keys(chat).filter((name) => chat[name] != null && (!TRANSLATED.has(name) || rejected.has(name)))
   const stored = chat.store === true ? ['store'] : []
-  const { policy = PLAIN_POLICIES.responses } = question
+  const { policy = PLAIN_POLICIES.responses } = clientRequest
   const stripped = stripParameters(Buffer.from(JSON.stringify(request)), policy)
   const dropped = [...priced.dropped, ...lost, ...stored, ...input.dropped, ...tools.dropped, ...stripped.dropped]
   return { body: stripped.body, dropped: [...new Set(dropped)].toSorted() }
