@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { promiseAllowance } from './promises/allowance.ts'
 import { promiseResponses } from './promises/responses.ts'
 import { promiseFailover } from './promises/failover.ts'
-import { sendRequest, configFor, type OperatedGateway, newDeveloper, startBackends } from './promises/gateway.ts'
+import { userMessages, configFor, type OperatedGateway, newDeveloper, startBackends } from './promises/gateway.ts'
 import { promiseIdempotency } from './promises/idempotency.ts'
 import { promiseCredentials } from './promises/credentials.ts'
 import { promiseKeys } from './promises/keys.ts'
@@ -46,7 +46,7 @@ describe('two edges and two routers keep the promises of one process', () => {
     for (const url of gateway.urls) {
       const reply = await developer
         .at(url)
-        .chat.completions.create({ model: 'svc-core', messages: sendRequest('Say: here') })
+        .chat.completions.create({ model: 'svc-core', messages: userMessages('Say: here') })
       expect(reply.choices[0]!.message.content).toBe('here')
     }
   })

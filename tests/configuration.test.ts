@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { expect, test } from 'vitest'
-import { sendRequest, newDeveloper, send } from './promises/gateway.ts'
+import { userMessages, newDeveloper, send } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const configWith = (url: string, model: string) => `
@@ -24,10 +24,10 @@ test('a change of the file takes effect while requests run, and a broken one cha
   const gateway = { urls: [standalone.url] as const, issuer: standalone.issuer }
   const { client } = await newDeveloper(gateway)
   const served = async () =>
-    (await client.chat.completions.create({ model: 'svc-instant', messages: sendRequest('Say: hi') })).model
+    (await client.chat.completions.create({ model: 'svc-instant', messages: userMessages('Say: hi') })).model
   expect(await served()).toBe('before')
 
-  const request = { model: 'svc-instant', messages: sendRequest('100 words'), stream: true as const }
+  const request = { model: 'svc-instant', messages: userMessages('100 words'), stream: true as const }
   const stream = await client.chat.completions.create(request)
   await writeFile(standalone.configPath, configWith(backend.url, 'after'))
   await expect.poll(served).toBe('after')

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startCluster } from '@gateway/cluster/start'
 import { expect, test } from 'vitest'
-import { sendRequest, newDeveloper } from './promises/gateway.ts'
+import { userMessages, newDeveloper } from './promises/gateway.ts'
 
 /** As Gemini's, which knows no `seed` (n4ze3m/page-assist#418, 2025-02-18). It leaves out all that a server may. */
 function startStrictServer() {
@@ -61,7 +61,7 @@ test('a parameter that the backend refuses is left out and named', async () => {
     const response = await fetch(`${cluster.edges[0]}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'svc-core', messages: sendRequest('Hi'), seed: 7, temperature: 0.5, stream }),
+      body: JSON.stringify({ model: 'svc-core', messages: userMessages('Hi'), seed: 7, temperature: 0.5, stream }),
     })
     const text = await response.text()
     expect({ status: response.status, text }).toMatchObject({ status: 200 })

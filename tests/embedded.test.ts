@@ -12,7 +12,7 @@ import { promiseResponses } from './promises/responses.ts'
 import { promiseFailover } from './promises/failover.ts'
 import {
   type Address,
-  sendRequest,
+  userMessages,
   callerWith,
   configFor,
   type OperatedGateway,
@@ -82,7 +82,7 @@ describe('npm start, as a newcomer meets it', () => {
     const developer = await newDeveloper(gateway)
     const { usage } = await developer.client.chat.completions.create({
       model: 'svc-core',
-      messages: sendRequest('Say: remember me'),
+      messages: userMessages('Say: remember me'),
     })
     const minted = (await (await mintGuest(gateway, 'a-device')).json()) as { key: string }
 
@@ -93,7 +93,7 @@ describe('npm start, as a newcomer meets it', () => {
     expect(await (await mintGuest(gateway, 'a-device')).json()).toEqual(minted)
     const reply = await developer.client.chat.completions.create({
       model: 'svc-core',
-      messages: sendRequest('Say: still here'),
+      messages: userMessages('Say: still here'),
     })
     expect(reply.choices[0]!.message.content).toBe('still here')
   })
@@ -115,7 +115,7 @@ describe('npm start, as a newcomer meets it', () => {
 
   test('killed with -9 in the middle of a stream, it bills no more than the generated tokens', async () => {
     const guest = await newGuest(gateway)
-    const request = { model: 'svc-instant', messages: sendRequest('5000 words'), stream: true as const }
+    const request = { model: 'svc-instant', messages: userMessages('5000 words'), stream: true as const }
     const reading = (async () => {
       for await (const chunk of await guest.client.chat.completions.create(request)) {
         if (chunk.choices[0]?.delta.content) await standalone.stop('SIGKILL')
@@ -126,7 +126,7 @@ describe('npm start, as a newcomer meets it', () => {
     expect((await quotaOf(guest, gateway.urls[0])).used).toBeLessThan(6_000)
     const again = callerWith(gateway, guest.key)
     await expect(
-      again.client.chat.completions.create({ model: 'svc-instant', messages: sendRequest('Say: yes') }),
+      again.client.chat.completions.create({ model: 'svc-instant', messages: userMessages('Say: yes') }),
     ).resolves.toBeDefined()
   })
 

@@ -9,7 +9,7 @@ import { writeFile } from 'node:fs/promises'
 import { loadConfig } from '@gateway/config/load-config'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sendRequest, newDeveloper, newGuest } from './promises/gateway.ts'
+import { userMessages, newDeveloper, newGuest } from './promises/gateway.ts'
 import { type Standalone, startStandalone } from './promises/standalone.ts'
 
 const FOLDER = 'deploy/config/examples/'
@@ -55,7 +55,7 @@ describe.each(examples)('deploy/config/examples/$name', ({ name, text }) => {
         expect(data[0]!.embedding).toHaveLength(768)
       } else {
         const by = model.guest ? guest.client : client
-        const reply = await by.chat.completions.create({ model: model.id, messages: sendRequest('Say: it works') })
+        const reply = await by.chat.completions.create({ model: model.id, messages: userMessages('Say: it works') })
         expect(reply.choices[0]!.message.content).toBe('it works')
         expect(backend.calls.at(-1)!.body).toMatchObject({ model: reply.model })
       }

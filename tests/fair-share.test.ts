@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatKey, KEY_SECRET_LENGTH, parseKey } from '@gateway/contracts/api-key'
 import {
   type Reply,
-  sendRequest,
+  userMessages,
   configFor,
   NARROW_PLANS,
   newDeveloperOn,
@@ -18,7 +18,7 @@ import type { OperatedGateway } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const CHAT = '/v1/chat/completions'
-const chat = { model: 'svc-instant', messages: sendRequest('Say: hi'), max_tokens: 10 }
+const chat = { model: 'svc-instant', messages: userMessages('Say: hi'), max_tokens: 10 }
 /** An edge that reads it finds no JSON. */
 const LARGE_AND_BROKEN = `{"model":"svc-instant","messages":[${'x'.repeat(200_000)}`
 
@@ -50,14 +50,14 @@ describe('a large body is refused before it is read', () => {
 
   test('where a prompt before it has left a debt of tokens', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.hundredTokensASecond.slug)
-    const long = { ...chat, messages: sendRequest('word '.repeat(40_000)) }
+    const long = { ...chat, messages: userMessages('word '.repeat(40_000)) }
     expect((await post(key, long)).status).toBe(200)
     expect(refusalOf(await post(key, LARGE_AND_BROKEN))).toEqual([429, 'tokens'])
   })
 
   test('where its allowance is used up', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.thousandTokens.slug)
-    const long = { ...chat, messages: sendRequest('word '.repeat(2_000)) }
+    const long = { ...chat, messages: userMessages('word '.repeat(2_000)) }
     expect((await post(key, long)).status).toBe(200)
     await expect.poll(async () => (await post(key, chat)).status, { timeout: 10_000 }).toBe(402)
     expect((await post(key, LARGE_AND_BROKEN)).status).toBe(402)
@@ -81,7 +81,7 @@ describe('a wrong request takes its place in the minute', () => {
 
   test('and nothing else: an account without allowance still learns the mistake in its request', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.thousandTokens.slug)
-    expect((await post(key, { ...chat, messages: sendRequest('word '.repeat(2_000)) })).status).toBe(200)
+    expect((await post(key, { ...chat, messages: userMessages('word '.repeat(2_000)) })).status).toBe(200)
     await expect.poll(async () => (await post(key, chat)).status, { timeout: 10_000 }).toBe(402)
     expect((await post(key, { ...chat, messages: 'hi' })).status).toBe(400)
   })
@@ -97,7 +97,7 @@ describe('a wrong request takes its place in the minute', () => {
 describe('counts of tokens and quotes have a rate of their own', () => {
   test('as many a minute as the plan has requests, before their body is read; requests are no part of it', async () => {
     const { key } = await newDeveloperOn(gateway, NARROW_PLANS.threeAMinute.slug)
-    const count = { model: 'svc-instant', messages: sendRequest('hi') }
+    const count = { model: 'svc-instant', messages: userMessages('hi') }
     for (let turn = 0; turn < 2; turn++) expect((await post(key, count, '/v1/messages/count_tokens')).status).toBe(200)
     expect((await post(key, chat, '/v1/quote')).status).toBe(200)
     const refused = await post(key, LARGE_AND_BROKEN, '/v1/messages/count_tokens')

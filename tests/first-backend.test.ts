@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { describe, expect, test } from 'vitest'
-import { sendRequest, newDeveloper, newGuest } from './promises/gateway.ts'
+import { userMessages, newDeveloper, newGuest } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const KEY = 'sk-the-credential-of-the-backend'
@@ -30,7 +30,7 @@ describe('npm start --backend', () => {
     const guest = await newGuest(address)
     const { choices } = await guest.client.chat.completions.create({
       model: 'svc-instant',
-      messages: sendRequest('Say: it works'),
+      messages: userMessages('Say: it works'),
     })
     expect(choices[0]!.message.content).toBe('it works')
     expect(backend.calls.at(-1)!.body).toMatchObject({ model: 'small:4b' })

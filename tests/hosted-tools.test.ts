@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { completion, message, startVendor, type VendorStandIn } from './hosted-tools/vendor.ts'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
-import { sendRequest, send } from './promises/gateway.ts'
+import { userMessages, send } from './promises/gateway.ts'
 
 let gateway: GatewayInProcess
 let vendor: VendorStandIn
@@ -62,7 +62,7 @@ async function servesOwn(): Promise<boolean> {
 const messages = (more: object) =>
   send(gateway.url, '/v1/messages', {
     key,
-    body: { model: 'claude-haiku-4-5', max_tokens: 50, messages: sendRequest('What is new?'), ...more },
+    body: { model: 'claude-haiku-4-5', max_tokens: 50, messages: userMessages('What is new?'), ...more },
   })
 
 async function chargeOf({ headers }: { headers: Headers }): Promise<number> {
@@ -119,7 +119,7 @@ describe('a tool that the operator has not allowed for the model stays behind, a
       {
         model: 'claude-haiku-4-5',
         max_tokens: 50,
-        messages: sendRequest('x'),
+        messages: userMessages('x'),
         tools: [{ type: 'web_search_20250305', name: 'web_search' }],
       },
       'tools.web_search_20250305',
@@ -135,19 +135,19 @@ describe('a tool that the operator has not allowed for the model stays behind, a
     [
       'web search of chat',
       '/v1/chat/completions',
-      { model: 'gpt-5', messages: sendRequest('x'), web_search_options: {} },
+      { model: 'gpt-5', messages: userMessages('x'), web_search_options: {} },
       'web_search_options',
     ],
     [
       'a plugin of OpenRouter',
       '/v1/chat/completions',
-      { model: 'gpt-5', messages: sendRequest('x'), plugins: [{ id: 'web' }] },
+      { model: 'gpt-5', messages: userMessages('x'), plugins: [{ id: 'web' }] },
       'plugins',
     ],
     [
       'a preset of OpenRouter',
       '/v1/chat/completions',
-      { model: 'gpt-5', messages: sendRequest('x'), preset: 'dear' },
+      { model: 'gpt-5', messages: userMessages('x'), preset: 'dear' },
       'preset',
     ],
   ])('%s', async (_, path, body, name) => {
@@ -165,7 +165,7 @@ describe('a tool that the operator has not allowed for the model stays behind, a
 describe('a tool that the operator has allowed', () => {
   const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
   const claude = (tool: object) => ({
-    ...{ model: 'claude-sonnet-4-6', max_tokens: 100, messages: sendRequest('What is new?') },
+    ...{ model: 'claude-sonnet-4-6', max_tokens: 100, messages: userMessages('What is new?') },
     tools: [tool],
   })
   const used = { input_tokens: 10, output_tokens: 20, server_tool_use: { web_search_requests: 2 } }
@@ -186,7 +186,7 @@ describe('a tool that the operator has allowed', () => {
     vendor.replies['completions'] = completion({ prompt_tokens: 10, completion_tokens: 2, cost: 0.0042 })
     const reply = await send(gateway.url, '/v1/chat/completions', {
       key,
-      body: { model: 'gpt-5', messages: sendRequest('x') },
+      body: { model: 'gpt-5', messages: userMessages('x') },
     })
     const row = await gateway.ledgerRow(reply.headers.get('x-request-id')!)
     expect(row).toMatchObject({ tool_calls: {}, vendor_cost_nano_usd: 4_200_000 })

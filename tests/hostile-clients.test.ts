@@ -13,7 +13,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodyCases } from './hostile/bodies.ts'
 import { framingCases, KEY_PLACEHOLDER } from './hostile/framing.ts'
 import { startHealthyClient, type HealthyClient } from './hostile/healthy-client.ts'
-import { sendRequest, configFor, type Gateway, newDeveloper, send, sendRaw, startBackends } from './promises/gateway.ts'
+import {
+  userMessages,
+  configFor,
+  type Gateway,
+  newDeveloper,
+  send,
+  sendRaw,
+  startBackends,
+} from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const CHAT = '/v1/chat/completions'
@@ -62,7 +70,7 @@ beforeAll(async () => {
   const question = JSON.stringify({
     model: 'svc-core',
     stream: true,
-    messages: sendRequest(`Say: ${'word '.repeat(20_000)}`),
+    messages: userMessages(`Say: ${'word '.repeat(20_000)}`),
   })
   const unread = `${body(key)}Content-Length: ${question.length}\r\n\r\n${question}`
   stack.use(await openCrowd(port, 20, { first: unread, read: false }))

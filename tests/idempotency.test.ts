@@ -16,7 +16,7 @@ import { commandRedis } from '@gateway/testing/redis-command'
 import OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import {
-  sendRequest,
+  userMessages,
   type Caller,
   configFor,
   type Gateway,
@@ -98,7 +98,7 @@ async function read(response: Response): Promise<Given> {
 
 const chat = (content: string, fields: object = {}) => ({
   model: 'svc-core',
-  messages: sendRequest(content),
+  messages: userMessages(content),
   ...fields,
 })
 const code = ({ text }: Given): unknown => {
@@ -291,12 +291,12 @@ describe('requested again', () => {
     const question = `Say: ${randomUUID()}`
     const idempotencyKey = randomUUID()
     const create = () =>
-      client.chat.completions.create({ model: 'svc-core', messages: sendRequest(question) }, { idempotencyKey })
+      client.chat.completions.create({ model: 'svc-core', messages: userMessages(question) }, { idempotencyKey })
     const first = await create()
     expect(await create()).toEqual(first)
     const headers = { 'Idempotency-Key': idempotencyKey }
     const plain = await developer.client.chat.completions
-      .create({ model: 'svc-core', messages: sendRequest(question) }, { headers })
+      .create({ model: 'svc-core', messages: userMessages(question) }, { headers })
       .withResponse()
     expect(plain.data).toMatchObject({ id: first.id })
     expect(plain.response.headers.get('idempotent-replayed')).toBe('true')
@@ -353,7 +353,7 @@ describe('requested again', () => {
     gateway.backends.frail.fail({ backend: first, sizeBytes: 3 * MEGABYTE })
     const requested = {
       idempotencyKey: randomUUID(),
-      body: { model, messages: sendRequest('everything'), stream, max_tokens: 500_000 },
+      body: { model, messages: userMessages('everything'), stream, max_tokens: 500_000 },
     }
     const replies = await Promise.all(gateway.urls.map((url) => post(developer, { url, ...requested })))
     for (const { status, text } of replies) {
@@ -384,7 +384,7 @@ describe('a failure is not kept', () => {
     const faults = [first, second].map((backend) => {
       return gateway.backends.frail.fail({ backend, status: 500, firstByteDelayMs: 300 })
     })
-    const requested = { idempotencyKey: randomUUID(), body: { model, messages: sendRequest('Say: back') } }
+    const requested = { idempotencyKey: randomUUID(), body: { model, messages: userMessages('Say: back') } }
     const refused = await Promise.all(gateway.urls.map((url) => post(developer, { url, ...requested })))
     for (const reply of refused) {
       expect({ status: reply.status, code: code(reply) }).toEqual({ status: 503, code: 'UPSTREAMS_EXHAUSTED' })

@@ -13,7 +13,7 @@ import { type Scrape, scrape, scrapeCluster, sumOf } from '@gateway/cluster/scra
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  sendRequest,
+  userMessages,
   type Caller,
   callerWith,
   configFor,
@@ -72,7 +72,7 @@ async function during(action: () => Promise<unknown>): Promise<void> {
 describe('an operator sees', () => {
   // First, while nothing else is on its way.
   test('usage on its way: acknowledged by JetStream, recorded by metering, nothing left behind', async () => {
-    await during(() => post(developer, { model: 'svc-core', messages: sendRequest('Say: hi') }))
+    await during(() => post(developer, { model: 'svc-core', messages: userMessages('Say: hi') }))
     expect(await added('gateway_bus_acknowledge_seconds_count', { service: 'edge' })).toBe(1)
     await expect.poll(() => added('gateway_metering_reports_total', { outcome: 'recorded' }), soon).toBe(1)
     expect(await added('gateway_metering_lag_seconds_count')).toBe(1)
@@ -83,13 +83,13 @@ describe('an operator sees', () => {
   })
 
   test('which lanes Auto chooses, and whether its choice counted', async () => {
-    await during(() => post(developer, { model: 'svc-best', messages: sendRequest('Say: hi') }))
+    await during(() => post(developer, { model: 'svc-best', messages: userMessages('Say: hi') }))
     await expect.poll(() => added('gateway_auto_choices_total', { acted: 'yes' }), soon).toBe(1)
     expect(await added('gateway_auto_choices_total', { acted: 'no' })).toBe(0)
   })
 
   test('requests by endpoint, model and outcome, their tokens, and the time that the gateway added', async () => {
-    const messages = sendRequest('Say: one two three')
+    const messages = userMessages('Say: one two three')
     let prompt = 0
     let completion = 0
     await during(async () => {
@@ -116,7 +116,7 @@ describe('an operator sees', () => {
     const { steadyA } = gateway.backends
     steadyA.setSpeed({ tokensPerSecond: 5, firstByteDelayMs: 1_000 })
     await during(async () => {
-      const messages = sendRequest('Say: a b c d e f g h i j k l m n o p q r s t')
+      const messages = userMessages('Say: a b c d e f g h i j k l m n o p q r s t')
       const stream = await developer.client.chat.completions.create({ model: 'svc-core', messages, stream: true })
       let seen = 0
       for await (const _chunk of stream) if (seen++ === 0) expect(await added('gateway_streams_in_flight')).toBe(2)
@@ -134,7 +134,7 @@ describe('an operator sees', () => {
   test('a failover, and the backend that was taken out', async () => {
     const lane = newLane(gateway)
     gateway.backends.frail.fail({ backend: lane.first, status: 401 })
-    await during(() => post(developer, { model: lane.model, messages: sendRequest('Say: hi') }))
+    await during(() => post(developer, { model: lane.model, messages: userMessages('Say: hi') }))
     expect(await added('gateway_router_failovers_total', { pool: lane.model, backend: lane.first })).toBe(1)
     expect(await added('gateway_router_attempts_total', { backend: lane.first, outcome: 'http_401' })).toBe(1)
     expect(await added('gateway_router_ejections_total', { backend: lane.first })).toBe(1)
@@ -147,7 +147,7 @@ describe('an operator sees', () => {
     frail.fail({ backend: lane.first, status: 429, retryAfter: 60, times: 1 })
     frail.fail({ backend: lane.second, firstByteDelayMs: 500 })
     await during(() =>
-      Promise.all([1, 2, 3].map(() => post(developer, { model: lane.model, messages: sendRequest('Say: hi') }))),
+      Promise.all([1, 2, 3].map(() => post(developer, { model: lane.model, messages: userMessages('Say: hi') }))),
     )
     expect(await added('gateway_router_coolings_total', { backend: lane.first })).toBe(1)
     expect(await added('gateway_router_wait_seconds_count', { pool: lane.model })).toBeGreaterThan(0)
@@ -156,8 +156,9 @@ describe('an operator sees', () => {
   test('the decisions of admission, by limit', async () => {
     const guest = await newGuest(gateway)
     await during(async () => {
-      for (let turn = 0; turn < 7; turn++) await post(guest, { model: 'svc-instant', messages: sendRequest('Say: hi') })
-      await post(guest, { model: 'svc-max', messages: sendRequest('Say: hi') })
+      for (let turn = 0; turn < 7; turn++)
+        await post(guest, { model: 'svc-instant', messages: userMessages('Say: hi') })
+      await post(guest, { model: 'svc-max', messages: userMessages('Say: hi') })
     })
     const replies = (reply: string, limit = '') =>
       added('gateway_admission_answers_total', { [DECISION]: reply, limit })
@@ -181,7 +182,7 @@ test('no series names an account, a key, a prompt or a value that a client made 
   const guest = await newGuest(gateway)
   await send(gateway.urls[0], `/v1/models/made-up-model`, { key: guest.key })
   await send(gateway.urls[0], '/made-up-path', { key: guest.key })
-  await post(guest, { model: 'made-up-model', messages: sendRequest('Say: hi') })
+  await post(guest, { model: 'made-up-model', messages: userMessages('Say: hi') })
   const { samples } = await scrapeCluster(cluster)
   const values = new Set(samples.flatMap(({ labels }) => Object.values(labels)))
   expect([...values].filter((value) => value.includes('made-up') || value.includes('svc_'))).toEqual([])
@@ -210,7 +211,7 @@ test('npm start exports the same, all services on one page', async () => {
   const guest = await newGuest({ urls: [standalone.url], issuer: standalone.issuer })
   await callerWith({ urls: [standalone.url], issuer: standalone.issuer }, guest.key).client.chat.completions.create({
     model: 'svc-instant',
-    messages: sendRequest('Say: hi'),
+    messages: userMessages('Say: hi'),
   })
   const own = await scrape(`http://127.0.0.1:${healthPort}`)
   const { types } = await scrapeCluster(cluster)

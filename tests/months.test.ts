@@ -7,7 +7,7 @@ import { parseKey } from '@gateway/contracts/api-key'
 import { usageRecord } from '@gateway/contracts/usage-api'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
-import { type Reply, sendRequest, send, sendRaw } from './promises/gateway.ts'
+import { type Reply, userMessages, send, sendRaw } from './promises/gateway.ts'
 
 const FREE_LIMIT = 1_000_000
 const LAST_MOMENT = '2026-11-30T23:59:59.999Z'
@@ -31,7 +31,7 @@ beforeEach(async () => {
   key = await gateway.newKey('free')
 })
 
-const chat = { model: 'svc-instant', messages: sendRequest('Say: hello there') }
+const chat = { model: 'svc-instant', messages: userMessages('Say: hello there') }
 const chatOnce = (body: object = chat) => send(gateway.url, '/v1/chat/completions', { key, body })
 const quota = async () => (await send(gateway.url, '/billing/quota', { key })).body
 

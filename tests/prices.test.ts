@@ -7,7 +7,7 @@ import { quoteResponse } from '@gateway/contracts/quote'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
 import { CONVERSATION, type Plan, PLANS, REFUSED, requestFor, type Row, TABLE, USED } from './prices/table.ts'
-import { type Reply, sendRequest, send, sendRaw } from './promises/gateway.ts'
+import { type Reply, userMessages, send, sendRaw } from './promises/gateway.ts'
 
 let gateway: GatewayInProcess
 beforeAll(async () => {
@@ -90,7 +90,7 @@ describe('a mixed series over every model', () => {
     const key = await gateway.newKey(plan)
     for (const messages of [
       CONVERSATION,
-      [...CONVERSATION.slice(0, 2), ...sendRequest('Say: def f(x): return sorted(x)')],
+      [...CONVERSATION.slice(0, 2), ...userMessages('Say: def f(x): return sorted(x)')],
     ]) {
       const reply = await chat(key, { model: 'svc-best', messages })
       const [lane] = reply.headers.get('x-svc-smart-route')!.split(';')

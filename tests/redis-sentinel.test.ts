@@ -13,7 +13,7 @@ import { openDatabase } from '@gateway/postgres/database'
 import { replicationOf, startRedisSentinels } from '@gateway/servers/redis-sentinel'
 import type { Server } from '@gateway/servers/start'
 import {
-  sendRequest,
+  userMessages,
   configFor,
   type Gateway,
   manageKeys,
@@ -70,7 +70,7 @@ test('Redis fails over under load, twice, and nobody notices', async () => {
 })
 
 function chat(url: string, key: string) {
-  return send(url, '/v1/chat/completions', { key, body: { model: 'svc-core', messages: sendRequest('Say: hi') } })
+  return send(url, '/v1/chat/completions', { key, body: { model: 'svc-core', messages: userMessages('Say: hi') } })
 }
 
 async function countDecidedAlone(cluster: Cluster): Promise<number> {

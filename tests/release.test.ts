@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { billOfMaterials } from '../scripts/release/bill-of-materials.ts'
 import { versionOf } from '../scripts/release/versions.ts'
-import { sendRequest, newGuest } from './promises/gateway.ts'
+import { userMessages, newGuest } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const run = promisify(execFile)
@@ -69,7 +69,7 @@ test('the checksums of a release are those of its files', async () => {
 test('the installed gateway serves a chat and its console, and ends on SIGTERM', async () => {
   await using gateway = await startStandalone({ command: [command], environment })
   const { client } = await newGuest({ urls: [gateway.url], issuer: gateway.issuer })
-  const reply = await client.chat.completions.create({ model: 'svc-best', messages: sendRequest('Say: it works') })
+  const reply = await client.chat.completions.create({ model: 'svc-best', messages: userMessages('Say: it works') })
   expect(reply.choices[0]!.message.content).toBe('it works')
   // The second of a stranger's two commands is the one that the first prints.
   const printed = gateway.output.slice(gateway.output.indexOf('Try it:') + 'Try it:'.length)

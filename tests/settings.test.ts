@@ -4,7 +4,7 @@
  */
 
 import { expect, test } from 'vitest'
-import { sendRequest, newDeveloper, newGuest } from './promises/gateway.ts'
+import { userMessages, newDeveloper, newGuest } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const CONFIG = `
@@ -22,16 +22,16 @@ test('a file with `extends: default` adds to the defaults, and its settings hold
   const gateway = { urls: [standalone.url] as const, issuer: standalone.issuer }
   const { client } = await newDeveloper(gateway)
 
-  const unnamed = await client.chat.completions.create({ messages: sendRequest('Say: it works') } as never)
+  const unnamed = await client.chat.completions.create({ messages: userMessages('Say: it works') } as never)
   expect((unnamed as { model: string }).model).toContain('nova')
-  const legacy = await client.chat.completions.create({ model: 'svc-chat-md', messages: sendRequest('Say: it works') })
+  const legacy = await client.chat.completions.create({ model: 'svc-chat-md', messages: userMessages('Say: it works') })
   expect(legacy.choices[0]!.message.content).toBe('it works')
 
   const listed = (await client.models.list()).data.map(({ id }) => id)
   expect(listed).toEqual(expect.arrayContaining(['our-chat', 'staying', 'svc-ultra']))
   expect(listed).not.toContain('gone')
   const refused = await client.chat.completions
-    .create({ model: 'gone', messages: sendRequest('Hi') })
+    .create({ model: 'gone', messages: userMessages('Hi') })
     .catch((error) => error)
   expect(refused).toMatchObject({ status: 404 })
   expect(String(refused.message)).toContain('retired on 2026-02-01; use our-chat')

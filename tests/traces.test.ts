@@ -11,7 +11,7 @@ import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '@gateway/testing/otlp-receiver'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
-  sendRequest,
+  userMessages,
   type Caller,
   configFor,
   type Gateway,
@@ -74,7 +74,7 @@ const lastCall = (backend: Backend) => backend.calls.at(-1)!
 describe('a request of a client that traces', () => {
   test('is part of its trace from the edge over the router and the backend to the ledger', async () => {
     const traceId = newTrace()
-    const messages = sendRequest('Say: the secret word is Rumpelstiltskin')
+    const messages = userMessages('Say: the secret word is Rumpelstiltskin')
     const { status, headers } = await post(
       { model: 'svc-core', messages },
       { traceparent: `00-${traceId}-${CLIENT_SPAN}-01` },
@@ -137,7 +137,7 @@ describe('a request of a client that traces', () => {
     const lane = newLane(gateway)
     gateway.backends.frail.fail({ backend: lane.first, status: 503 })
     await post(
-      { model: lane.model, messages: sendRequest('Say: hi'), stream: true },
+      { model: lane.model, messages: userMessages('Say: hi'), stream: true },
       { traceparent: `00-${traceId}-${CLIENT_SPAN}-01` },
     ).catch(() => {})
     await traced(traceId, 7)
@@ -165,7 +165,7 @@ describe('a request of a client that traces', () => {
   test('and does not record this one is followed, not recorded', async () => {
     const traceId = newTrace()
     await post(
-      { model: 'svc-core', messages: sendRequest('Say: hi') },
+      { model: 'svc-core', messages: userMessages('Say: hi') },
       { traceparent: `00-${traceId}-${CLIENT_SPAN}-00` },
     )
     expect(lastCall(gateway.backends.steadyA).headers['traceparent']).toMatch(
@@ -179,7 +179,7 @@ describe('a request of a client that traces', () => {
 })
 
 test('a request of a client that does not trace begins a trace of its own', async () => {
-  const { headers } = await post({ model: 'svc-core', messages: sendRequest('Say: hi') }, { traceparent: 'nonsense' })
+  const { headers } = await post({ model: 'svc-core', messages: userMessages('Say: hi') }, { traceparent: 'nonsense' })
   const requestId = headers.get('x-request-id')
   const own = () =>
     collector.spans.find(({ attributes, kind }) => kind === 'server' && attributes['gateway.request_id'] === requestId)
@@ -199,7 +199,7 @@ test('npm start sends its traces too', async () => {
     environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, OTEL_TRACES_SAMPLER: 'traceidratio' },
   })
   const one = await newDeveloper({ urls: [standalone.url], issuer: standalone.issuer })
-  const body = { model: 'svc-core', messages: sendRequest('Say: hi') }
+  const body = { model: 'svc-core', messages: userMessages('Say: hi') }
   // Its own sampler decides, not the client.
   const traceId = newTrace()
   const traceparent = `00-${traceId}-${CLIENT_SPAN}-00`

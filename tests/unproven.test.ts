@@ -15,7 +15,7 @@ import { watchWrites } from '@gateway/testing/watch-redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { reference } from '../services/edge/src/routes.ts'
 import { waysToRequest } from './promises/credentials.ts'
-import { type Address, sendRequest, manageKeys, newDeveloper, send } from './promises/gateway.ts'
+import { type Address, userMessages, manageKeys, newDeveloper, send } from './promises/gateway.ts'
 
 const SETTLED = { timeout: 60_000, interval: 250 }
 /** The ways of `waysToRequest` with an `Idempotency-Key` use this one. */
@@ -88,7 +88,7 @@ async function restartEdge(): Promise<void> {
   await cluster.process('edge-1').ready()
 }
 
-const chat = (content: string) => ({ model: 'svc-core', messages: sendRequest(content) })
+const chat = (content: string) => ({ model: 'svc-core', messages: userMessages(content) })
 
 test('the stores hold the same after any request with a dead, a rotated or a forged key', async () => {
   const { live, dead } = await newOwner()

@@ -5,7 +5,7 @@
 import { usageRecord } from '@gateway/contracts/usage-api'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
-import { sendRequest, send } from './promises/gateway.ts'
+import { userMessages, send } from './promises/gateway.ts'
 
 let gateway: GatewayInProcess
 beforeAll(async () => {
@@ -21,7 +21,7 @@ afterAll(async () => {
 async function chat(key: string, model: string): Promise<number> {
   const { status, body } = await send(gateway.url, '/v1/chat/completions', {
     key,
-    body: { model, messages: sendRequest('Say: hello there') },
+    body: { model, messages: userMessages('Say: hello there') },
   })
   expect([status, body]).toEqual([200, expect.anything()])
   return (body['usage'] as { total_tokens: number }).total_tokens

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { openDatabase } from '@gateway/postgres/database'
 import type OpenAI from 'openai'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { sendRequest, newDeveloper, type Caller } from '../promises/gateway.ts'
+import { userMessages, newDeveloper, type Caller } from '../promises/gateway.ts'
 import { startStandalone, type Standalone } from '../promises/standalone.ts'
 import { note } from './evidence.ts'
 import { CONTEXT_TOKENS, DIMENSIONS, type LlamaServer, MODEL, startLlama } from './llama-server.ts'
@@ -16,7 +16,7 @@ import { CONTEXT_TOKENS, DIMENSIONS, type LlamaServer, MODEL, startLlama } from 
 const SLOTS = 2
 /** The time that a server may take to notice, and a row to be written. */
 const SOON = { timeout: 20_000, interval: 50 }
-const LONG = sendRequest('Count from 1 to 500, one number in each line.')
+const LONG = userMessages('Count from 1 to 500, one number in each line.')
 const CITY = {
   type: 'object',
   properties: { city: { type: 'string' } },
@@ -77,7 +77,7 @@ function configFor(servers: Record<string, LlamaServer>): object {
 describe('in front of llama.cpp', () => {
   test('a chat returns the complete record, and costs the tokens that the server counted', async () => {
     const { data, response } = await caller.client.chat.completions
-      .create({ model: 'llama', messages: sendRequest('Say hello.'), max_tokens: 12 })
+      .create({ model: 'llama', messages: userMessages('Say hello.'), max_tokens: 12 })
       .withResponse()
     expect(data).toMatchObject({ object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant' } }] })
     expect(data.choices[0]!.message.content).not.toBe('')
@@ -107,7 +107,7 @@ describe('in front of llama.cpp', () => {
   test.each([false, true])('a tool is called with arguments that fit, streamed: %s', async (stream) => {
     const request = {
       model: 'llama',
-      messages: sendRequest('What is the weather in Paris? Call the tool.'),
+      messages: userMessages('What is the weather in Paris? Call the tool.'),
       tools: [WEATHER],
       tool_choice: 'required' as const,
       temperature: 0,
@@ -124,7 +124,7 @@ describe('in front of llama.cpp', () => {
     const schema = { ...CITY, properties: { city: { enum: ['Paris', 'Rome'] } } }
     const { choices } = await caller.client.chat.completions.create({
       model: 'llama',
-      messages: sendRequest('A city, as JSON.'),
+      messages: userMessages('A city, as JSON.'),
       response_format: { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } },
       max_tokens: 60,
     })
@@ -164,7 +164,7 @@ describe('in front of llama.cpp', () => {
   })
 
   test('a prompt that is too long is a 400 that says so', async () => {
-    const messages = sendRequest('word '.repeat(CONTEXT_TOKENS * 2))
+    const messages = userMessages('word '.repeat(CONTEXT_TOKENS * 2))
     const error = await failureOf(() =>
       caller.client.chat.completions.create({ model: 'llama', messages, max_tokens: 5 }),
     )
@@ -220,7 +220,7 @@ describe('when llama.cpp is killed with -9', () => {
     await using gateway = await startStandalone({ config: configFor({ mortal, steady }) })
     const { client } = await newDeveloper({ urls: [gateway.url], issuer: gateway.issuer })
     // The prompt keeps the server busy for longer than the test needs to kill it.
-    const messages = sendRequest(`${'many words '.repeat(CONTEXT_TOKENS / 4)} Say hello.`)
+    const messages = userMessages(`${'many words '.repeat(CONTEXT_TOKENS / 4)} Say hello.`)
     const asking = client.chat.completions.create({ model: 'llama', messages, max_tokens: 8 }).withResponse()
     await expect.poll(() => mortal.generating(), { timeout: 20_000, interval: 5 }).toBe(1)
     await mortal.kill()

@@ -3,7 +3,7 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import { sendRequest, sendRaw } from '../promises/gateway.ts'
+import { userMessages, sendRaw } from '../promises/gateway.ts'
 import { REPLY, QUESTION } from './request-chat.ts'
 import type { Stage } from './stage.ts'
 
@@ -11,7 +11,7 @@ export function promiseClients(stage: () => Stage): void {
   describe('the official client', () => {
     test('assembles a stream with its helper', async () => {
       const { caller, lane } = stage()
-      const request = { model: lane().model, messages: sendRequest(QUESTION), stream_options: { include_usage: true } }
+      const request = { model: lane().model, messages: userMessages(QUESTION), stream_options: { include_usage: true } }
       const runner = caller.client.chat.completions.stream(request)
       const pieces: string[] = []
       runner.on('content', (piece) => pieces.push(piece))
@@ -37,7 +37,7 @@ export function promiseClients(stage: () => Stage): void {
           },
         },
       }
-      const request = { model: lane().model, messages: sendRequest('What is the weather in Oslo?'), tools: [weather] }
+      const request = { model: lane().model, messages: userMessages('What is the weather in Oslo?'), tools: [weather] }
       const runner = stream
         ? caller.client.chat.completions.runTools({ ...request, stream: true })
         : caller.client.chat.completions.runTools(request)
@@ -48,7 +48,7 @@ export function promiseClients(stage: () => Stage): void {
 
   test('a stream is nothing but data events of one line, each JSON, and one [DONE] at its end', async () => {
     const { caller, edges, lane } = stage()
-    const body = { model: lane().model, messages: sendRequest(QUESTION), stream: true }
+    const body = { model: lane().model, messages: userMessages(QUESTION), stream: true }
     const response = await sendRaw(edges[0], '/v1/chat/completions', { key: caller.key, body })
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
     const text = await response.text()

@@ -3,7 +3,7 @@
  */
 
 import OpenAI from 'openai'
-import { sendRequest } from '../promises/gateway.ts'
+import { userMessages } from '../promises/gateway.ts'
 
 export interface Seen {
   /** Null until the headers came. */
@@ -72,7 +72,7 @@ export function requestChat(options: RequestOptions): Requested {
 async function run(options: RequestOptions, seen: Seen): Promise<Seen> {
   const { url, key, model, signal, content = QUESTION } = options
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, fetch: watching(seen) })
-  const request = { model, messages: sendRequest(content) }
+  const request = { model, messages: userMessages(content) }
   try {
     if (options.stream) await readStream(client, request, options, seen)
     else {

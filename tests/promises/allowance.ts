@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { sendRequest, type OperatedGateway, NARROW_PLANS, newDeveloperOn, operate, quotaOf, send } from './gateway.ts'
+import { userMessages, type OperatedGateway, NARROW_PLANS, newDeveloperOn, operate, quotaOf, send } from './gateway.ts'
 
 const PATH = '/v1/chat/completions'
 const PROMPT = 'Say: hi'
@@ -17,7 +17,7 @@ const SOME_OUTPUT_TOKENS = 50
 const SETTLED = { timeout: 60_000, interval: 50 }
 
 export function promiseAllowance(gateway: () => OperatedGateway): void {
-  const chat = { model: 'svc-instant', messages: sendRequest(PROMPT), max_tokens: MOST_OUTPUT_TOKENS }
+  const chat = { model: 'svc-instant', messages: userMessages(PROMPT), max_tokens: MOST_OUTPUT_TOKENS }
   const edge = (turn: number) => gateway().urls[turn % gateway().urls.length]!
   const statusOf = async (key: string, turn = 0) => (await send(edge(turn), PATH, { key, body: chat })).status
   const statusOnEach = async (key: string) => {

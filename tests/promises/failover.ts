@@ -5,7 +5,7 @@
 import type { BackendCall, Fault } from '@gateway/stand-ins/backend'
 import { describe, expect, test } from 'vitest'
 import {
-  sendRequest,
+  userMessages,
   type Caller,
   type Gateway,
   GONE_MODEL,
@@ -16,7 +16,7 @@ import {
   sendRaw,
 } from './gateway.ts'
 
-const messages = sendRequest('Say: all is well')
+const messages = userMessages('Say: all is well')
 
 export function promiseFailover(gateway: () => Gateway): void {
   const post = (caller: Caller, model: string) =>

@@ -283,7 +283,7 @@ export function sendRaw(
   })
 }
 
-export function sendRequest(content: string): OpenAI.ChatCompletionMessageParam[] {
+export function userMessages(content: string): OpenAI.ChatCompletionMessageParam[] {
   return [{ role: 'user', content }]
 }
 

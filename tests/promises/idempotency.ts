@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { sendRequest, type Gateway, newDeveloper, send as sendJson, sendRaw } from './gateway.ts'
+import { userMessages, type Gateway, newDeveloper, send as sendJson, sendRaw } from './gateway.ts'
 
 const SETTLED = { timeout: 60_000, interval: 100 }
 
@@ -17,7 +17,7 @@ export function promiseIdempotency(gateway: () => Gateway): void {
       const { urls, backends } = gateway()
       const developer = await newDeveloper(gateway())
       const question = `40 words on ${randomUUID()}`
-      const body = { model: 'svc-core', messages: sendRequest(question), stream }
+      const body = { model: 'svc-core', messages: userMessages(question), stream }
       const headers = { 'idempotency-key': randomUUID() }
       const send = async (index: number, requested: object = body) => {
         const url = urls[index % urls.length]!

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import {
-  sendRequest,
+  userMessages,
   callerWith,
   type Gateway,
   manageKeys,
@@ -16,7 +16,7 @@ import {
 } from './gateway.ts'
 
 export function promiseKeys(gateway: () => Gateway): void {
-  const chat = { model: 'svc-instant', messages: sendRequest('Say: hi') }
+  const chat = { model: 'svc-instant', messages: userMessages('Say: hi') }
   const statusAt = async (url: string, key: string) =>
     (await send(url, '/v1/chat/completions', { key, body: chat })).status
 
@@ -86,7 +86,7 @@ export function promiseKeys(gateway: () => Gateway): void {
 
     test('use carries over to the rotated key', async () => {
       const developer = await newDeveloper(gateway())
-      await developer.client.chat.completions.create({ model: 'svc-core', messages: sendRequest('Say: hi') })
+      await developer.client.chat.completions.create({ model: 'svc-core', messages: userMessages('Say: hi') })
       const usedBy = async (key: string) =>
         (await send(gateway().urls[0], '/billing/quota', { key })).body['used'] as number
       await expect.poll(() => usedBy(developer.key)).toBeGreaterThan(0)
@@ -107,7 +107,7 @@ export function promiseKeys(gateway: () => Gateway): void {
       const developer = await newDeveloper(gateway())
       const { steadyA } = gateway().backends
       const slow = steadyA.fail({ paceMs: 100, times: 1 })
-      const request = { model: 'svc-core', messages: sendRequest('600 words'), stream: true as const }
+      const request = { model: 'svc-core', messages: userMessages('600 words'), stream: true as const }
       const stream = await developer.at(gateway().urls.at(-1)!).chat.completions.create(request)
       let cutAtMs = Infinity
       let error: unknown
@@ -166,7 +166,7 @@ export function promiseKeys(gateway: () => Gateway): void {
       expect(unsigned).toMatchObject({ status: 401, body: { code: 'NO_AUTH' } })
       const session = callerWith(gateway(), developer.token)
       await expect(
-        session.client.chat.completions.create({ model: 'svc-pro', messages: sendRequest('Say: hi') }),
+        session.client.chat.completions.create({ model: 'svc-pro', messages: userMessages('Say: hi') }),
       ).resolves.toBeDefined()
       await manageKeys(gateway(), developer.token, 'POST', '/revoke', { key: developer.key })
       expect(await send(gateway().urls[0], '/v1/chat/completions', { key: developer.token, body: chat })).toMatchObject(

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
   type Reply,
-  sendRequest,
+  userMessages,
   DEVELOPER_REQUESTS_PER_MINUTE,
   type OperatedGateway,
   GUEST_LIMIT_TOKENS,
@@ -23,7 +23,7 @@ import {
 const HONEST_TO_MS = 50
 
 export function promiseLimits(gateway: () => OperatedGateway): void {
-  const chat = { model: 'svc-instant', messages: sendRequest('Say: hi') }
+  const chat = { model: 'svc-instant', messages: userMessages('Say: hi') }
   const edge = (turn: number) => gateway().urls[turn % gateway().urls.length]!
 
   describe('limits', () => {
@@ -95,7 +95,7 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
       const { client, key } = await newDeveloperOn(gateway(), NARROW_PLANS.hundredTokensASecond.slug)
       const request = {
         model: 'svc-instant',
-        messages: sendRequest('30000 words'),
+        messages: userMessages('30000 words'),
         max_tokens: 30_000,
         stream: true as const,
       }

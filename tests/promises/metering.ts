@@ -4,7 +4,7 @@
 
 import { describe, expect, test } from 'vitest'
 import {
-  sendRequest,
+  userMessages,
   type Caller,
   type Gateway,
   newDeveloper,
@@ -54,7 +54,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       const developer = await newDeveloper(gateway())
       const { usage } = await developer.client.chat.completions.create({
         model,
-        messages: sendRequest('Say: hello there'),
+        messages: userMessages('Say: hello there'),
       })
       await expect.poll(() => usedOf(developer), SETTLED).toBeCloseTo(usage!.total_tokens * multiplier, 3)
     })
@@ -70,7 +70,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       }
       const developer = await newDeveloper(gateway())
       const { data, response } = await developer.client.chat.completions
-        .create({ model: 'svc-best', messages: sendRequest('Say: hello there') })
+        .create({ model: 'svc-best', messages: userMessages('Say: hello there') })
         .withResponse()
       const lane = response.headers.get('x-svc-smart-route')!.split(';')[0]!
       await expect.poll(() => usedOf(developer), SETTLED).toBeCloseTo(data.usage!.total_tokens * multipliers[lane]!, 3)
@@ -78,7 +78,7 @@ export function promiseMetering(gateway: () => Gateway): void {
 
     test('streams are metered alike, with or without a request for usage', async () => {
       const developer = await newDeveloper(gateway())
-      const request = { model: 'svc-core', messages: sendRequest('Say: hello there'), stream: true as const }
+      const request = { model: 'svc-core', messages: userMessages('Say: hello there'), stream: true as const }
       for await (const chunk of await developer.client.chat.completions.create(request)) void chunk
       let total = 0
       const withUsage = { ...request, stream_options: { include_usage: true } }
@@ -99,7 +99,7 @@ export function promiseMetering(gateway: () => Gateway): void {
 
     test('the headers of the next response know of the last', async () => {
       const developer = await newDeveloper(gateway())
-      const request = { model: 'svc-instant', messages: sendRequest('Say: hello there') }
+      const request = { model: 'svc-instant', messages: userMessages('Say: hello there') }
       const first = await developer.client.chat.completions.create(request)
       const second = await developer.client.chat.completions.create(request).withResponse()
       const used = Number(second.response.headers.get('x-svc-quota-used'))
@@ -111,7 +111,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       const developer = await newDeveloper(gateway())
       const { steadyA } = gateway().backends
       const slow = steadyA.fail({ paceMs: 50, times: 1 })
-      const request = { model: 'svc-instant', messages: sendRequest('900 words'), stream: true as const }
+      const request = { model: 'svc-instant', messages: userMessages('900 words'), stream: true as const }
       let seen = 0
       for await (const chunk of await developer.client.chat.completions.create(request)) {
         if (chunk.choices[0]?.delta.content && ++seen === 5) break
@@ -130,7 +130,7 @@ export function promiseMetering(gateway: () => Gateway): void {
         const developer = await newDeveloper(gateway())
         const { model, first } = newLane(gateway())
         frail.fail({ backend: first, noUsage: true })
-        const body = { model, messages: sendRequest('100 words'), stream }
+        const body = { model, messages: userMessages('100 words'), stream }
         await (await sendRaw(gateway().urls[0], '/v1/chat/completions', { key: developer.key, body })).text()
         // A hundred words are a hundred tokens and more with any tokenizer, and not twice as many.
         await expect.poll(() => usedOf(developer), SETTLED).toBeGreaterThan(100)
@@ -147,13 +147,13 @@ export function promiseMetering(gateway: () => Gateway): void {
       frail.fail({ backend: failing.second, status: 500 })
       const statuses = []
       for (const model of [refusing.model, failing.model, 'svc-nothing']) {
-        const body = { model, messages: sendRequest('Say: hi') }
+        const body = { model, messages: userMessages('Say: hi') }
         statuses.push((await send(gateway().urls[0], '/v1/chat/completions', { key: developer.key, body })).status)
       }
       expect(statuses).toEqual([400, 503, 404])
       const { usage } = await developer.client.chat.completions.create({
         model: 'svc-code',
-        messages: sendRequest('Say: hi'),
+        messages: userMessages('Say: hi'),
       })
       await expect.poll(() => usedOf(developer), SETTLED).toBe(usage!.total_tokens)
     })
@@ -165,7 +165,7 @@ export function promiseMetering(gateway: () => Gateway): void {
       gateway().backends.frail.fail({ backend: lane.first, usage, truncatedJson: true })
       const reply = await developer.client.chat.completions.create({
         model: lane.model,
-        messages: sendRequest('Say: hi'),
+        messages: userMessages('Say: hi'),
       })
       await expect.poll(() => usedOf(developer), SETTLED).toBe(reply.usage!.total_tokens)
     })

@@ -3,7 +3,7 @@
  */
 
 import { beforeAll, describe, expect, test } from 'vitest'
-import { sendRequest, type Caller, type Gateway, newGuest, send } from './gateway.ts'
+import { userMessages, type Caller, type Gateway, newGuest, send } from './gateway.ts'
 
 /** The body of a code that the contract does not list. */
 const nested = (code: string, said = '') => ({
@@ -13,7 +13,7 @@ const nested = (code: string, said = '') => ({
 export function promiseRefusals(gateway: () => Gateway): void {
   describe('refusals', () => {
     const url = () => gateway().urls[0]
-    const chat = { model: 'svc-instant', messages: sendRequest('hi') }
+    const chat = { model: 'svc-instant', messages: userMessages('hi') }
     let guest: Caller
     beforeAll(async () => {
       guest = await newGuest(gateway())
@@ -82,7 +82,7 @@ export function promiseRefusals(gateway: () => Gateway): void {
         status: 415,
         body: nested('UNSUPPORTED_MEDIA_TYPE'),
       })
-      const huge = JSON.stringify({ ...chat, messages: sendRequest('x'.repeat(26 * 1024 * 1024)) })
+      const huge = JSON.stringify({ ...chat, messages: userMessages('x'.repeat(26 * 1024 * 1024)) })
       expect(await post(huge)).toMatchObject({ status: 413, body: nested('PAYLOAD_TOO_LARGE') })
     })
 

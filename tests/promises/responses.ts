@@ -5,7 +5,7 @@
 import type { Fault } from '@gateway/stand-ins/backend'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { sendRequest, type Caller, type Gateway, newDeveloper, newGuest, newLane, send, sendRaw } from './gateway.ts'
+import { userMessages, type Caller, type Gateway, newDeveloper, newGuest, newLane, send, sendRaw } from './gateway.ts'
 
 export function promiseResponses(gateway: () => Gateway): void {
   describe('chat', () => {
@@ -19,7 +19,7 @@ export function promiseResponses(gateway: () => Gateway): void {
     test("a completion names the backend's model, and its headers the pool and the standing", async () => {
       const request = guest.client.chat.completions.create({
         model: 'svc-instant',
-        messages: sendRequest('Say: hello there'),
+        messages: userMessages('Say: hello there'),
       })
       const { data, response } = await request.withResponse()
       expect(data).toMatchObject({
@@ -39,19 +39,23 @@ export function promiseResponses(gateway: () => Gateway): void {
     test('a model left out is svc-chat-md', async () => {
       const { status, body, headers } = await send(gateway().urls[0], '/v1/chat/completions', {
         key: guest.key,
-        body: { messages: sendRequest('Say: hello') },
+        body: { messages: userMessages('Say: hello') },
       })
       expect({ status, model: body['model'] }).toEqual({ status: 200, model: 'sim-bolt-14b' })
       expect(headers.get('deprecation')).toMatch(/^@\d+$/)
     })
 
     test.each(['svc-instant', 'svc-fast', 'svc-best'])('%s serves a guest', async (model) => {
-      const reply = await guest.client.chat.completions.create({ model, messages: sendRequest('Say: yes') })
+      const reply = await guest.client.chat.completions.create({ model, messages: userMessages('Say: yes') })
       expect(reply.choices[0]!.message.content).toBe('yes')
     })
 
     test('a stream carries the text piece by piece and ends with [DONE]; usage only on request', async () => {
-      const request = { model: 'svc-core', messages: sendRequest('Say: Grüße 🎉 to all of you'), stream: true as const }
+      const request = {
+        model: 'svc-core',
+        messages: userMessages('Say: Grüße 🎉 to all of you'),
+        stream: true as const,
+      }
       const stream = await developer.client.chat.completions.create(request)
       const pieces: string[] = []
       const finishes: string[] = []
@@ -84,7 +88,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       try {
         const request = {
           model: 'svc-core',
-          messages: sendRequest('Say: a b c d e f g h i j k l m n'),
+          messages: userMessages('Say: a b c d e f g h i j k l m n'),
           stream: true as const,
         }
         const startedAtMs = performance.now()
@@ -103,7 +107,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       const faults = [backends.steadyA, backends.steadyB].map((one) => one.fail({ endpoint: 'chat', hang: true }))
       const before = backends.steadyA.calls.length
       try {
-        const request = { model: 'svc-core', messages: sendRequest('Say: late'), stream: true as const }
+        const request = { model: 'svc-core', messages: userMessages('Say: late'), stream: true as const }
         const requested = developer.client.chat.completions.create(request, { timeout: 1_000 })
         // Both count the same second, and the edge's refusal may overtake a client that is late.
         await expect(requested).rejects.toSatisfy(
@@ -128,13 +132,13 @@ export function promiseResponses(gateway: () => Gateway): void {
       }
       await send(gateway().urls[0], '/v1/chat/completions', {
         key: developer.key,
-        body: { model: 'svc-core', messages: sendRequest('Say: hi'), ...sent },
+        body: { model: 'svc-core', messages: userMessages('Say: hi'), ...sent },
       })
       expect(backends.steadyA.calls.slice(before).at(-1)?.body).toMatchObject({ ...sent, model: 'sim-nova-70b' })
     })
 
     test('n, stop and max_tokens work as in the OpenAI convention', async () => {
-      const request = { model: 'svc-core', messages: sendRequest('Say: alpha beta gamma'), n: 2, stop: [' gamma'] }
+      const request = { model: 'svc-core', messages: userMessages('Say: alpha beta gamma'), n: 2, stop: [' gamma'] }
       const reply = await developer.client.chat.completions.create(request)
       expect(reply.choices.map(({ index, message }) => [index, message.content])).toEqual([
         [0, 'alpha beta'],
@@ -142,7 +146,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       ])
       const cut = await developer.client.chat.completions.create({
         model: 'svc-core',
-        messages: sendRequest('90 words'),
+        messages: userMessages('90 words'),
         max_tokens: 5,
       })
       expect(cut).toMatchObject({ choices: [{ finish_reason: 'length' }], usage: { completion_tokens: 5 } })
@@ -150,7 +154,7 @@ export function promiseResponses(gateway: () => Gateway): void {
 
     test('a tool is called, streamed too, and its result gets a response', async () => {
       const tools = [WEATHER_TOOL]
-      const messages = sendRequest('What is the weather in Paris?')
+      const messages = userMessages('What is the weather in Paris?')
       const request = { model: 'svc-agent', messages, tools }
       const plain = await developer.client.chat.completions.create(request)
       const called = plain.choices[0]!.message
@@ -193,7 +197,7 @@ export function promiseResponses(gateway: () => Gateway): void {
     ])('a stream that the backend sends %s reads the same', async (_, fault) => {
       const { model, first } = newLane(gateway())
       gateway().backends.frail.fail({ backend: first, ...fault })
-      const request = { model, messages: sendRequest('Say: Grüße 🎉 to all of you'), stream: true as const }
+      const request = { model, messages: userMessages('Say: Grüße 🎉 to all of you'), stream: true as const }
       const withUsage = { ...request, stream_options: { include_usage: true } }
       let text = ''
       let tokens = 0
@@ -208,7 +212,7 @@ export function promiseResponses(gateway: () => Gateway): void {
       const { model, first } = newLane(gateway())
       const sizeBytes = 3 * 1024 * 1024
       gateway().backends.frail.fail({ backend: first, sizeBytes })
-      const request = { model, messages: sendRequest('everything'), max_tokens: 500_000, stream: true as const }
+      const request = { model, messages: userMessages('everything'), max_tokens: 500_000, stream: true as const }
       let received = 0
       let pauses = 0
       for await (const chunk of await developer.client.chat.completions.create(request)) {
@@ -222,7 +226,7 @@ export function promiseResponses(gateway: () => Gateway): void {
     })
 
     test('svc-ultra-pro thinks: a small budget is used up by it, and enable_thinking: false turns it off', async () => {
-      const request = { model: 'svc-ultra-pro', messages: sendRequest('Say: done'), max_tokens: 40 }
+      const request = { model: 'svc-ultra-pro', messages: userMessages('Say: done'), max_tokens: 40 }
       const thinking = await developer.client.chat.completions.create(request)
       expect(thinking.choices[0]).toMatchObject({ message: { content: '' }, finish_reason: 'length' })
       const direct = { ...request, chat_template_kwargs: { enable_thinking: false } }
@@ -232,7 +236,7 @@ export function promiseResponses(gateway: () => Gateway): void {
 
     test('svc-best says which lane it chose; a model that was chosen is never rewritten', async () => {
       const create = (model: string) =>
-        developer.client.chat.completions.create({ model, messages: sendRequest('Say: hello') }).withResponse()
+        developer.client.chat.completions.create({ model, messages: userMessages('Say: hello') }).withResponse()
       const auto = await create('svc-best')
       expect(auto.response.headers.get('x-svc-smart-route')).toMatch(/^svc-(instant|fast|core|pro|research|code)\b/)
       const chosen = await create('svc-core')

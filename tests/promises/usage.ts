@@ -4,7 +4,7 @@
 
 import { type UsageRecord, usageRecord } from '@gateway/contracts/usage-api'
 import { describe, expect, test } from 'vitest'
-import { sendRequest, type Gateway, manageKeys, newDeveloper, newGuest, quotaOf, send, signInAs } from './gateway.ts'
+import { userMessages, type Gateway, manageKeys, newDeveloper, newGuest, quotaOf, send, signInAs } from './gateway.ts'
 
 /** The time that a request may take to appear. */
 const SETTLED = { timeout: 60_000, interval: 50 }
@@ -25,7 +25,7 @@ export function promiseUsage(gateway: () => Gateway): void {
       for (const model of ['svc-core', 'svc-instant', 'svc-core']) {
         const { usage } = await developer.client.chat.completions.create({
           model,
-          messages: sendRequest('Say: hello there'),
+          messages: userMessages('Say: hello there'),
         })
         const of = (used[model] ??= { requests: 0, tokens: 0 })
         of.requests++
@@ -51,7 +51,7 @@ export function promiseUsage(gateway: () => Gateway): void {
 
     test('an owner sees it without an active key; a dead key, a stranger and nobody see nothing of it', async () => {
       const developer = await newDeveloper(gateway())
-      await developer.client.chat.completions.create({ model: 'svc-instant', messages: sendRequest('Say: hi') })
+      await developer.client.chat.completions.create({ model: 'svc-instant', messages: userMessages('Say: hi') })
       await manageKeys(gateway(), developer.token, 'POST', '/revoke', { key: developer.key })
       await expect.poll(() => requestsOf(developer.token), SETTLED).toBe(1)
       expect((await usageOf(await signInAs(gateway(), `stranger-${crypto.randomUUID()}`))).data).toEqual([])

@@ -3,7 +3,7 @@
  */
 
 import { parseKey } from '@gateway/contracts/api-key'
-import { sendRequest, newDeveloper, newGuest, quotaOf, send } from '../../../tests/promises/gateway.ts'
+import { userMessages, newDeveloper, newGuest, quotaOf, send } from '../../../tests/promises/gateway.ts'
 import { step } from '../engine/steps.ts'
 import { PRESENT, type Project } from './project.ts'
 
@@ -20,12 +20,12 @@ export async function tour(project: Project): Promise<void> {
     () => 'by the identity provider',
   )
   await step('chat', async () => {
-    const reply = await developer.client.chat.completions.create({ model: MODEL, messages: sendRequest('Say: hello') })
+    const reply = await developer.client.chat.completions.create({ model: MODEL, messages: userMessages('Say: hello') })
     expectEqual(reply.choices[0]?.message.content, 'hello')
     return `${reply.usage?.total_tokens} tokens`
   })
   await step('stream', async () => {
-    const request = { model: MODEL, messages: sendRequest('40 words'), stream: true as const }
+    const request = { model: MODEL, messages: userMessages('40 words'), stream: true as const }
     const withUsage = { ...request, stream_options: { include_usage: true } }
     let pieces = 0
     let tokens = 0
@@ -47,7 +47,7 @@ export async function tour(project: Project): Promise<void> {
     const { key } = await newGuest(GATEWAY)
     const statuses: number[] = []
     for (let count = 0; count <= GUEST_REQUESTS; count++) {
-      const body = { model: MODEL, messages: sendRequest('Say: hi') }
+      const body = { model: MODEL, messages: userMessages('Say: hi') }
       statuses.push((await send(EDGE, '/v1/chat/completions', { key, body })).status)
     }
     expectEqual(statuses.join(), [...Array<number>(GUEST_REQUESTS).fill(200), 429].join())
