@@ -19,7 +19,7 @@ async function principalOf(authenticated: object): Promise<unknown> {
   }
   const edge = {
     plans: { isDeadKey: () => false, planOf: () => null },
-    bytes: { hold: () => ({ provenAs() {}, cpu: { chargeOwnResponse: async () => {} } }) },
+    bytes: { reserveRequest: () => ({ provenAs() {}, cpu: { chargeOwnResponse: async () => {} } }) },
     admission: { authenticate: async () => authenticated },
   } as unknown as EdgeContext
   const request = { headers: { authorization: `Bearer ${key}` } } as StepRequest

@@ -101,11 +101,11 @@ export function stepsOf(edge: EdgeContext, route: Route): Step[] {
 /** A client that requests its own figures without a pause takes no more than its share of the event loop's time. */
 function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
   return async (edge: EdgeContext, request: StepRequest, response: StepResponse) => {
-    const hold = edge.bytes.hold(request, response)
+    const reservation = edge.bytes.reserveRequest(request, response)
     const principal = await prove(edge, request)
     const account = typeof principal === 'string' ? principal : principal?.account
-    if (account !== undefined) hold.provenAs(account, isGuest(edge, account))
-    await hold.cpu.chargeOwnResponse()
+    if (account !== undefined) reservation.provenAs(account, isGuest(edge, account))
+    await reservation.cpu.chargeOwnResponse()
     return principal
   }
 }

@@ -33,7 +33,7 @@ beforeEach(async () => {
   }
   const serve: Step = (request, response) => {
     if (request.url === '/served') return void response.end('served')
-    if (request.url === '/taken') bytes.hold(request, response).takeProven('account', false, 20 * MEGABYTE)
+    if (request.url === '/taken') bytes.reserveRequest(request, response).takeProven('account', false, 20 * MEGABYTE)
     if (request.url === '/paused') request.on('data', () => {}).pause()
     sendError(edge, ERROR, request, response)
   }

@@ -23,7 +23,7 @@ const LEAST_PAUSE_MS = 5
 const PAUSE_SPREAD_MS = 20
 
 export interface DropsBodies {
-  bytes: Pick<BytesInFlight, 'hold'>
+  bytes: Pick<BytesInFlight, 'reserveRequest'>
 }
 
 /** The caller has set the response's headers, with the length of `body`, and has not sent them. */
@@ -37,7 +37,7 @@ export function endAfterBody(
   // On a connection that stays open, the next request would wait until the edge has read this body.
   response.shouldKeepAlive = false
   response.write(body)
-  dropRest(request, response, reservationOf(response) ?? bytes.hold(request, response))
+  dropRest(request, response, reservationOf(response) ?? bytes.reserveRequest(request, response))
 }
 
 /** More than Node has read already. */

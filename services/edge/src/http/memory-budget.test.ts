@@ -14,8 +14,8 @@ function stage() {
   const open = (address: string) => {
     const request = { headers: {}, socket: { remoteAddress: address } } as unknown as IncomingMessage
     const response = Object.assign(new EventEmitter(), { locals: {} }) as unknown as StepResponse
-    const hold = bytes.hold(request, response)
-    return { hold, close: () => void response.emit('close') }
+    const reservation = bytes.reserveRequest(request, response)
+    return { reservation, close: () => void response.emit('close') }
   }
   return { bytes, open, shed }
 }
@@ -33,8 +33,8 @@ interface Incarnation {
   isAdmitted: boolean
   /** Its response runs for others, too. */
   isClaimed: boolean
-  owed: number[]
-  paid: number
+  reserved: number[]
+  released: number
   /** After how many of its steps its client leaves. */
   leavesAfter: number
 }
@@ -49,38 +49,38 @@ const life: fc.Arbitrary<Incarnation> = fc.record({
   keyLives: fc.boolean(),
   isAdmitted: fc.boolean(),
   isClaimed: fc.boolean(),
-  owed: fc.array(fc.integer({ min: 0, max: 30 * MEGABYTE }), { maxLength: 4 }),
-  paid: fc.nat(4),
+  reserved: fc.array(fc.integer({ min: 0, max: 30 * MEGABYTE }), { maxLength: 4 }),
+  released: fc.nat(4),
   leavesAfter: fc.nat(12),
 })
 
 /** Its steps, so that many lives can be lived at once. Ends where it is refused. */
-async function* live(life: Incarnation, hold: MemoryReservation): AsyncGenerator<void> {
+async function* live(life: Incarnation, reservation: MemoryReservation): AsyncGenerator<void> {
   const proven = async () => {
     if (!life.keyLives) throw new Error('INVALID_KEY')
   }
-  if (!life.small || !hold.takeUnproven(life.bytes % 65_536)) {
+  if (!life.small || !reservation.takeUnproven(life.bytes % 65_536)) {
     yield
-    await hold.whileProving(life.bytes % 65_536, proven)
+    await reservation.whileProving(life.bytes % 65_536, proven)
     yield
-    hold.takeProven(life.account, life.isGuest, life.bytes)
+    reservation.takeProven(life.account, life.isGuest, life.bytes)
   }
   yield
   let read = life.bytes
   for (const chunk of life.chunks) {
-    const refusal = hold.bodyIs((read += chunk))
+    const refusal = reservation.bodyIs((read += chunk))
     if (refusal) throw refusal
     yield
   }
   if (!life.isAdmitted) throw new Error('denied')
-  hold.provenAs(life.account, life.isGuest)
+  reservation.provenAs(life.account, life.isGuest)
   yield
   const running = Promise.withResolvers<void>()
-  const run = life.isClaimed ? hold.whileRunning(() => running.promise) : undefined
-  for (const [index, bytes] of life.owed.entries()) {
-    hold.owe(bytes)
+  const run = life.isClaimed ? reservation.whileRunning(() => running.promise) : undefined
+  for (const [index, bytes] of life.reserved.entries()) {
+    reservation.reserve(bytes)
     yield
-    if (index < life.paid) hold.paid(bytes)
+    if (index < life.released) reservation.release(bytes)
     yield
   }
   running.resolve()
@@ -92,8 +92,8 @@ test('however requests end, they leave no reserved byte behind', async () => {
     fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 8 }), async (lives) => {
       const { bytes, open } = stage()
       const running = lives.map((one) => {
-        const { hold, close } = open(one.address)
-        return { steps: live(one, hold), left: one.leavesAfter, close, isOver: false }
+        const { reservation, close } = open(one.address)
+        return { steps: live(one, reservation), left: one.leavesAfter, close, isOver: false }
       })
       while (running.some(({ isOver }) => !isOver)) {
         for (const one of running) {
@@ -115,10 +115,10 @@ test('however requests end, they leave no reserved byte behind', async () => {
 
 test('a sender is charged at its own address while its key is not proven, and at its account later', () => {
   const { bytes, open } = stage()
-  const { hold, close } = open('2001:db8::1')
-  expect(hold.takeUnproven(1_000)).toBe(true)
+  const { reservation, close } = open('2001:db8::1')
+  expect(reservation.takeUnproven(1_000)).toBe(true)
   expect([...bytes.budget.memoryBudgets.unproven.bySender]).toEqual([['2001:db8:0:0::/64', 1_000]])
-  hold.provenAs('team', false)
+  reservation.provenAs('team', false)
   expect(bytes.budget.memoryBudgets.unproven.bySender.size).toBe(0)
   expect([...bytes.budget.memoryBudgets.accounts.bySender]).toEqual([['team', 1_000]])
   close()
@@ -126,20 +126,20 @@ test('a sender is charged at its own address while its key is not proven, and at
 
 test("the CPU time of a request before its key is proven is its account's afterwards, and no longer its address's", () => {
   const { open } = stage()
-  const { hold } = open('10.0.0.1')
-  hold.cpu.chargeDropped(25 * MEGABYTE)
-  expect(open('10.0.0.1').hold.cpu.isOverShare()).toBe(true)
-  hold.provenAs('team', false)
-  expect(open('10.0.0.1').hold.cpu.isOverShare()).toBe(false)
-  const next = open('10.0.0.2').hold
+  const { reservation } = open('10.0.0.1')
+  reservation.cpu.chargeDropped(25 * MEGABYTE)
+  expect(open('10.0.0.1').reservation.cpu.isOverShare()).toBe(true)
+  reservation.provenAs('team', false)
+  expect(open('10.0.0.1').reservation.cpu.isOverShare()).toBe(false)
+  const next = open('10.0.0.2').reservation
   next.provenAs('team', false)
   expect(next.cpu.isOverShare()).toBe(true)
 })
 
 test('guests of one address share its memory, and learn when to come back', () => {
   const { open, shed } = stage()
-  open('10.0.0.1').hold.takeProven('guest 1', true, 20 * MEGABYTE)
-  const next = open('10.0.0.1').hold
+  open('10.0.0.1').reservation.takeProven('guest 1', true, 20 * MEGABYTE)
+  const next = open('10.0.0.1').reservation
   expect(() => next.takeProven('guest 2', true, 20 * MEGABYTE)).toThrow(
     expect.objectContaining({ code: 'rate_limit_exceeded', details: { type: 'requests', retryAfterMs: 1_000 } }),
   )
@@ -148,14 +148,14 @@ test('guests of one address share its memory, and learn when to come back', () =
 
 test('while responses that nobody reads fill their part, the senders with most of them lose theirs', () => {
   const { open, shed } = stage()
-  const slow = open('10.0.0.1').hold
+  const slow = open('10.0.0.1').reservation
   slow.takeProven('slow', false, 0)
-  expect(slow.owe(100_000)).toBe(true)
-  const hostile = open('10.0.0.2').hold
+  expect(slow.reserve(100_000)).toBe(true)
+  const hostile = open('10.0.0.2').reservation
   hostile.takeProven('hostile', false, 0)
-  let owed = 0
-  while (hostile.owe(256 * 1024)) owed += 256 * 1024
-  expect(owed).toBeLessThanOrEqual((LEAST_BYTES_IN_FLIGHT * 3) / 8)
-  expect(slow.owe(10_000)).toBe(true)
+  let reserved = 0
+  while (hostile.reserve(256 * 1024)) reserved += 256 * 1024
+  expect(reserved).toBeLessThanOrEqual((LEAST_BYTES_IN_FLIGHT * 3) / 8)
+  expect(slow.reserve(10_000)).toBe(true)
   expect(shed).toEqual(['unread_answer'])
 })

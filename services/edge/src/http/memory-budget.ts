@@ -32,7 +32,7 @@ export const SPARED_BYTES = 64 * 1024
 
 export interface BytesInFlight {
   /** Begins the reservation of this request, which holds nothing at first. */
-  hold(request: IncomingMessage, response: StepResponse): MemoryReservation
+  reserveRequest(request: IncomingMessage, response: StepResponse): MemoryReservation
   /** For a response that others may join: all of it is kept until it has ended. */
   reserveResponse(account: string): ResponseReservation
   readonly budget: ByteBudget
@@ -40,8 +40,8 @@ export interface BytesInFlight {
 
 export interface ResponseReservation {
   /** Takes memory for bytes that are there already. False: there is none, and this sender has more than its part of it. */
-  owe(bytes: number): boolean
-  paid(bytes: number): void
+  reserve(bytes: number): boolean
+  release(bytes: number): void
 }
 
 type CountShed = (reason: 'no_room' | 'sender_full' | 'unread_answer') => void
@@ -51,18 +51,18 @@ export function trackBytesInFlight(totalBytes: number, networkOf: ClientNetwork,
   const shares = createCpuShares()
   return {
     budget,
-    hold(request, response) {
-      const hold = new MemoryReservation({ budget, shares }, request, networkOf, countShed)
-      response.locals['hold'] = hold
+    reserveRequest(request, response) {
+      const reservation = new MemoryReservation({ budget, shares }, request, networkOf, countShed)
+      response.locals['reservation'] = reservation
       response.on('close', closeReservation)
-      return hold
+      return reservation
     },
     reserveResponse: (account) => ({
-      owe(bytes) {
+      reserve(bytes) {
         takeAnyway(budget, 'answers', account, bytes)
         return !isCrowding(budget, account)
       },
-      paid: (bytes) => give(budget, 'answers', account, bytes),
+      release: (bytes) => give(budget, 'answers', account, bytes),
     }),
   }
 }
@@ -80,13 +80,13 @@ export function usualBytesInFlight(): number {
 /** A refusal for another reason than the key says that the key is alive. */
 export function noteProven(
   edge: KnownAccounts,
-  hold: MemoryReservation,
+  reservation: MemoryReservation,
   { account }: { account: string },
   refusal: unknown,
 ): void {
   const plan = edge.plans.planOf(account)
   if (plan === null || (refusal instanceof GatewayError && refusal.code === 'INVALID_KEY')) return
-  hold.provenAs(account, findPlan(edge.config.current, plan).guest)
+  reservation.provenAs(account, findPlan(edge.config.current, plan).guest)
 }
 
 interface KnownAccounts {
@@ -96,11 +96,11 @@ interface KnownAccounts {
 
 /** Undefined: this request's body is small for every sender. */
 export function reservationOf({ locals }: StepResponse): MemoryReservation | undefined {
-  return (locals as { hold?: MemoryReservation } | undefined)?.hold
+  return (locals as { reservation?: MemoryReservation } | undefined)?.reservation
 }
 
 /** Where nothing is counted, a response may always wait. */
-export const NOTHING_COUNTED: ResponseReservation = { owe: () => true, paid() {} }
+export const NOTHING_COUNTED: ResponseReservation = { reserve: () => true, release() {} }
 
 export function responseReservationOf(response: object): ResponseReservation {
   return reservationOf(response as StepResponse) ?? NOTHING_COUNTED
@@ -205,7 +205,7 @@ export class MemoryReservation implements ResponseReservation {
     }
   }
 
-  owe(bytes: number): boolean {
+  reserve(bytes: number): boolean {
     if (this.#isClosed) return true
     this.#unread += bytes
     takeAnyway(this.#budget, 'answers', this.#sender, bytes)
@@ -214,7 +214,7 @@ export class MemoryReservation implements ResponseReservation {
     return false
   }
 
-  paid(bytes: number): void {
+  release(bytes: number): void {
     if (this.#isClosed) return
     this.#unread -= bytes
     give(this.#budget, 'answers', this.#sender, bytes)

@@ -46,14 +46,14 @@ export function readClaimed(edge: BodyContext): Step {
     const caller = response.locals['principal'] as Caller
     await reserveBody(edge, request, response, caller)
     const { requestId } = measuredOf(response)
-    const hold = reservationOf(response)!
+    const reservation = reservationOf(response)!
     const refuse = async (fault: unknown) => {
       try {
         await countFault(edge, caller, requestId, fault)
-        noteProven(edge, hold, caller, fault)
+        noteProven(edge, reservation, caller, fault)
         next(fault)
       } catch (error) {
-        noteProven(edge, hold, caller, error)
+        noteProven(edge, reservation, caller, error)
         next(error)
       }
     }
@@ -75,15 +75,15 @@ export async function proveAndReserve(
   response: StepResponse,
 ): Promise<ProvenCaller> {
   const caller = await claimKey(edge, request)
-  const hold = edge.bytes.hold(request, response)
-  const proven = await proveFirst(edge, request, hold, caller, async () => {
+  const reservation = edge.bytes.reserveRequest(request, response)
+  const proven = await proveFirst(edge, request, reservation, caller, async () => {
     const proven = await proveKey(edge, caller)
     const { rpm } = findPlan(edge.config.current, proven.plan)
     const waitMs = takeOne(edge.asides, proven.account, rpm, performance.now())
     if (waitMs > 0) throw rateLimited('requests', waitMs)
     return proven
   })
-  await hold.cpu.chargeOwnResponse()
+  await reservation.cpu.chargeOwnResponse()
   return proven
 }
 
@@ -93,13 +93,13 @@ async function reserveBody(
   response: StepResponse,
   caller: Caller,
 ): Promise<void> {
-  const hold = edge.bytes.hold(request, response)
+  const reservation = edge.bytes.reserveRequest(request, response)
   const { 'content-length': length } = request.headers
   const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
   // A stranger at the same address may have used up its share: no matter of an account that this edge has served.
-  const isWithinShare = !hold.cpu.isOverShare() || namesKnownAccount(edge, request)
-  if (isSmall && isWithinShare && hold.takeUnproven(Number(length))) return
-  await proveFirst(edge, request, hold, caller, async () => {
+  const isWithinShare = !reservation.cpu.isOverShare() || namesKnownAccount(edge, request)
+  if (isSmall && isWithinShare && reservation.takeUnproven(Number(length))) return
+  await proveFirst(edge, request, reservation, caller, async () => {
     // A response that is kept under the key costs nothing, and passes limits that are used up.
     if (request.headers[IDEMPOTENCY_HEADER] !== undefined) return proveKey(edge, caller)
     const bytes = Number(length ?? SMALL_BODY_BYTES)
@@ -110,24 +110,24 @@ async function reserveBody(
 async function proveFirst<Proven extends { account: string; plan: string }>(
   edge: BodyContext,
   request: IncomingMessage,
-  hold: MemoryReservation,
+  reservation: MemoryReservation,
   caller: Caller,
   prove: () => Promise<Proven>,
 ): Promise<Proven> {
   const { 'content-length': length } = request.headers
   const readAhead = Math.min(READ_AHEAD_BYTES, Number(length ?? READ_AHEAD_BYTES))
   try {
-    const proven = await hold.whileProving(readAhead, prove)
+    const proven = await reservation.whileProving(readAhead, prove)
     const { guest } = findPlan(edge.config.current, proven.plan)
-    hold.provenAs(proven.account, guest)
-    await hold.cpu.waitForShare()
-    hold.takeProven(proven.account, guest, bytesToTake(request))
+    reservation.provenAs(proven.account, guest)
+    await reservation.cpu.waitForShare()
+    reservation.takeProven(proven.account, guest, bytesToTake(request))
     return proven
   } catch (error) {
-    noteProven(edge, hold, caller, error)
+    noteProven(edge, reservation, caller, error)
     // The edge drops the bytes that Node has read, and counts more as they come. A client that waits for `100 Continue` sends
     // none.
-    if (!waitsForContinue(request)) hold.cpu.chargeDropped(readAhead)
+    if (!waitsForContinue(request)) reservation.cpu.chargeDropped(readAhead)
     throw error
   }
 }

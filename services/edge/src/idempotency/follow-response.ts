@@ -39,7 +39,7 @@ export function followResponse(
     const responseWindow = openResponseWindow(dialect, {
       reader,
       consumed: (count) => job.consumed(count),
-      hold: bytes.reserveResponse(request.account),
+      reservation: bytes.reserveResponse(request.account),
       onOutOfMemory: () => reader.cut(outOfMemory()),
     })
     const over = (isResponded: boolean): void => {

@@ -52,7 +52,7 @@ interface ResponseStore {
 
 export function shareResponse(
   responseStore: ResponseStore,
-  hold: ResponseReservation = NOTHING_COUNTED,
+  reservation: ResponseReservation = NOTHING_COUNTED,
 ): SharedResponse {
   const readers = new Map<Reader, { taken: number }>()
   const { promise: ended, resolve } = Promise.withResolvers<void>()
@@ -70,12 +70,12 @@ export function shareResponse(
   function holdPiece(piece: Uint8Array): void {
     pieces.push(piece)
     heldBytes += piece.byteLength
-    hasCapacity = hold.owe(piece.byteLength)
+    hasCapacity = reservation.reserve(piece.byteLength)
   }
 
   function dropPieces(): void {
     pieces.length = 0
-    if (heldBytes > 0) hold.paid(heldBytes)
+    if (heldBytes > 0) reservation.release(heldBytes)
     heldBytes = 0
   }
 

@@ -15,7 +15,7 @@ async function counted(plan: string, model: string) {
   const handle = countPromptTokens({ config: { current: config }, countAtBackends } as unknown as EdgeContext)
   const headers: Record<string, string> = {}
   let body: unknown
-  const locals = { measured: { requestId: 'id' }, hold: { cpu: { sender: 'a', usedThread() {} } } }
+  const locals = { measured: { requestId: 'id' }, reservation: { cpu: { sender: 'a', usedThread() {} } } }
   const response = {
     locals,
     setHeader: (name: string, value: string) => void (headers[name] = value),

@@ -76,7 +76,7 @@ interface ResponseWindowEnds {
   /** Reports to the router how many bytes the client has taken. */
   consumed: Consumed
   /** Counts the bytes that the window holds. */
-  hold: ResponseReservation
+  reservation: ResponseReservation
   /** There is no memory for them. */
   onOutOfMemory(): void
 }
@@ -101,7 +101,7 @@ const NOTHING = new Uint8Array(0)
 
 function passEvents(
   dialect: ClientDialect,
-  { reader, consumed, hold, onOutOfMemory }: ResponseWindowEnds,
+  { reader, consumed, reservation, onOutOfMemory }: ResponseWindowEnds,
 ): ResponseWindow {
   const complete = completeEvents()
   const isTerminal = terminalEventOf(dialect)
@@ -117,8 +117,8 @@ function passEvents(
   /** Small ones are spared, as those are that wait for a slow client. */
   function holdMore(bytes: number): void {
     heldBytes += bytes
-    if (bytes < 0) hold.paid(-bytes)
-    else if (bytes > 0 && !hold.owe(bytes) && heldBytes > SPARED_BYTES) onOutOfMemory()
+    if (bytes < 0) reservation.release(-bytes)
+    else if (bytes > 0 && !reservation.reserve(bytes) && heldBytes > SPARED_BYTES) onOutOfMemory()
   }
 
   function take(bytes: Uint8Array): Uint8Array {

@@ -182,11 +182,11 @@ describe('a JSON response', () => {
   test('counts its waiting bytes as memory, and none twice', () => {
     const response = new FakeResponse()
     let counted = 0
-    const hold = {
-      owe: (bytes: number) => (counted += bytes) > 0,
-      paid: (bytes: number) => void (counted -= bytes),
+    const reservation = {
+      reserve: (bytes: number) => (counted += bytes) > 0,
+      release: (bytes: number) => void (counted -= bytes),
     }
-    const responding = Object.assign(response, { locals: { hold } })
+    const responding = Object.assign(response, { locals: { reservation } })
     const writer = jsonResponse(responding as unknown as Response, () => {})
     writer.write(Buffer.alloc(100_000))
     expect(counted).toBe(100_000)

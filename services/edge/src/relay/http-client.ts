@@ -107,7 +107,7 @@ export function jsonResponse(response: ServerResponse, consumed: Consumed): Resp
   let heldBytes = 0
   let contentType = ''
   let headersOfBegin: () => Headers = () => ({})
-  const hold = responseReservationOf(response)
+  const reservation = responseReservationOf(response)
 
   return {
     begun: () => response.headersSent,
@@ -119,14 +119,14 @@ export function jsonResponse(response: ServerResponse, consumed: Consumed): Resp
       held.push(bytes)
       heldBytes += bytes.byteLength
       if (!response.headersSent && heldBytes <= HELD_JSON_BYTES) {
-        if (hold.owe(bytes.byteLength)) consumed(bytes.byteLength)
+        if (reservation.reserve(bytes.byteLength)) consumed(bytes.byteLength)
         else response.destroy()
         return
       }
       if (!response.headersSent) {
         response.writeHead(200, { ...headersOfBegin(), 'content-type': contentType })
         // They count again where they wait for the client.
-        hold.paid(heldBytes - bytes.byteLength)
+        reservation.release(heldBytes - bytes.byteLength)
       }
       const last = held.pop()
       for (const earlier of held) send(earlier)
@@ -135,7 +135,7 @@ export function jsonResponse(response: ServerResponse, consumed: Consumed): Resp
     },
     restart() {
       if (response.headersSent) return false
-      hold.paid(heldBytes)
+      reservation.release(heldBytes)
       held = []
       heldBytes = 0
       return true
@@ -211,16 +211,16 @@ function asBuffer(bytes: Uint8Array): Buffer {
 
 /** Sends bytes and reports them as consumed once the client's socket takes more again. */
 function sendingTo(response: ServerResponse, consumed: Consumed): (bytes: Uint8Array) => void {
-  const hold = responseReservationOf(response)
+  const reservation = responseReservationOf(response)
   let owed = 0
   response.on('drain', () => {
     consumed(owed)
-    hold.paid(owed)
+    reservation.release(owed)
     owed = 0
   })
   return (bytes) => {
     if (response.write(bytes)) return consumed(bytes.byteLength)
     owed += bytes.byteLength
-    if (!hold.owe(bytes.byteLength)) response.destroy()
+    if (!reservation.reserve(bytes.byteLength)) response.destroy()
   }
 }

@@ -159,7 +159,7 @@ class RelayedResponse implements ResponseEvents, Source {
     return openResponseWindow(streamDialect(job), {
       reader: this.#client,
       consumed: (bytes) => this.#run?.consumed(bytes),
-      hold: this.#edge.bytes.reserveResponse(job.account),
+      reservation: this.#edge.bytes.reserveResponse(job.account),
       onOutOfMemory: () => {
         if (!this.#depart('cut')) return
         this.#client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has no room for the end of this answer'))
