@@ -23,7 +23,7 @@ export interface ConcurrencyLimiter {
   /** Takes a slot, and the trial of a target that is on one. */
   take(target: Target, request: Requesting): Slot
   /** True if the request has failed there so often that others come first. */
-  spares(target: Target, body: Body): boolean
+  avoids(target: Target, body: Body): boolean
   /** The first content of the attempt has come. */
   recordContent(slot: Slot): void
   /** The target has done its part. */
@@ -203,7 +203,7 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
 
   return {
     take,
-    spares: (target, body) => failed.spares(body, target.key, performance.now()),
+    avoids: (target, body) => failed.avoids(body, target.key, performance.now()),
     recordContent,
     recordSuccess,
     recordFailure,

@@ -33,7 +33,7 @@ export interface JobContext {
   /** The call under way. */
   call: Call | null
   /** Set with the head: from then on the client has part of the response, and is billed for the generated tokens. */
-  shown: DeliveredResponse | null
+  delivered: DeliveredResponse | null
   /** Set when the caller goes before the head, while a backend is at work. */
   abandoned: DeliveredResponse | null
   /** The last call that was cut off when its time was over, while the backend was at work. */
@@ -82,7 +82,7 @@ export function reporting(usage: TokenUsage): DeliveredResponse['usage'] {
 }
 
 /** Sends the head: from here on there is no other target. */
-export function show(run: JobContext, call: Call, contentType: string, usage: DeliveredResponse['usage']): void {
+export function sendHead(run: JobContext, call: Call, contentType: string, usage: DeliveredResponse['usage']): void {
   const { target, span, dropped } = call
   const head: ResponseHead = {
     contentType,
@@ -92,7 +92,7 @@ export function show(run: JobContext, call: Call, contentType: string, usage: De
     backendMs: Math.round(run.backendMs * 100) / 100,
   }
   if (dropped.length > 0) head.droppedParams = reportedNames(dropped)
-  run.shown = { target, usage }
+  run.delivered = { target, usage }
   if (run.header.stream) span.event('first content')
   run.job.head(encodeJson(head))
   failpoint('router.response-begun')
@@ -123,7 +123,7 @@ export function reportedNames(names: readonly string[]): string[] {
  */
 export function abandon(run: JobContext, reason: unknown): void {
   const { call } = run
-  if (!run.shown && call?.exchange.isAtWork) run.abandoned = workOf(run, call)
+  if (!run.delivered && call?.exchange.isAtWork) run.abandoned = workOf(run, call)
   call?.exchange.abort(reason)
 }
 
@@ -133,8 +133,8 @@ export function workOf(run: JobContext, { target, usage }: Call): DeliveredRespo
 }
 
 /** The response that the client pays for if the job ends now. Null: it pays nothing. */
-export function owed(run: JobContext): DeliveredResponse | null {
-  return run.shown ?? run.abandoned
+export function billableResponse(run: JobContext): DeliveredResponse | null {
+  return run.delivered ?? run.abandoned
 }
 
 /** Where the backend did not count all: its own figures as far as they go, the edge's of the prompt, ours of the response. */
@@ -196,5 +196,5 @@ const LAST_MOMENT_MS = 2
 
 /** Until the head is sent, the time in which it is awaited; from then on the whole request's. */
 export function remainingMs(run: JobContext): number {
-  return (run.shown ? run.deadlineAtMs : run.headDueAtMs) - performance.now()
+  return (run.delivered ? run.deadlineAtMs : run.headDueAtMs) - performance.now()
 }

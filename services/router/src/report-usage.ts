@@ -14,7 +14,7 @@ import type { RouterMetrics } from './metrics.ts'
 
 export interface UsageReports {
   /** Never throws; a report that is not stored in time is still being delivered by the bus. */
-  report(run: JobContext, shown: DeliveredResponse): void
+  report(run: JobContext, delivered: DeliveredResponse): void
   /** Resolves when every report so far has been stored or given up on. */
   finished(): Promise<void>
 }
@@ -25,11 +25,11 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
   const router = rpcClient('router', bus)
   const pending = new Set<Promise<void>>()
 
-  async function publish(run: JobContext, shown: DeliveredResponse): Promise<void> {
+  async function publish(run: JobContext, delivered: DeliveredResponse): Promise<void> {
     const endedAtMs = Date.now()
-    const usage = await shown.usage()
+    const usage = await delivered.usage()
     count(run.header.lane, usage)
-    const events = [eventOf(run, shown, usage, endedAtMs)]
+    const events = [eventOf(run, delivered, usage, endedAtMs)]
     try {
       await router.report('usage', { v: 1, events }, { timeoutMs: STORED_WITHIN_MS })
     } catch (error) {
@@ -41,8 +41,8 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
   }
 
   return {
-    report(run, shown) {
-      const done: Promise<void> = publish(run, shown)
+    report(run, delivered) {
+      const done: Promise<void> = publish(run, delivered)
         .catch((error: unknown) =>
           logger.error(
             { ...requestFields(run.header.requestId, run.header.traceparent), err: error },
@@ -60,15 +60,15 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
 
 function eventOf(
   { header, attempts }: JobContext,
-  shown: DeliveredResponse,
+  delivered: DeliveredResponse,
   usage: UsageEvent['usage'],
   endedAtMs: number,
 ): UsageEvent {
   return {
     ...bill.parse(header),
     reporter: 'router',
-    backend: shown.target.backend.config.id,
-    backendModel: shown.target.model,
+    backend: delivered.target.backend.config.id,
+    backendModel: delivered.target.model,
     usage,
     outcome: 'edge_lost',
     delivered: false,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ResponseMemory, FREE_BYTES, LARGEST_RESPONSE_BYTES, type HeldResponse } from './response-memory.ts'
 
 const MIB = 1024 * 1024
-const timeoutPolicy =
+const waitLimit =
   (withinMs = 60_000, signal = new AbortController().signal) =>
   () => ({ withinMs, signal })
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -11,13 +11,13 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 describe('the memory for responses', () => {
   test('small responses never wait', () => {
     const memory = new ResponseMemory(0)
-    for (let i = 0; i < 1_000; i++) expect(memory.open().add(FREE_BYTES, timeoutPolicy())).toBeUndefined()
+    for (let i = 0; i < 1_000; i++) expect(memory.open().add(FREE_BYTES, waitLimit())).toBeUndefined()
   })
 
   test('a response that is too large for anyone is refused, not waited for', () => {
     const response = new ResponseMemory(4 * LARGEST_RESPONSE_BYTES).open()
-    expect(response.add(LARGEST_RESPONSE_BYTES, timeoutPolicy())).toBeUndefined()
-    expect(() => response.add(1, timeoutPolicy())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))
+    expect(response.add(LARGEST_RESPONSE_BYTES, waitLimit())).toBeUndefined()
+    expect(() => response.add(1, waitLimit())).toThrow(expect.objectContaining({ kind: 'invalid_answer' }))
   })
 
   test('where no memory is left, responses wait in order', async () => {
@@ -25,7 +25,7 @@ describe('the memory for responses', () => {
     const responses = [1, 2, 3].map(() => memory.open())
     const served: number[] = []
     const waits = responses.map(async (response, i) => {
-      await response.add(32 * MIB, timeoutPolicy())
+      await response.add(32 * MIB, waitLimit())
       served.push(i)
     })
     await turn()
@@ -39,10 +39,10 @@ describe('the memory for responses', () => {
 
   test('nobody waits longer than its request has time, or wants it', async () => {
     const memory = new ResponseMemory(LARGEST_RESPONSE_BYTES)
-    await memory.open().add(32 * MIB, timeoutPolicy())
-    await expect(memory.open().add(32 * MIB, timeoutPolicy(20))).rejects.toMatchObject({ kind: 'out_of_time' })
+    await memory.open().add(32 * MIB, waitLimit())
+    await expect(memory.open().add(32 * MIB, waitLimit(20))).rejects.toMatchObject({ kind: 'out_of_time' })
     const leaving = new AbortController()
-    const left = memory.open().add(32 * MIB, timeoutPolicy(60_000, leaving.signal))
+    const left = memory.open().add(32 * MIB, waitLimit(60_000, leaving.signal))
     leaving.abort(new Error('left'))
     await expect(left).rejects.toThrow('left')
     expect(memory.waiting).toBe(0)
@@ -71,7 +71,7 @@ describe('the memory for responses', () => {
           open.set(id, one)
           if (ends && !one.waits) end(id)
           else if (!one.waits && one.held + mib * MIB <= LARGEST_RESPONSE_BYTES) {
-            const wait = one.response.add(mib * MIB, timeoutPolicy())
+            const wait = one.response.add(mib * MIB, waitLimit())
             one.waits = wait !== undefined
             const go = () => {
               one.waits = false

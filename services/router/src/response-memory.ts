@@ -22,7 +22,7 @@ export function responseBytesOfThisProcess(): number {
   return Math.max(LARGEST_RESPONSE_BYTES, memoryBytes() * PART_OF_MEMORY)
 }
 
-export interface TimeoutPolicy {
+export interface WaitLimit {
   /** The time that it may wait. */
   withinMs: number
   signal: AbortSignal
@@ -48,26 +48,26 @@ export class ResponseMemory {
   }
 
   /** Undefined where it has the bytes at once. */
-  take(response: HeldResponse, bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
+  take(response: HeldResponse, bytes: number, waitLimit: () => WaitLimit): Promise<void> | undefined {
     if (response === this.#reservedFor) return undefined
     if (this.#waiting.length === 0 && bytes <= this.#left) {
       this.#left -= bytes
       response.taken += bytes
       return undefined
     }
-    return this.#wait(response, bytes, timeoutPolicy())
+    return this.#wait(response, bytes, waitLimit())
   }
 
   /** The response holds nothing any more. */
   leave(response: HeldResponse): void {
     if (this.#reservedFor === response) this.#reservedFor = null
-    for (const waiting of this.#waiting.filter((one) => one.response === response)) waiting.inVain()
+    for (const waiting of this.#waiting.filter((one) => one.response === response)) waiting.cancel()
     this.#left += response.taken
     response.taken = 0
     this.#serve()
   }
 
-  #wait(response: HeldResponse, bytes: number, { withinMs, signal }: TimeoutPolicy): Promise<void> {
+  #wait(response: HeldResponse, bytes: number, { withinMs, signal }: WaitLimit): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (then: () => void) => {
         clearTimeout(timer)
@@ -79,8 +79,8 @@ export class ResponseMemory {
       const onAbort = () => end(() => reject(signal.reason as Error))
       const late = () => new BackendFault('out_of_time', 'there was no room for the answer in time')
       const timer = setTimeout(() => end(() => reject(late())), Math.max(0, withinMs))
-      const inVain = () => end(() => reject(new Error('the answer is over')))
-      const waiting: Waiting = { response, bytes, served: () => end(resolve), inVain }
+      const cancel = () => end(() => reject(new Error('the answer is over')))
+      const waiting: Waiting = { response, bytes, served: () => end(resolve), cancel }
       this.#waiting.push(waiting)
       if (signal.aborted) onAbort()
       else {
@@ -106,7 +106,7 @@ interface Waiting {
   response: HeldResponse
   bytes: number
   served(): void
-  inVain(): void
+  cancel(): void
 }
 
 /** The bytes of one response. */
@@ -123,7 +123,7 @@ export class HeldResponse implements Disposable {
   }
 
   /** So many bytes more are held. Undefined where they may be at once; throws where the response is too large. */
-  add(bytes: number, timeoutPolicy: () => TimeoutPolicy): Promise<void> | undefined {
+  add(bytes: number, waitLimit: () => WaitLimit): Promise<void> | undefined {
     if (this.#isOver) throw new Error('the answer is over')
     this.#bytes += bytes
     if (this.#bytes > LARGEST_RESPONSE_BYTES)
@@ -131,7 +131,7 @@ export class HeldResponse implements Disposable {
     const wanted = this.#bytes - FREE_BYTES - this.#requested
     if (wanted <= 0) return undefined
     this.#requested += wanted
-    return this.#memory.take(this, wanted, timeoutPolicy)
+    return this.#memory.take(this, wanted, waitLimit)
   }
 
   [Symbol.dispose](): void {

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { clientDialects, targetDialects, type TargetDialect } from '@gateway/contracts/vendors'
 import { PROTOTYPE_NAMES, withPrototypeNames } from '@gateway/testing/prototype-names'
 import { RICH_REQUESTS } from '@gateway/testing/rich-requests'
-import { BackendFault, understood } from '../src/core/backend-fault.ts'
+import { BackendFault, classifyFault } from '../src/core/backend-fault.ts'
 import { readRejections } from '../src/core/refused-parameters.ts'
 import type { ClientRequest } from '../src/dialects/dialect.ts'
 import { dialectRoute } from '../src/dialects/dialects.ts'
@@ -190,7 +190,7 @@ describe.each(ways)('from $client to $target', ({ client, target, dialect }) => 
         failuresOf(() => {
           const body = dialect.readErrorBody(JSON.stringify(changed)) ?? '{}'
           for (const status of [400, 403, 404, 429, 500])
-            understood(new BackendFault('status', 'no', { status, body }), {
+            classifyFault(new BackendFault('status', 'no', { status, body }), {
               clientRequest: requested,
               secrets: [],
               meanings,

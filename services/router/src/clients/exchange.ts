@@ -100,8 +100,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#reader.promise
   }
 
-  /** The whole response; a larger one than `limit` is a fault. `hold` may make it wait for memory. */
-  async readAll(limit: number, hold?: (bytes: number) => Promise<void> | undefined): Promise<Buffer> {
+  /** The whole response; a larger one than `limit` is a fault. `reserve` may make it wait for memory. */
+  async readAll(limit: number, reserve?: (bytes: number) => Promise<void> | undefined): Promise<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
     for (let piece = await this.read(); piece; piece = await this.read()) {
@@ -111,7 +111,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
         this.abort(fault)
         throw fault
       }
-      const memory = hold?.(piece.length)
+      const memory = reserve?.(piece.length)
       if (memory) await memory
       pieces.push(piece)
     }

@@ -22,13 +22,13 @@ const DATA_URL_PREFIX = 'data:image/png;base64,'
 const MOST_IMAGES = 10
 
 /** Waits until so many bytes more of the response may be held; undefined where they may be at once. */
-export type Hold = (bytes: number) => Promise<void> | undefined
+export type Reserve = (bytes: number) => Promise<void> | undefined
 
 export interface Fetching {
   client: BackendClient
   budgetMs: number
   signal: AbortSignal
-  hold: Hold
+  reserve: Reserve
 }
 
 /** Checks every image. Returns null when all are inline already, else the response with all of them inline. */
@@ -68,14 +68,14 @@ function ownUrl(text: string, origin: string): URL {
   return url
 }
 
-async function fetchImage(url: URL, { client, budgetMs, signal, hold }: Fetching): Promise<Buffer> {
+async function fetchImage(url: URL, { client, budgetMs, signal, reserve }: Fetching): Promise<Buffer> {
   const exchange = client.fetchOwn(url, budgetMs)
   const stop = () => exchange.abort(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
   try {
     const { status } = await exchange.response
     if (status !== 200) throw new BackendFault('invalid_answer', `an image answered with status ${status}`)
-    return await exchange.readAll(LARGEST_IMAGE_BYTES, hold)
+    return await exchange.readAll(LARGEST_IMAGE_BYTES, reserve)
   } finally {
     signal.removeEventListener('abort', stop)
     exchange.discard()

@@ -10,7 +10,7 @@ function candidate(key: string, overrides: Partial<Candidate> = {}): Candidate {
     outstanding: 0,
     full: false,
     usable: true,
-    spared: false,
+    avoided: false,
     fitsPrompt: true,
     isNative: true,
     ...overrides,
@@ -23,7 +23,7 @@ const anyCandidate = fc.record({
   outstanding: fc.nat(20),
   full: fc.boolean(),
   usable: fc.boolean(),
-  spared: fc.boolean(),
+  avoided: fc.boolean(),
   fitsPrompt: fc.boolean(),
   isNative: fc.boolean(),
 })

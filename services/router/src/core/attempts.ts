@@ -18,7 +18,7 @@ export interface Candidate {
   full: boolean
   usable: boolean
   /** The same request has failed there of late, several times in a row. */
-  spared: boolean
+  avoided: boolean
   fitsPrompt: boolean
   /** It speaks the client's dialect: nothing is lost by a translation. */
   isNative: boolean
@@ -51,8 +51,8 @@ export function chooseTarget<T extends Candidate>(
   if (rank.length === 0) return { kind: 'none' }
   const free = rank.filter((candidate) => !candidate.full)
   if (free.length === 0) return { kind: 'wait', targets: rank }
-  const unspared = free.filter((candidate) => !candidate.spared)
-  const willing = unspared.length > 0 ? unspared : free
+  const preferred = free.filter((candidate) => !candidate.avoided)
+  const willing = preferred.length > 0 ? preferred : free
   const priority = Math.min(...willing.map((candidate) => candidate.priority))
   const prior = willing.filter((candidate) => candidate.priority === priority)
   const native = prior.filter((candidate) => candidate.isNative)

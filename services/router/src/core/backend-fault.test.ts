@@ -5,7 +5,7 @@ import {
   isContextOverflow,
   isRequestsOwnFault,
   isWorthRepeating,
-  understood,
+  classifyFault,
   type FaultKind,
 } from './backend-fault.ts'
 import { meaningsOf } from '../vendors/meanings.ts'
@@ -14,7 +14,7 @@ import { plain } from '../vendors/plain.ts'
 const status = (code: number, retryAfterMs?: number) =>
   new BackendFault('status', '', { status: code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
 const clientRequest = (code: number, body: object) =>
-  understood(new BackendFault('status', '', { status: code, body: JSON.stringify(body) }), {
+  classifyFault(new BackendFault('status', '', { status: code, body: JSON.stringify(body) }), {
     clientRequest: Buffer.from('{"messages":[{"content":[{"file_id":"file_011CNha8iCJc"}]}]}'),
     secrets: [],
     meanings: meaningsOf(plain).errors,

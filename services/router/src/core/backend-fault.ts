@@ -81,7 +81,7 @@ export interface Circumstances {
 }
 
 /** The same fault, fit to be judged, logged and reported: with our account's trouble named, and no secret in its body. */
-export function understood(fault: BackendFault, { clientRequest, secrets, meanings }: Circumstances): BackendFault {
+export function classifyFault(fault: BackendFault, { clientRequest, secrets, meanings }: Circumstances): BackendFault {
   const { kind, message, status, body, retryAfterMs, cause } = fault
   if (body === undefined || fault.isUnsent) return fault
   const isRefusal = isRequestFaultAnyway(status, body, meanings)

@@ -8,19 +8,19 @@ const at = (key: string) => ({ key, backend: key.split('/')[0]! })
 test('a body that fails three times in a row at a target goes elsewhere first, for half a minute', () => {
   const failed = new FailedBodies()
   for (let i = 0; i < 2; i++) failed.recordFailure(body('x'), at('a/m'), i)
-  expect(failed.spares(body('x'), 'a/m', 2)).toBe(false)
+  expect(failed.avoids(body('x'), 'a/m', 2)).toBe(false)
   failed.recordFailure(body('x'), at('a/m'), 2)
-  expect(failed.spares(body('x'), 'a/m', 3)).toBe(true)
-  expect(failed.spares(body('x'), 'b/m', 3)).toBe(false)
-  expect(failed.spares(body('y'), 'a/m', 3)).toBe(false)
-  expect(failed.spares(body('x'), 'a/m', 30_002)).toBe(false)
+  expect(failed.avoids(body('x'), 'a/m', 3)).toBe(true)
+  expect(failed.avoids(body('x'), 'b/m', 3)).toBe(false)
+  expect(failed.avoids(body('y'), 'a/m', 3)).toBe(false)
+  expect(failed.avoids(body('x'), 'a/m', 30_002)).toBe(false)
 })
 
 test('a success there forgets it', () => {
   const failed = new FailedBodies()
   for (let i = 0; i < 3; i++) failed.recordFailure(body('x'), at('a/m'), i)
   failed.recordSuccess(body('x'), 'a/m')
-  expect(failed.spares(body('x'), 'a/m', 3)).toBe(false)
+  expect(failed.avoids(body('x'), 'a/m', 3)).toBe(false)
 })
 
 test('models of one backend are no second backend', () => {
@@ -36,7 +36,7 @@ test('a request whose length is not remembered is not hashed', () => {
   const failed = new FailedBodies()
   const digest = vi.fn<() => string>(() => 'y')
   failed.recordFailure(body('x', 100), at('a/m'), 0)
-  expect(failed.spares({ bytes: 101, digest }, 'a/m', 0)).toBe(false)
+  expect(failed.avoids({ bytes: 101, digest }, 'a/m', 0)).toBe(false)
   expect(digest).not.toHaveBeenCalled()
 })
 

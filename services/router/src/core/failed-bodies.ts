@@ -52,7 +52,7 @@ export class FailedBodies {
   }
 
   /** True if the target comes after others. */
-  spares(body: Body, target: string, nowMs: number): boolean {
+  avoids(body: Body, target: string, nowMs: number): boolean {
     const failure = this.#find(body)?.failures.get(target)
     return failure !== undefined && failure.inARow >= SPARED_AFTER && nowMs - failure.atMs < REMEMBERED_MS
   }

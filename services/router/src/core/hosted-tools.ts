@@ -123,9 +123,9 @@ class ToolChoice {
     const { tool_choice: choice } = request
     const type = isObject(choice) ? choice.type : choice
     const isLeft = request.tools !== undefined
-    if (!isLeft && (type === 'required' || type === 'any')) throw unoffered()
+    if (!isLeft && (type === 'required' || type === 'any')) throw toolUnavailable()
     if (type === 'allowed_tools' && isObject(choice)) this.#fitAllowed(request, choice)
-    else if (isObject(choice) && this.#demands(choice)) throw unoffered()
+    else if (isObject(choice) && this.#demands(choice)) throw toolUnavailable()
     // A choice among no tools is an error.
     if (!isLeft) delete request.tool_choice
   }
@@ -138,7 +138,7 @@ class ToolChoice {
   #fitAllowed(request: JsonObject, choice: JsonObject): void {
     const tools = objectsOf(choice.tools).filter((tool) => !this.#demands(tool))
     if (tools.length > 0) request.tool_choice = { ...choice, tools }
-    else if (choice.mode === 'required') throw unoffered()
+    else if (choice.mode === 'required') throw toolUnavailable()
     else request.tool_choice = 'none'
   }
 }
@@ -151,6 +151,6 @@ function isOfThePrice(name: HostedTool, tool: JsonObject, model: string): boolea
   return type === 'auto' && (memory == null || memory === '1g')
 }
 
-function unoffered() {
+function toolUnavailable() {
   return refused('tool_choice', 'must be auto, none, or one of your own tools: this model runs none of the vendor’s')
 }

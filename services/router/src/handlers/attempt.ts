@@ -17,7 +17,7 @@ import {
   isLeftWaiting,
   isRequestsOwnFault,
   mayBeTheRequests,
-  understood,
+  classifyFault,
   type Circumstances,
 } from '../core/backend-fault.ts'
 import { dimensionsToRequest } from '../core/embeddings-request.ts'
@@ -67,7 +67,7 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
     return usage
   } catch (thrown) {
     call?.exchange.abort(thrown)
-    const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
+    const error = thrown instanceof BackendFault ? classifyFault(thrown, circumstances(run, target)) : tooDeep(thrown)
     const isCutOff = error instanceof BackendFault && error.kind === 'out_of_time'
     if (isCutOff && call?.exchange.wasAtWork) run.cutOff = workOf(run, call)
     outcome = judgeHealth(failoverState, slot, error, call !== null)
@@ -233,11 +233,11 @@ function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, w
     router.shortages.report(fault)
   }
   if (fault === null || fault.kind === 'out_of_time') {
-    const isOverdue = run.header.stream && !run.shown && nowMs - slot.startedAtMs >= firstByteMs
+    const isOverdue = run.header.stream && !run.delivered && nowMs - slot.startedAtMs >= firstByteMs
     if (isOverdue) judgeSilence(failoverState, slot, slot.startedAtMs)
   } else if (isRequestsOwnFault(fault)) {
     router.limiter.recordSuccess(slot)
-  } else if (run.shown && fault.kind === 'idle_timeout') {
+  } else if (run.delivered && fault.kind === 'idle_timeout') {
     judgeSilence(failoverState, slot, nowMs - idleMs)
   } else if (isLeftWaiting(fault) || (mayBeTheRequests(fault) && !isHalfOpen(slot.target, slot.account))) {
     failoverState.pendingFailures.push({ slot, fault, afterMs: nowMs - slot.startedAtMs })

@@ -80,8 +80,8 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
         },
         'an attempt failed',
       )
-      if (run.shown) {
-        const usage = await run.shown.usage()
+      if (run.delivered) {
+        const usage = await run.delivered.usage()
         return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'The backend failed in the middle of its answer', { usage })
       }
       if (learnRejections(run, target, next.form, fault, performance.now())) {

@@ -239,7 +239,7 @@ function candidateOf(target: Target, { run, router }: FailoverState): Candidate 
     outstanding: backend.outstanding,
     full: isFull(backend),
     usable: isUsable(target, performance.now(), run.header.account),
-    spared: router.limiter.spares(target, run.bodyKey),
+    avoided: router.limiter.avoids(target, run.bodyKey),
     fitsPrompt: fitsPrompt(target, run),
     isNative: isNative(target, run.header),
   }

@@ -6,7 +6,7 @@ import { DEFAULT_DIMENSIONS } from '@gateway/contracts/config'
 import { objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { LARGEST_RESPONSE_BYTES } from '../response-memory.ts'
-import { inlineImages, type Hold } from '../clients/images.ts'
+import { inlineImages, type Reserve } from '../clients/images.ts'
 import { countsOneChoice, generatedText } from '../core/chat-chunk.ts'
 import { checkEmbeddings, imageSources } from '../core/plain-response.ts'
 import type { Dialect, PlainResponse } from '../dialects/dialect.ts'
@@ -18,7 +18,7 @@ import {
   estimatedUsage,
   identityOf,
   remainingMs,
-  show,
+  sendHead,
   reporting,
   withCalls,
   withSound,
@@ -38,15 +38,15 @@ export async function relayPlain(
 ): Promise<TokenUsage> {
   const { target, exchange } = call
   using held = responseMemory.open()
-  const timeoutPolicy = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
-  const hold = (bytes: number) => held.add(bytes, timeoutPolicy)
-  const received = await exchange.readAll(LARGEST_RESPONSE_BYTES, hold)
+  const waitLimit = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
+  const reserve = (bytes: number) => held.add(bytes, waitLimit)
+  const received = await exchange.readAll(LARGEST_RESPONSE_BYTES, reserve)
   endWaiting(run, call)
   const { dialect } = routeOf(target, run.header)
   const read = dialect.readBackendResponse(run.header.kind, received, identityOf(run, target), call.echo)
   const known = usageReported(run, read, dialect)
   if (known) call.usage = reporting(withSound(known, run))
-  const response = await fulfil(run, target, read, hold)
+  const response = await fulfil(run, target, read, reserve)
   const reported = usageReported(run, response, dialect)
   const usage = reported
     ? await ofAllChoices(reported, response, tokens)
@@ -54,14 +54,19 @@ export async function relayPlain(
   const bytes = usage.estimated ? dialect.withUsage(response, usage, run.header.kind) : response.bytes
   onContent()
   const billed = withSound(usage, run)
-  show(run, call, 'application/json', reporting(billed))
+  sendHead(run, call, 'application/json', reporting(billed))
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
   return billed
 }
 
 /** Adds the parts that the contract demands beyond the backend's own JSON. */
-async function fulfil(run: BoundJob, target: Target, response: PlainResponse, hold: Hold): Promise<PlainResponse> {
-  const changed = await changedForm(run, target, response, hold)
+async function fulfil(
+  run: BoundJob,
+  target: Target,
+  response: PlainResponse,
+  reserve: Reserve,
+): Promise<PlainResponse> {
+  const changed = await changedForm(run, target, response, reserve)
   return changed ? { ...response, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : response
 }
 
@@ -69,7 +74,7 @@ async function changedForm(
   run: BoundJob,
   target: Target,
   { json }: PlainResponse,
-  hold: Hold,
+  reserve: Reserve,
 ): Promise<Record<string, unknown> | null> {
   switch (run.header.kind) {
     case 'chat':
@@ -81,7 +86,7 @@ async function changedForm(
         client: target.backend.client,
         budgetMs: remainingMs(run),
         signal: run.job.signal,
-        hold,
+        reserve,
       })
   }
 }

@@ -21,7 +21,7 @@ import {
   estimatedUsage,
   identityOf,
   remainingMs,
-  show,
+  sendHead,
   reporting,
   withCalls,
   withSound,
@@ -70,9 +70,9 @@ export async function relayStream(
   }
 
   function send(pieces: Buffer[]): Promise<void> {
-    if (!run.shown) {
+    if (!run.delivered) {
       endWaiting(run, call)
-      show(run, call, 'text/event-stream', usage)
+      sendHead(run, call, 'text/event-stream', usage)
       exchange.begin(remainingMs(run))
       onContent()
     }
@@ -95,7 +95,7 @@ export async function relayStream(
       }
       if (!piece || reading.progress.done) break
       await relay()
-      const wait = heldMemory.hold(parser.heldBytes)
+      const wait = heldMemory.reserve(parser.heldBytes)
       if (wait) await wait
       if (reading.progress.complete) exchange.expectEnd()
     }
@@ -103,14 +103,14 @@ export async function relayStream(
     if (!(fault instanceof BackendFault)) throw fault
     // After the last finish reason only the goodbye is missing: the response is whole, unless the backend says that it is not.
     if (!reading.progress.complete || fault.kind === 'error_event') {
-      if (run.shown) await relay()
+      if (run.delivered) await relay()
       throw fault
     }
   } finally {
     heldMemory.leave()
   }
   if (!reading.progress.begun || !reading.progress.complete) {
-    if (run.shown) await relay()
+    if (run.delivered) await relay()
     throw new BackendFault('truncated', 'the stream stopped without an end')
   }
   exchange.discard()
@@ -120,7 +120,7 @@ export async function relayStream(
   // Not waited for, however slow the reader is: the end goes out with them.
   send([...unsent.ready, ...unsent.kept]).catch(() => {})
   const billed = withSound(finalUsage, run)
-  run.shown!.usage = reporting(billed)
+  run.delivered!.usage = reporting(billed)
   return billed
 }
 
@@ -152,7 +152,7 @@ function joined(pieces: readonly Buffer[]): Buffer {
 function memoryForLargeEvents(run: JobContext, memory: ResponseMemory) {
   let held: HeldResponse | null = null
   let heldBytes = 0
-  const timeoutPolicy = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
+  const waitLimit = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
 
   function leave(): void {
     held?.[Symbol.dispose]()
@@ -161,13 +161,13 @@ function memoryForLargeEvents(run: JobContext, memory: ResponseMemory) {
   }
 
   return {
-    hold(bytes: number): Promise<void> | undefined {
+    reserve(bytes: number): Promise<void> | undefined {
       if (bytes < heldBytes) leave()
       if (bytes <= FREE_BYTES) return undefined
       held ??= memory.open()
       const more = bytes - heldBytes
       heldBytes = bytes
-      return held.add(more, timeoutPolicy)
+      return held.add(more, waitLimit)
     },
     leave,
   }

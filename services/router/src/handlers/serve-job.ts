@@ -19,7 +19,7 @@ import { readEmbeddingsRequest, withTexts } from '../core/embeddings-request.ts'
 import { capableTargets, hasFreeSlotAt, type TargetPool } from '../backend-registry.ts'
 import type { RouterContext } from '../router-context.ts'
 import { failOver } from './fail-over.ts'
-import { abandon, failureOf, owed, type BoundJob, type JobContext } from '../job-context.ts'
+import { abandon, failureOf, billableResponse, type BoundJob, type JobContext } from '../job-context.ts'
 
 export function serveJob(router: RouterContext, job: IncomingJob): void {
   const receivedAtMs = performance.now()
@@ -116,7 +116,7 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     attempts: [],
     backendMs: 0,
     call: null,
-    shown: null,
+    delivered: null,
     abandoned: null,
     cutOff: null,
     done: Promise.resolve(),
@@ -144,13 +144,13 @@ function onAbort(run: JobContext, aborted: JobAborted, { metrics }: RouterContex
 
 /** An edge that lives settles the request, even if it has forgotten the stream. */
 function onOver(run: JobContext, how: JobOver, { reports }: RouterContext): void {
-  const lost = how === 'caller_lost' ? owed(run) : null
+  const lost = how === 'caller_lost' ? billableResponse(run) : null
   if (lost) reports.report(run, lost)
 }
 
 /** A failure, with the usage that the client pays for all the same. */
 async function lastWord(run: JobContext, code: ResponseFailure['code'], message: string): Promise<ResponseFailure> {
-  const usage = await owed(run)?.usage()
+  const usage = await billableResponse(run)?.usage()
   return failureOf(run, code, message, usage ? { usage } : {})
 }
 
@@ -163,8 +163,8 @@ const COUNTED_WITHIN_MS = 1_000
 export async function finishJobs(router: RouterContext, drainMs: number): Promise<void> {
   const allDone = () => Promise.all([...router.jobs].map(({ done }) => done))
   const timer = new AbortController()
-  const timeoutPolicy = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
-  const end = await Promise.race([allDone(), timeoutPolicy])
+  const expiry = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
+  const end = await Promise.race([allDone(), expiry])
   timer.abort()
   if (end !== 'expired') return
   router.expired = true

@@ -6,7 +6,7 @@
 import { clientDialects, VENDORS, type Vendor } from '@gateway/contracts/vendors'
 import { createLogger } from '@gateway/telemetry/logger'
 import { describe, expect, test } from 'vitest'
-import { BackendFault, attributeFailure, understood } from '../../src/core/backend-fault.ts'
+import { BackendFault, attributeFailure, classifyFault } from '../../src/core/backend-fault.ts'
 import { meaningsOf } from '../../src/vendors/meanings.ts'
 import { plain } from '../../src/vendors/plain.ts'
 import { goodChat, sendJson } from '../http-backend.ts'
@@ -111,8 +111,8 @@ describe('beside another target', () => {
 })
 
 describe('the next request', () => {
-  const spared: ErrorCase[] = ['bad credential', 'no such model', 'rate limit']
-  const lasting = cases.filter(({ name }) => spared.includes(name))
+  const avoided: ErrorCase[] = ['bad credential', 'no such model', 'rate limit']
+  const lasting = cases.filter(({ name }) => avoided.includes(name))
 
   test.for(lasting)('$vendor, $name: does not go there', async ({ vendor, error }) => {
     const { under, failing } = await open(vendor, error, 1)
@@ -180,7 +180,7 @@ describe("a vendor's words that the client wrote itself", () => {
     const body = JSON.stringify({ error: { message: words, type: words, code: words } })
     const attributeAfter = (requested: string, status: number) =>
       attributeFailure(
-        understood(new BackendFault('status', '', { status, body }), {
+        classifyFault(new BackendFault('status', '', { status, body }), {
           clientRequest: Buffer.from(requested),
           secrets: [],
           meanings: meaningsOf(plain).errors,

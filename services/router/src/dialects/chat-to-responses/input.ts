@@ -44,7 +44,7 @@ class InputWriter {
 
   #writeAssistant(message: JsonObject, field: string): void {
     if (message.function_call != null) throw refused(`${field}.function_call`, 'is not known to this model: use tools')
-    const content = this.#saidBy(message, field)
+    const content = this.#textsOf(message, field)
     if (content.length > 0) {
       const id = `msg_svc_${this.items.length}`
       this.items.push({ type: 'message', id, status: 'completed', role: 'assistant', content })
@@ -53,7 +53,7 @@ class InputWriter {
   }
 
   /** The model's own text and refusals, in order. */
-  #saidBy({ content, refusal }: JsonObject, field: string): JsonObject[] {
+  #textsOf({ content, refusal }: JsonObject, field: string): JsonObject[] {
     const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : objectsOf(content)
     const said = parts.map((part, at) => {
       if (part.type === 'refusal') return refusalPart(part.refusal)

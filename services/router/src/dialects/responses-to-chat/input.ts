@@ -21,7 +21,7 @@ interface Entry {
   open: Set<unknown>
   results: JsonObject[]
   /** Pictures in results: chat has them in a user's message only. */
-  shown: JsonObject[]
+  attached: JsonObject[]
 }
 
 /** Texts of the model's own, which nobody but its vendor can read. */
@@ -120,8 +120,8 @@ class InputWriter {
       tool_call_id: id,
       content: content === '' && others.length > 0 ? SHOWN : content,
     })
-    if (others.length > 0) caller.shown.push({ type: 'text', text: `Result of the call ${wordOf(id)}:` })
-    for (const part of others) caller.shown.push(part)
+    if (others.length > 0) caller.attached.push({ type: 'text', text: `Result of the call ${wordOf(id)}:` })
+    for (const part of others) caller.attached.push(part)
   }
 
   #reportMarks(parts: unknown): void {
@@ -130,16 +130,16 @@ class InputWriter {
   }
 
   #push(message: JsonObject): Entry {
-    const entry: Entry = { message, calls: [], open: new Set(), results: [], shown: [] }
+    const entry: Entry = { message, calls: [], open: new Set(), results: [], attached: [] }
     this.#entries.push(entry)
     return entry
   }
 
   messages(): JsonObject[] {
-    return this.#entries.flatMap(({ message, results, shown }) => [
+    return this.#entries.flatMap(({ message, results, attached }) => [
       message,
       ...results,
-      ...(shown.length > 0 ? [{ role: 'user', content: shown }] : []),
+      ...(attached.length > 0 ? [{ role: 'user', content: attached }] : []),
     ])
   }
 }
@@ -170,10 +170,10 @@ function messagesOf({ role, content }: JsonObject, field: string): JsonObject[] 
 
 /** A system's message of chat holds texts alone: its pictures and files come in the user's next words. */
 function systemOf(texts: JsonObject[], parts: JsonObject[]): JsonObject[] {
-  const shown = parts.filter(({ type }) => type !== 'text')
+  const attached = parts.filter(({ type }) => type !== 'text')
   return [
-    ...(texts.length > 0 || shown.length === 0 ? [{ role: 'system', content: joinedTexts(texts) }] : []),
-    ...(shown.length > 0 ? [{ role: 'user', content: shown }] : []),
+    ...(texts.length > 0 || attached.length === 0 ? [{ role: 'system', content: joinedTexts(texts) }] : []),
+    ...(attached.length > 0 ? [{ role: 'user', content: attached }] : []),
   ]
 }
 

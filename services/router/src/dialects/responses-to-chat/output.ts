@@ -45,7 +45,7 @@ interface Part {
   place: JsonObject
 }
 
-interface Spoken {
+interface TextItem {
   type: 'message' | 'reasoning'
   position: number
   id: string
@@ -71,7 +71,7 @@ export class Output {
   #own: OwnTools
   /** Ids of items are made of it. */
   #suffix: string
-  #speaking: Spoken | null = null
+  #openText: TextItem | null = null
   #calls = new Map<number, Call>()
   #callIds = new Set<string>()
 
@@ -82,19 +82,19 @@ export class Output {
   }
 
   /** A piece of a text, of any part. */
-  say(type: Spoken['type'], kind: PartKind, piece: string, logprobs: unknown[] = []): void {
-    let spoken = this.#speaking
-    if (spoken?.type !== type) {
-      this.#stopSpeaking('completed')
-      spoken = this.#startSpeaking(type)
+  writeText(type: TextItem['type'], kind: PartKind, piece: string, logprobs: unknown[] = []): void {
+    let textItem = this.#openText
+    if (textItem?.type !== type) {
+      this.#endText('completed')
+      textItem = this.#startText(type)
     }
-    let part = spoken.parts.at(-1)
+    let part = textItem.parts.at(-1)
     if (part?.kind !== kind) {
-      if (part) this.#endPart(spoken)
+      if (part) this.#endPart(textItem)
       part = { kind, text: '', logprobs: [], place: {} }
-      spoken.parts.push(part)
-      part.place = { ...placeOf(spoken), ...(kind === 'output_text' ? { logprobs: [] } : {}) }
-      this.#emitPart('added', spoken)
+      textItem.parts.push(part)
+      part.place = { ...placeOf(textItem), ...(kind === 'output_text' ? { logprobs: [] } : {}) }
+      this.#emitPart('added', textItem)
     }
     part.text += piece
     for (const logprob of logprobs) part.logprobs.push(logprob)
@@ -106,7 +106,7 @@ export class Output {
   call(index: number, { id, name, args }: { id: unknown; name: unknown; args: unknown }): void {
     let call = this.#calls.get(index)
     if (!call) {
-      this.#stopSpeaking('completed')
+      this.#endText('completed')
       call = this.#startCall(index, id, typeof name === 'string' ? name : '')
     }
     if (typeof args === 'string' && args !== '') this.#addArguments(call, args)
@@ -122,42 +122,42 @@ export class Output {
 
   /** `status`: the status of items that were still being written. */
   end(status: Status): void {
-    this.#stopSpeaking(status)
+    this.#endText(status)
     for (const call of this.#calls.values()) this.#endCall(call, status)
     this.#calls.clear()
   }
 
-  #startSpeaking(type: Spoken['type']): Spoken {
+  #startText(type: TextItem['type']): TextItem {
     const position = this.items.push(null) - 1
     const id = `${type === 'message' ? 'msg_' : OWN_THOUGHT}${this.#suffix}_${position}`
-    const spoken: Spoken = { type, position, id, parts: [] }
-    this.#speaking = spoken
+    const textItem: TextItem = { type, position, id, parts: [] }
+    this.#openText = textItem
     this.#listener.emit('response.output_item.added', {
       output_index: position,
-      item: spokenItem(spoken, 'in_progress'),
+      item: itemOf(textItem, 'in_progress'),
     })
-    return spoken
+    return textItem
   }
 
-  #stopSpeaking(status: Status): void {
-    const spoken = this.#speaking
-    if (!spoken) return
-    this.#speaking = null
-    this.#endPart(spoken)
-    this.#finish(spoken.position, spokenItem(spoken, status))
+  #endText(status: Status): void {
+    const textItem = this.#openText
+    if (!textItem) return
+    this.#openText = null
+    this.#endPart(textItem)
+    this.#finish(textItem.position, itemOf(textItem, status))
   }
 
-  #endPart(spoken: Spoken): void {
-    const { kind, text, logprobs } = spoken.parts.at(-1)!
+  #endPart(textItem: TextItem): void {
+    const { kind, text, logprobs } = textItem.parts.at(-1)!
     const { end, member } = PARTS[kind]
-    this.#listener.emit(end, { ...placeOf(spoken), [member]: text, ...(kind === 'output_text' ? { logprobs } : {}) })
-    this.#emitPart('done', spoken)
+    this.#listener.emit(end, { ...placeOf(textItem), [member]: text, ...(kind === 'output_text' ? { logprobs } : {}) })
+    this.#emitPart('done', textItem)
   }
 
-  #emitPart(what: 'added' | 'done', spoken: Spoken): void {
-    const part = spoken.parts.at(-1)!
+  #emitPart(what: 'added' | 'done', textItem: TextItem): void {
+    const part = textItem.parts.at(-1)!
     const event = part.kind === 'summary_text' ? 'response.reasoning_summary_part' : 'response.content_part'
-    this.#listener.emit(`${event}.${what}`, { ...placeOf(spoken), part: partItem(part) })
+    this.#listener.emit(`${event}.${what}`, { ...placeOf(textItem), part: partItem(part) })
   }
 
   #startCall(index: number, id: unknown, called: string): Call {
@@ -227,12 +227,12 @@ export class Output {
   }
 }
 
-function placeOf({ id, position, parts }: Spoken): JsonObject {
+function placeOf({ id, position, parts }: TextItem): JsonObject {
   const { kind } = parts.at(-1)!
   return { item_id: id, output_index: position, [PARTS[kind].index]: parts.length - 1 }
 }
 
-function spokenItem({ type, id, parts }: Spoken, status: Status | 'in_progress'): JsonObject {
+function itemOf({ type, id, parts }: TextItem, status: Status | 'in_progress'): JsonObject {
   if (type === 'message') return { id, type, status, role: 'assistant', content: parts.map(partItem) }
   const isSummary = parts[0]?.kind === 'summary_text'
   return {

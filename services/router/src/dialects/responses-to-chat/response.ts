@@ -33,11 +33,11 @@ export function modelOf({ model }: JsonObject): { model?: string } {
 /** A delta of a stream, or a whole message: chat writes both alike. */
 export function addDelta(output: Output, delta: JsonObject, logprobs: unknown, { wantsSummary }: Echo): void {
   const thought = thoughtsOf(delta)
-  if (thought !== '') output.say('reasoning', wantsSummary ? 'summary_text' : 'reasoning_text', thought)
+  if (thought !== '') output.writeText('reasoning', wantsSummary ? 'summary_text' : 'reasoning_text', thought)
   const text = textOf(delta.content)
-  if (text !== '') output.say('message', 'output_text', text, logprobsOf(logprobs))
+  if (text !== '') output.writeText('message', 'output_text', text, logprobsOf(logprobs))
   const refusal = textOf(delta.refusal)
-  if (refusal !== '') output.say('message', 'refusal', refusal)
+  if (refusal !== '') output.writeText('message', 'refusal', refusal)
   if (!Array.isArray(delta.tool_calls)) return
   delta.tool_calls.filter(isObject).forEach((call, position) => {
     const { name, arguments: args } = membersOf(call.function)
