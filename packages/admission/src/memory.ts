@@ -28,7 +28,7 @@ import type { Admission, EdgeAdmission, OwnersAdmission, RequestEnd, RunningLeas
 
 /** State untouched for this time is deleted; the store requests it again when needed. */
 const IDLE_MS = DAY_MS
-/** A process has one life, and its memory lasts as long. */
+/** A process has one incarnation, and its memory lasts as long. */
 const EPOCH = 'memory'
 
 interface MemoryAdmissionOptions {
@@ -38,7 +38,7 @@ interface MemoryAdmissionOptions {
 }
 
 interface Account {
-  facts: AccountState
+  state: AccountState
   use: Use
   records: Map<string, RequestRecord>
   /** No lease lapses before, and nothing that is over is forgotten. */
@@ -65,8 +65,8 @@ function edgeInterface(accounts: Accounts, now: () => number): EdgeAdmission {
       const nowMs = now()
       const account = accounts.at(request.account, nowMs)
       for (const end of request.ends ?? []) endRequest(account, end, nowMs)
-      const { facts, use, records } = account
-      const admission = admit({ facts, use, held: records.get(request.requestId) }, request, nowMs)
+      const { state, use, records } = account
+      const admission = admit({ state, use, held: records.get(request.requestId) }, request, nowMs)
       account.use = admission.use
       if (admission.record) hold(account, request.requestId, admission.record)
       return admission.decision
@@ -84,8 +84,8 @@ function edgeInterface(accounts: Accounts, now: () => number): EdgeAdmission {
     },
 
     authenticate: async ({ account: name, keyHash }) => {
-      const { facts, use } = accounts.at(name, now())
-      const key = keyState(facts, keyHash, use.window)
+      const { state, use } = accounts.at(name, now())
+      const key = keyState(state, keyHash, use.window)
       if (key.kind === 'dead') return { kind: 'deny' }
       if (key.kind === 'unknown') return { kind: 'miss' }
       const { plan, overage, extra } = key.plan
@@ -94,7 +94,7 @@ function edgeInterface(accounts: Accounts, now: () => number): EdgeAdmission {
   }
 }
 
-/** For those who own the facts: keys and metering. */
+/** For the services that own the state: keys and metering. */
 function ownersInterface(accounts: Accounts, now: () => number): OwnersAdmission {
   return {
     fill: async ({ account: name, keys, version, plan, overage, extra, window, moreLater = false }) => {
@@ -102,13 +102,13 @@ function ownersInterface(accounts: Accounts, now: () => number): OwnersAdmission
       const account = accounts.at(name, nowMs)
       const isLate = window !== undefined && window < account.use.window
       const held = { version, plan, overage, extra, window: isLate ? '' : (window ?? account.use.window), moreLater }
-      account.facts = fill(account.facts, { plan: held, keys }, nowMs)
+      account.state = fill(account.state, { plan: held, keys }, nowMs)
     },
 
     deactivate: async (key) => {
       const nowMs = now()
       const account = accounts.at(key.account, nowMs)
-      account.facts = deactivate(account.facts, key, nowMs)
+      account.state = deactivate(account.state, key, nowMs)
     },
 
     applyTotal: async (total) => {
@@ -163,7 +163,7 @@ function openAccounts(onLapsed: (count: number) => void) {
     at(name: string, nowMs: number): Account {
       forgetIdle(nowMs)
       const account = accounts.get(name) ?? {
-        facts: NO_STATE,
+        state: NO_STATE,
         use: unused(nowMs),
         records: new Map<string, RequestRecord>(),
         nextLapseMs: Number.POSITIVE_INFINITY,

@@ -116,7 +116,7 @@ function renewalOf({ requestId, worstCharge, window }: RunningLease) {
   return { request: requestId, worstCharge: worstCharge ?? '', window: window ?? '' }
 }
 
-/** For those who own the facts: keys and metering. */
+/** For the services that own the state: keys and metering. */
 function ownersInterface({ run, change }: Store, connection: ScriptConnection, now?: () => number): OwnersAdmission {
   return {
     fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, keys }) => {

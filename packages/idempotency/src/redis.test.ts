@@ -111,11 +111,11 @@ describe('many responses whose time is over at once', () => {
 test('while Redis is away, calls fail at once or in a quarter of a second, never later', async () => {
   await using own = await startRedis({ own: true })
   await using store = await openRedisIdempotency({ url: own.url })
-  await using slow = await openRedisIdempotency({ url: own.url, timeoutMs: 2_500 })
+  await using longTimeout = await openRedisIdempotency({ url: own.url, timeoutMs: 2_500 })
   await own.kill('SIGSTOP')
   // A store that waits ten times as long still waits then, however slow the machine.
   let isLongTimeoutOver = false
-  const waiting = slow.claim(CLAIM, { leaseMs: 5_000 }).finally(() => (isLongTimeoutOver = true))
+  const waiting = longTimeout.claim(CLAIM, { leaseMs: 5_000 }).finally(() => (isLongTimeoutOver = true))
   const claimed = store.claim(CLAIM, { leaseMs: 5_000 })
   await expect(claimed).rejects.toBeInstanceOf(IdempotencyUnavailableError)
   await expect(claimed).rejects.toMatchObject({ cause: { message: expect.stringMatching(/^Redis did not answer/) } })

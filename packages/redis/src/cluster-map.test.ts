@@ -38,7 +38,7 @@ test.each([
 
 test('each slot is decided by itself: one node may have heard of one election, and another of another', () => {
   const nodes = (one: number, two: number) => [node('a', 1, 'master', one), node('b', 2, 'master', two)].join('\n')
-  const receivedOfA = readClusterMap(
+  const mapFromA = readClusterMap(
     [
       [0, 9, ['h', 1, 'a']],
       [10, 19, ['h', 9, 'gone']],
@@ -46,7 +46,7 @@ test('each slot is decided by itself: one node may have heard of one election, a
     nodes(5, 1),
     'h:3',
   )
-  const receivedOfB = readClusterMap(
+  const mapFromB = readClusterMap(
     [
       [0, 9, ['h', 8, 'gone']],
       [10, 19, ['h', 2, 'b']],
@@ -54,7 +54,7 @@ test('each slot is decided by itself: one node may have heard of one election, a
     nodes(1, 6),
     'h:4',
   )
-  const owners = newestOwners([receivedOfA, receivedOfB])
+  const owners = newestOwners([mapFromA, mapFromB])
   expect([owners[0], owners[9], owners[10], owners[19], owners[20]]).toEqual(['h:1', 'h:1', 'h:2', 'h:2', undefined])
 })
 

@@ -83,7 +83,7 @@ test('one address of a cluster leads to all of its nodes', async () => {
   }
 })
 
-test('a node that dies takes only its own keys along, in time, and comes back as another life', async () => {
+test('a node that dies takes only its own keys along, in time, and comes back as another incarnation', async () => {
   const keys = [0, 1, 2].map(keyOn)
   const before = await connection.epoch(keys[1])
   await cluster.nodes[1]!.kill()
@@ -190,7 +190,7 @@ test('while one node is silent, the others reply at once, and slots that they ha
   await countsAgain(silent)
 })
 
-test('a primary that became a replica and a primary again is another life, also for a process that sent nothing meanwhile', async () => {
+test('a primary that became a replica and a primary again is another incarnation, also for a process that sent nothing meanwhile', async () => {
   const key = keyOn(2)
   await using idle = await connect()
   const before = await idle.epoch(key)
@@ -207,19 +207,19 @@ test('a primary that became a replica and a primary again is another life, also 
   expect(await idle.epoch(key)).toBe(await connection.epoch(key))
 })
 
-test('a node that is primary, replica and primary again within seconds begins a new life each time', async () => {
+test('a node that is primary, replica and primary again within seconds begins a new incarnation each time', async () => {
   const key = keyOn(2)
-  const lives = [await connection.epoch(key)]
+  const epochs = [await connection.epoch(key)]
   for (const side of ['replica', 'primary', 'replica', 'primary'] as const) {
     await cluster.handOver(2, side)
     // The former node names its successor, which is kept for a while even if the map lacks it.
-    await expect.poll(() => count(key).then(([epoch]) => epoch)).not.toBe(lives.at(-1))
-    lives.push(await connection.epoch(key))
+    await expect.poll(() => count(key).then(([epoch]) => epoch)).not.toBe(epochs.at(-1))
+    epochs.push(await connection.epoch(key))
   }
-  expect(new Set(lives)).toHaveLength(lives.length)
+  expect(new Set(epochs)).toHaveLength(epochs.length)
 })
 
-test('a replica that takes over from a dead primary is found, and is another life', async () => {
+test('a replica that takes over from a dead primary is found, and is another incarnation', async () => {
   const key = keyOn(1)
   const before = await connection.epoch(key)
   await count(key)

@@ -1,8 +1,8 @@
 /**
  * A Redis Cluster as one script connection: a connection to each primary, and the map that says whose a slot is.
  *
- * Each node has lives of its own, so an epoch is that of the node which holds the key. A slot that moves to another
- * node, by a failover or an operator's hand, is another life too, and its state is read again. A node that is away
+ * Each node has incarnations of its own, so an epoch is that of the node which holds the key. A slot that moves to another
+ * node, by a failover or an operator's hand, is another incarnation too, and its state is read again. A node that is away
  * takes its own keys along and no others. Calls follow a slot on its way to the node that has their keys already.
  * Where their keys are on both sides, a call waits for them, within its own time.
  *
@@ -32,7 +32,7 @@ const RETRY_AFTER_MS = 10
 /** A slot that no node would serve is a part by itself for this long. */
 const IN_TROUBLE_MS = 1_000
 /** A node gets calls before it holds a slot, while slots are on their way to it. */
-const REQUESTED_IS_KEPT_MS = 3_000
+const IMPORTING_NODE_KEPT_MS = 3_000
 
 export async function connectCluster(urls: string[], options: ConnectionOptions): Promise<ScriptConnection> {
   const nodes = openNodes(urls[0]!, options)
@@ -44,7 +44,7 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
       nodes.known().map(async ([address, node]) => {
         const replies = Promise.all([node.command('CLUSTER', 'SLOTS'), node.command('CLUSTER', 'NODES')])
         return replies.then(
-          ([slots, reported]) => [readClusterMap(slots, reported, address)],
+          ([slots, nodesReply]) => [readClusterMap(slots, nodesReply, address)],
           () => [],
         )
       }),
@@ -112,16 +112,16 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
     const { script, keys, args, expectedEpoch } = call
     if (way.kind === 'moved') return (await nodes.opened(way.node, untilMs)).run(script, keys, args)
     if (way.kind === 'ask' && expectedEpoch === undefined) {
-      return requestAhead(slot, await nodes.opened(way.node, untilMs), call)
+      return runAhead(slot, await nodes.opened(way.node, untilMs), call)
     }
     await delay(RETRY_AFTER_MS)
     return ownerOf(slot).run(script, keys, args, expectedEpoch)
   }
 
   /** A node that has only some of the keys yet does not know whether there are more. */
-  async function requestAhead(slot: number, ahead: OpeningConnection, { script, keys, args }: Call): Promise<unknown> {
+  async function runAhead(slot: number, ahead: OpeningConnection, { script, keys, args }: Call): Promise<unknown> {
     try {
-      return await ahead.runRequested(script, keys, args)
+      return await ahead.runOnImporting(script, keys, args)
     } catch (error) {
       if (redirectionIn(error)?.kind !== 'soon') throw error
       await delay(RETRY_AFTER_MS)
@@ -215,7 +215,7 @@ function openNodes(given: string, options: ConnectionOptions) {
     /** A node that another one named may be new: it has as long as the call. */
     async opened(address: string, untilMs: number): Promise<OpeningConnection> {
       const node = at(address)
-      keptUntilMs.set(address, performance.now() + REQUESTED_IS_KEPT_MS)
+      keptUntilMs.set(address, performance.now() + IMPORTING_NODE_KEPT_MS)
       await atMost(Math.max(0, untilMs - performance.now()), node.opened)
       return node
     },
@@ -224,7 +224,7 @@ function openNodes(given: string, options: ConnectionOptions) {
       const nowMs = performance.now()
       for (const [address, untilMs] of keptUntilMs) if (untilMs < nowMs) keptUntilMs.delete(address)
       for (const [address, node] of nodes) {
-        // One that has lost its slots may hold them again in another life, so only one that had none is kept.
+        // One that has lost its slots may hold them again in another incarnation, so only one that had none is kept.
         const isKept = keptUntilMs.has(address) && !ownersBefore.has(address)
         if (!owners.has(address) && !isKept) leave(address, node)
       }

@@ -56,7 +56,7 @@ test('a script gets the epoch before its arguments, and runs in no other incarna
   await respondsAgain(connection)
   expect(await connection.epoch()).not.toBe(epoch)
   const late = connection.run(READ, ['note'], [], epoch)
-  await expect(late).rejects.toThrow('the notes store began another life since the facts were read')
+  await expect(late).rejects.toThrow('the notes store began another incarnation since the state was read')
   await expect(late).rejects.toBeInstanceOf(NotesUnavailableError)
 })
 

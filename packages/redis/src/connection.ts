@@ -1,5 +1,5 @@
 /**
- * A connection to Redis that runs scripts, knows which life of the server it speaks to, and never keeps a caller
+ * A connection to Redis that runs scripts, knows the incarnation of its server, and never keeps a caller
  * waiting.
  *
  * Each connection reads the epoch again before any script, and a script is only ever sent on the connection whose
@@ -35,7 +35,7 @@ export interface ScriptConnection extends AsyncDisposable {
    * none.
    */
   epoch(key?: string): Promise<string>
-  /** Runs a script with the keys; the epoch goes before the arguments. With `expectedEpoch`, in that life only. */
+  /** Runs a script with the keys; the epoch goes before the arguments. With `expectedEpoch`, in that incarnation only. */
   run(script: Script, keys: string[], args: Arguments, expectedEpoch?: string): Promise<unknown>
   /** The server's clock. */
   timeMs(key?: string): Promise<number>
@@ -60,7 +60,7 @@ export interface OpeningConnection extends ScriptConnection {
   readonly opened: Promise<void>
   command(name: string, ...args: string[]): Promise<unknown>
   /** `run` on a node to which another node of the cluster redirected the call (`ASK`), while the slot is on its way. */
-  runRequested(script: Script, keys: string[], args: Arguments): Promise<unknown>
+  runOnImporting(script: Script, keys: string[], args: Arguments): Promise<unknown>
   /** The server has lost keys, maybe all: before the next script, its incarnation is read again. */
   doubt(): void
 }
@@ -137,8 +137,8 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const evaluate = (how: 'EVALSHA' | 'EVAL', script: string, keys: number, rest: Arguments): Promise<unknown> =>
     options.binary ? client.callBuffer(how, script, keys, ...rest) : client.call(how, script, keys, ...rest)
 
-  /** Holds for the next command only. Redis' reply says nothing that the script's own reply does not. */
-  const logRequesting = (): void => void client.asking().catch(() => {})
+  /** Holds for the next command only. Makes the importing node serve the slot. Redis' reply says nothing that the script's own reply does not. */
+  const allowImporting = (): void => void client.asking().catch(() => {})
 
   async function send(
     on: Session,
@@ -150,11 +150,11 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     const rest = [...keys, on.epoch, ...args]
     try {
       gather()
-      if (isRedirected) logRequesting()
+      if (isRedirected) allowImporting()
       return await deadlines.wait(evaluate('EVALSHA', script.sha1, keys.length, rest), (error) => {
         // Forgotten by an operator's SCRIPT FLUSH.
         if (!says(error, 'NOSCRIPT') || session !== on) return null
-        if (isRedirected) logRequesting()
+        if (isRedirected) allowImporting()
         return evaluate('EVAL', script.source, keys.length, rest)
       })
     } catch (cause) {
@@ -171,8 +171,8 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     deadlines.sent()
     checking = readIncarnation(client)
       .then(
-        (life) => {
-          if (session === doubted && life.epoch !== doubted.epoch) session = life
+        (incarnation) => {
+          if (session === doubted && incarnation.epoch !== doubted.epoch) session = incarnation
         },
         (error) => {
           if (session === doubted) giveUp(error)
@@ -189,7 +189,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
     const on = checking ? await undoubted() : current()
     if (expectedEpoch !== undefined && expectedEpoch !== on.epoch) {
-      throw unavailable('began another life since the facts were read')
+      throw unavailable('began another incarnation since the state was read')
     }
     return send(on, script, keys, args, false)
   }
@@ -199,7 +199,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     partOf: () => '',
     doubt,
     run,
-    runRequested: async (script, keys, args) => send(await undoubted(), script, keys, args, true),
+    runOnImporting: async (script, keys, args) => send(await undoubted(), script, keys, args, true),
     command: async (name, ...args) => {
       current()
       gather()
@@ -247,11 +247,11 @@ function pauseMs(attempt: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
 }
 
-/** Reads which life this is and makes the scripts known to it. */
+/** Reads the incarnation and makes the scripts known to the server. */
 async function openSession(client: Redis, scripts: readonly Script[]): Promise<Session> {
-  const life = await readIncarnation(client)
+  const incarnation = await readIncarnation(client)
   await Promise.all(scripts.map((script) => client.script('LOAD', script.source)))
-  return life
+  return incarnation
 }
 
 /** Rejects where the server is no primary. */

@@ -33,21 +33,21 @@ test('a former primary that the Sentinels cannot reach is left, though it serves
   expect(await roleOf(redis.primary)).toBe('master')
 })
 
-test('a failover that came while no Sentinel was heard is heard of later', async () => {
+test('a failover that happens while no Sentinel can be reached is followed later', async () => {
   await using redis = await startRedisSentinels()
   await using stack = new AsyncDisposableStack()
-  const doors = await Promise.all(redis.sentinels.map(async (sentinel) => stack.use(await openSocket(sentinel))))
-  const addresses = doors.map(({ port }) => `127.0.0.1:${port}`).join(',')
+  const proxies = await Promise.all(redis.sentinels.map(async (sentinel) => stack.use(await openProxy(sentinel))))
+  const addresses = proxies.map(({ port }) => `127.0.0.1:${port}`).join(',')
   await using connection = await openOn(`redis-sentinel://${addresses}#${SENTINEL_NAME}`)
   const before = await connection.epoch()
-  await expect.poll(() => areReceived(redis.sentinels), TIMEOUTS).toBe(true)
+  await expect.poll(() => areSubscribedTo(redis.sentinels), TIMEOUTS).toBe(true)
   expect(await replicationOf(redis.replica)).toContain('role:slave')
 
-  for (const door of doors) door.shut()
+  for (const proxy of proxies) proxy.shut()
   await refuseSentinels(redis.primary)
   await expect.poll(() => areAgreedOn(redis.replica, redis.sentinels), TIMEOUTS).toBe(true)
   expect(await connection.epoch()).toBe(before)
-  for (const door of doors) door.open()
+  for (const proxy of proxies) proxy.open()
 
   await expect.poll(() => servesAnotherThan(connection, before), TIMEOUTS).toBe(true)
   expect(await roleOf(redis.primary)).toBe('master')
@@ -67,18 +67,18 @@ function openOn(url: string): Promise<ScriptConnection> {
   return connect({ url, timeoutMs: TIMEOUT_MS, store: 'notes', Unavailable: Error, scripts: [] })
 }
 
-/** Returns true when each Sentinel has a listener; Sentinels do not listen to each other there. */
-async function areReceived(sentinels: readonly Server[]): Promise<boolean> {
-  const lists = await requestAll(sentinels, 'CLIENT', 'LIST')
+/** Returns true when each Sentinel has a subscriber; Sentinels do not subscribe to each other there. */
+async function areSubscribedTo(sentinels: readonly Server[]): Promise<boolean> {
+  const lists = await commandAll(sentinels, 'CLIENT', 'LIST')
   return lists.every((list) => list.includes(' sub=1 '))
 }
 
 async function areAgreedOn({ url }: Server, sentinels: readonly Server[]): Promise<boolean> {
-  const named = await requestAll(sentinels, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME)
+  const named = await commandAll(sentinels, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME)
   return named.every((address) => address.endsWith(`,${new URL(url).port}`))
 }
 
-function requestAll(servers: readonly Server[], command: string, ...args: string[]): Promise<string[]> {
+function commandAll(servers: readonly Server[], command: string, ...args: string[]): Promise<string[]> {
   return Promise.all(
     servers.map(async ({ url }) => {
       using operator = operatorOf(url)
@@ -88,7 +88,7 @@ function requestAll(servers: readonly Server[], command: string, ...args: string
 }
 
 /** A proxy before a Sentinel. Shut, it resets its connections and takes no other. */
-async function openSocket({ url }: Server) {
+async function openProxy({ url }: Server) {
   const sockets = new Set<Socket>()
   let isShut = false
   const server = createServer((near) => {

@@ -97,7 +97,7 @@ onEachAdapter((open) => {
     await stage.admitAtOnce(1000, { leaseMs: SECOND_MS, worstCharge: 1e6 })
     expect(verdict(await stage.admit())).toBe('pending')
     stage.clock.advance(SECOND_MS)
-    for (let requested = 0; requested < 3; requested++) await stage.admit()
+    for (let count = 0; count < 3; count++) await stage.admit()
     expect(stage.lapsed).toBe(1000)
     expect(verdict(await stage.admit({ worstCharge: 1e9 - 300 }))).toBe('allow')
     expect(verdict(await stage.admit())).toBe('pending')

@@ -20,9 +20,9 @@ afterAll(() => server[Symbol.asyncDispose]())
 const START_MS = Date.UTC(2027, 11, 31, 23, 40)
 const WINDOWS = ['2027-12', '2028-01']
 
-/** One question to an adapter about this account. */
-type Question = (admission: Admission, account: string) => Promise<unknown>
-type Step = { say: string; request: Question } | { say: string; advanceMs: number }
+/** One call to an adapter about this account. */
+type StoreCall = (admission: Admission, account: string) => Promise<unknown>
+type Step = { say: string; call: StoreCall } | { say: string; advanceMs: number }
 
 const requestId = fc.integer({ min: 0, max: 11 }).map((n) => `request-${n}`)
 /** The first is used most, the second revoked most. */
@@ -36,9 +36,9 @@ const tokens = fc.integer({ min: 0, max: 1500 })
 function step<Args extends unknown[]>(
   name: string,
   args: fc.Arbitrary<Args>,
-  request: (...args: Args) => Question,
+  call: (...args: Args) => StoreCall,
 ): fc.Arbitrary<Step> {
-  return args.map((values) => ({ say: `${name} ${JSON.stringify(values)}`, request: request(...values) }))
+  return args.map((values) => ({ say: `${name} ${JSON.stringify(values)}`, call: call(...values) }))
 }
 
 const limits = fc.record({
@@ -169,7 +169,7 @@ const steps = fc.array(
 )
 
 /** Most sequences begin with an account that is known, so that they reach the limits. */
-const known: Question = async (admission, account) => {
+const known: StoreCall = async (admission, account) => {
   const keys = ['key-a', 'key-b'].map((hash) => ({ keyHash: hash, version: 0, active: true }))
   await admission.fill({ account, version: 0, plan: 'free', overage: false, extra: 0, keys })
   await admission.warm({ account, window: WINDOWS[0]!, settled: 0, version: 0 })
@@ -195,13 +195,13 @@ test('memory and Redis return the same decisions for any requests', async () => 
         nowMs = START_MS
         await using memory = openMemoryAdmission({ now })
         const account = randomUUID()
-        const first: Step = { say: 'known', request: known }
+        const first: Step = { say: 'known', call: known }
         for (const [index, next] of (startsKnown ? [first, ...sequence] : sequence).entries()) {
           if ('advanceMs' in next) {
             nowMs += next.advanceMs
             continue
           }
-          const [ours, theirs] = await Promise.all([next.request(memory, account), next.request(redis, account)])
+          const [ours, theirs] = await Promise.all([next.call(memory, account), next.call(redis, account)])
           expect(theirs, `step ${index}: ${next.say}`).toEqual(ours)
           count(seen, ours)
         }

@@ -51,7 +51,7 @@ onEachAdapter((open) => {
           if (requestId) await stage.finish(requestId, next.tokens, next.tokens)
         } else {
           const request = { requestId: `request-${index}`, usualTokens: next.usualTokens, worstCharge: 0 }
-          const reason = await requestUntilAdmitted(stage, request)
+          const reason = await retryUntilAdmitted(stage, request)
           if (reason) seen.add(reason)
           running.push(request.requestId)
         }
@@ -64,7 +64,7 @@ onEachAdapter((open) => {
   test('a debt of more than a day is waited for until the bucket is full', async () => {
     await using stage = await knownAccount(open, { tokensPerMinute: 1 })
     await stage.admit({ usualTokens: DAY_MS / MINUTE_MS + 1, worstCharge: 0 })
-    expect(await requestUntilAdmitted(stage, { usualTokens: 1, worstCharge: 0 })).toBe('tokens')
+    expect(await retryUntilAdmitted(stage, { usualTokens: 1, worstCharge: 0 })).toBe('tokens')
   })
 
   test('of several reached limits, the refusal names the longest', async () => {
@@ -87,23 +87,23 @@ onEachAdapter((open) => {
 })
 
 /** The reason of the first refusal, if there was one. */
-async function requestUntilAdmitted(stage: Stage, request: Parameters<Stage['admit']>[0]): Promise<string | null> {
-  const decision = await requestKnown(stage, request)
+async function retryUntilAdmitted(stage: Stage, request: Parameters<Stage['admit']>[0]): Promise<string | null> {
+  const decision = await admitFilled(stage, request)
   if (decision.kind === 'allow') return null
   const [reason, waitMs] = [verdict(decision), waitOf(decision)]
   if (waitMs > HONEST_TO_MS) {
     stage.clock.advance(waitMs - HONEST_TO_MS)
-    expect(verdict(await requestKnown(stage, request))).not.toBe('allow')
+    expect(verdict(await admitFilled(stage, request))).not.toBe('allow')
     stage.clock.advance(HONEST_TO_MS)
   } else {
     stage.clock.advance(waitMs)
   }
-  expect(verdict(await requestKnown(stage, request))).toBe('allow')
+  expect(verdict(await admitFilled(stage, request))).toBe('allow')
   return reason
 }
 
 /** A new month begins unknown: keys and metering fill it, as they do for an edge. */
-async function requestKnown(stage: Stage, request: Parameters<Stage['admit']>[0]) {
+async function admitFilled(stage: Stage, request: Parameters<Stage['admit']>[0]) {
   const decision = await stage.admit(request)
   if (decision.kind !== 'miss' && decision.kind !== 'cold') return decision
   await stage.fill()

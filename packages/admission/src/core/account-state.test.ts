@@ -13,18 +13,18 @@ const oneKey = (version: number, active: boolean): Fill => ({
 
 const anyFill = fc.record({ version: fc.integer({ min: 0, max: 5 }), active: fc.boolean() }).map(
   ({ version, active }) =>
-    (facts: AccountState) =>
-      fill(facts, oneKey(version, active), 0),
+    (state: AccountState) =>
+      fill(state, oneKey(version, active), 0),
 )
 
 test('after a revoke, no fill of its version or an older one brings the key back, in any order', () => {
   fc.assert(
     fc.property(fc.array(anyFill), fc.array(anyFill), (before, after) => {
-      let facts = before.reduce((held, apply) => apply(held), NO_STATE)
-      facts = deactivate(facts, { keyHash: 'key', version: 5 }, 0)
+      let state = before.reduce((held, apply) => apply(held), NO_STATE)
+      state = deactivate(state, { keyHash: 'key', version: 5 }, 0)
       for (const apply of after) {
-        facts = apply(facts)
-        expect(keyState(facts, 'key', WINDOW)).toEqual({ kind: 'dead' })
+        state = apply(state)
+        expect(keyState(state, 'key', WINDOW)).toEqual({ kind: 'dead' })
       }
     }),
   )
@@ -40,8 +40,8 @@ test('fills give the same state in any order', () => {
       ([one, other]) => {
         const apply = (list: typeof one) =>
           list.reduce(
-            (facts, { version, active }) =>
-              fill(facts, { plan: plan(version, `plan-${version}`), keys: [{ keyHash: 'key', version, active }] }, 0),
+            (state, { version, active }) =>
+              fill(state, { plan: plan(version, `plan-${version}`), keys: [{ keyHash: 'key', version, active }] }, 0),
             NO_STATE,
           )
         expect(apply(other)).toEqual(apply(one))
@@ -51,18 +51,18 @@ test('fills give the same state in any order', () => {
 })
 
 test('a key is unknown while its plan, or its top-ups of this month, are unknown', () => {
-  const facts = fill(NO_STATE, oneKey(1, true), 0)
+  const state = fill(NO_STATE, oneKey(1, true), 0)
   const ending = fill(NO_STATE, { plan: { ...plan(1), moreLater: true }, keys: oneKey(1, true).keys }, 0)
   expect(keyState(NO_STATE, 'key', WINDOW)).toEqual({ kind: 'unknown' })
-  expect(keyState(facts, 'another', WINDOW)).toEqual({ kind: 'unknown' })
-  expect(keyState(facts, 'key', '2026-10')).toEqual({ kind: 'unknown' })
+  expect(keyState(state, 'another', WINDOW)).toEqual({ kind: 'unknown' })
+  expect(keyState(state, 'key', '2026-10')).toEqual({ kind: 'unknown' })
   expect(keyState(ending, 'key', '2026-12')).toEqual({ kind: 'unknown' })
-  expect(keyState(facts, 'key', WINDOW)).toEqual({ kind: 'active', plan: plan(1) })
+  expect(keyState(state, 'key', WINDOW)).toEqual({ kind: 'active', plan: plan(1) })
 })
 
 test('in a later month a plan goes on, and its top-ups do not', () => {
   const topped = { plan: { ...plan(1), extra: 500 }, keys: oneKey(1, true).keys }
-  const facts = fill(NO_STATE, topped, 0)
-  expect(keyState(facts, 'key', WINDOW)).toMatchObject({ plan: { extra: 500 } })
-  expect(keyState(facts, 'key', '2026-12')).toMatchObject({ kind: 'active', plan: { plan: 'free', extra: 0 } })
+  const state = fill(NO_STATE, topped, 0)
+  expect(keyState(state, 'key', WINDOW)).toMatchObject({ plan: { extra: 500 } })
+  expect(keyState(state, 'key', '2026-12')).toMatchObject({ kind: 'active', plan: { plan: 'free', extra: 0 } })
 })

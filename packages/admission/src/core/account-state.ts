@@ -72,10 +72,10 @@ function pruned(keys: Map<string, KeyFact>, nowMs: number): ReadonlyMap<string, 
 /** A key that is alive comes with its plan; a dead one is always dead. */
 export type KeyState = { kind: 'active'; plan: PlanFacts } | { kind: 'dead' } | { kind: 'unknown' }
 
-export function keyState(facts: AccountState, keyHash: string, window: string): KeyState {
-  const key = facts.keys.get(keyHash)
+export function keyState(state: AccountState, keyHash: string, window: string): KeyState {
+  const key = state.keys.get(keyHash)
   if (key && !key.active) return { kind: 'dead' }
-  const plan = presentPlan(facts, window)
+  const plan = presentPlan(state, window)
   return key && plan ? { kind: 'active', plan } : { kind: 'unknown' }
 }
 

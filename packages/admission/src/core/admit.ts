@@ -30,7 +30,7 @@ import {
 } from './rates.ts'
 
 interface AccountNow {
-  facts: AccountState
+  state: AccountState
   /** In the window of `nowMs`, with lapsed leases released. */
   use: Use
   /** The record under the request's id. */
@@ -44,9 +44,9 @@ export interface Admission {
   record: RunningRecord | null
 }
 
-export function admit({ facts, use, held }: AccountNow, request: AdmitRequest, nowMs: number): Admission {
+export function admit({ state, use, held }: AccountNow, request: AdmitRequest, nowMs: number): Admission {
   const refuse = (decision: AdmitDecision): Admission => ({ decision, use, record: null })
-  const key = keyState(facts, request.keyHash, use.window)
+  const key = keyState(state, request.keyHash, use.window)
   if (key.kind === 'dead') return refuse({ kind: 'deny', reason: 'key' })
   if (key.kind === 'unknown') return refuse({ kind: 'miss' })
   const { plan } = key

@@ -8,20 +8,20 @@ import { monthOf } from './month.ts'
 import type { RequestRecord, Use } from './use.ts'
 
 interface KeptAccount {
-  facts: AccountState
+  state: AccountState
   use: Use
   records: ReadonlyMap<string, RequestRecord>
 }
 
 export function heldAccount(kept: KeptAccount | undefined, nowMs: number): HeldAccount {
   const { window } = monthOf(nowMs)
-  const plan = kept ? presentPlan(kept.facts, window) : null
+  const plan = kept ? presentPlan(kept.state, window) : null
   const use = kept?.use.window === window ? kept.use : null
   const requests = use === null ? [] : [...kept!.records].filter(([, record]) => record.window === window)
   return {
     window,
     facts: plan && { version: plan.version, plan: plan.plan, overage: plan.overage, extra: plan.extra },
-    keys: [...(kept?.facts.keys ?? [])].map(([keyHash, { version, active }]) => ({ keyHash, version, active })),
+    keys: [...(kept?.state.keys ?? [])].map(([keyHash, { version, active }]) => ({ keyHash, version, active })),
     total: use?.known ? { settled: use.settled, version: use.version } : null,
     running: use?.running ?? 0,
     ended: use?.ended ?? 0,

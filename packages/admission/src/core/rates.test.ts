@@ -24,7 +24,7 @@ interface Attempt {
   waitMs: number
 }
 
-function requestAll(attempts: number[], max: number): Attempt[] {
+function attemptAll(attempts: number[], max: number): Attempt[] {
   let log: SlidingLog = []
   let nowMs = 0
   return attempts.map((pauseMs) => {
@@ -39,7 +39,7 @@ function requestAll(attempts: number[], max: number): Attempt[] {
 test('no 60 seconds ever hold more than the limit', () => {
   fc.assert(
     fc.property(pauses, limit, (attempts, max) => {
-      const admitted = requestAll(attempts, max).filter((request) => request.waitMs === 0)
+      const admitted = attemptAll(attempts, max).filter((request) => request.waitMs === 0)
       for (const first of admitted) {
         const within = admitted.filter(({ atMs }) => atMs >= first.atMs && atMs < first.atMs + MINUTE_MS)
         expect(within.length).toBeLessThanOrEqual(max)
@@ -51,9 +51,9 @@ test('no 60 seconds ever hold more than the limit', () => {
 test('nothing is refused unless the limit was reached in the 60 seconds before', () => {
   fc.assert(
     fc.property(pauses, limit, (attempts, max) => {
-      const requested = requestAll(attempts, max)
-      requested.forEach(({ atMs, waitMs }, index) => {
-        const before = requested
+      const attempted = attemptAll(attempts, max)
+      attempted.forEach(({ atMs, waitMs }, index) => {
+        const before = attempted
           .slice(0, index)
           .filter((request) => request.waitMs === 0 && request.atMs > atMs - MINUTE_MS)
         expect(waitMs > 0).toBe(before.length >= max)

@@ -77,10 +77,10 @@ function happen(
 test("the pending amount is always the sum of the window's records", () => {
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60, size: 'max' }), (events) => {
-      let life: Incarnation = { use: unused(NOW_MS), records: new Map() }
+      let incarnation: Incarnation = { use: unused(NOW_MS), records: new Map() }
       for (const each of events) {
-        life = happen(life, each)
-        const { use, records } = life
+        incarnation = happen(incarnation, each)
+        const { use, records } = incarnation
         const sum = (state: 'running' | 'ended') =>
           [...records.values()]
             .filter((record) => record.window === use.window)

@@ -164,13 +164,13 @@ export function included(
 export function withTotal(
   use: Use,
   total: { window: string; settled: number; version: number },
-  requestedFor: boolean,
+  wasRequested: boolean,
 ): Use {
   // A window that has a total before it begins does not begin with nothing.
   const latest = laterOf(use.latest, total.window)
   if (total.window !== use.window) return { ...use, latest }
   const { settled, version } = total.version > use.version ? total : use
-  return { ...use, latest, settled, version, known: use.known || requestedFor }
+  return { ...use, latest, settled, version, known: use.known || wasRequested }
 }
 
 function laterOf(one: string, other: string): string {

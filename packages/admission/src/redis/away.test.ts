@@ -19,10 +19,10 @@ afterAll(() => server[Symbol.asyncDispose]())
 /** Every call of the port that goes to Redis. */
 function allCalls(admission: Admission): Promise<unknown>[] {
   const limits = limitsWith()
-  const run = { ...KEY, requestId: 'r', planHint: null, planIncludesModel: true, limits }
+  const request = { ...KEY, requestId: 'r', planHint: null, planIncludesModel: true, limits }
   const total = { account: 'account', window: '2026-11', settled: 0, version: 0 }
   return [
-    admission.admit({ ...run, usualTokens: 1, worstCharge: 1, leaseMs: 1 }),
+    admission.admit({ ...request, usualTokens: 1, worstCharge: 1, leaseMs: 1 }),
     admission.finish({ account: 'account', requestId: 'r', charge: 1, tokens: 1 }),
     admission.renew([{ account: 'account', requestId: 'r' }], 1000),
     admission.authenticate(KEY),
@@ -49,11 +49,11 @@ test.each([
   ['silent', 'SIGSTOP', () => server.kill('SIGCONT')],
 ] as const)('while Redis is %s, every call fails within 250 ms as the port promises', async (how, signal, mend) => {
   await using admission = await openRedisAdmission({ url: server.url })
-  await using slow = await openRedisAdmission({ url: server.url, timeoutMs: LONG_TIMEOUT_MS })
+  await using longTimeout = await openRedisAdmission({ url: server.url, timeoutMs: LONG_TIMEOUT_MS })
   await server.kill(signal)
   try {
     let isLongTimeoutOver = false
-    const waiting = errorOf(slow.authenticate(KEY)).finally(() => (isLongTimeoutOver = true))
+    const waiting = errorOf(longTimeout.authenticate(KEY)).finally(() => (isLongTimeoutOver = true))
     for (const error of await Promise.all(allCalls(admission).map(errorOf))) {
       expect(error).toBeInstanceOf(AdmissionUnavailableError)
       expect(error).toMatchObject({ message: expect.stringContaining('the admission store') as unknown })

@@ -136,7 +136,7 @@ test('facts read before a restart are refused after it', async () => {
   expect(await stage.admit()).toEqual({ kind: 'miss' })
 })
 
-test('a promotion of the same process is a new life', async () => {
+test('a promotion of the same process is a new incarnation', async () => {
   const before = await presentEpoch()
   const operator = new Redis(server.url)
   await operator.replicaof('127.0.0.1', 1)
