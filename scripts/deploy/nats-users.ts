@@ -24,22 +24,22 @@ export function permissionsOf(role: BusRole): RolePermissions {
   const publish = new Set(own.publish)
   const subscribe = new Set(own.subscribe)
   let responds = false
-  for (const rpc of Object.values<Procedure>(procedures)) {
-    const subject = subjectOf(rpc)
-    if (rpc.from.includes(role)) {
+  for (const procedure of Object.values<Procedure>(procedures)) {
+    const subject = subjectOf(procedure)
+    if (procedure.from.includes(role)) {
       publish.add(subject)
-      if (rpc.kind === 'job') for (const other of rpc.to) publish.add(framesTo(other))
-      if (rpc.kind === 'event') for (const right of ensuringStream(streamOf(subject).name)) publish.add(right)
+      if (procedure.kind === 'job') for (const other of procedure.to) publish.add(framesTo(other))
+      if (procedure.kind === 'event') for (const right of ensuringStream(streamOf(subject).name)) publish.add(right)
     }
-    if (!rpc.to.includes(role)) continue
-    if (rpc.kind === 'event') {
+    if (!procedure.to.includes(role)) continue
+    if (procedure.kind === 'event') {
       const { name: stream, consumers } = streamOf(subject)
       for (const consumer of consumers) for (const right of consuming(stream, consumer)) publish.add(right)
       continue
     }
-    subscribe.add(rpc.kind === 'news' ? subject : `${subject} ${groupOf(role)}`)
-    if (rpc.kind === 'job') for (const other of rpc.from) publish.add(framesTo(other))
-    if (rpc.kind === 'question') responds = true
+    subscribe.add(procedure.kind === 'news' ? subject : `${subject} ${groupOf(role)}`)
+    if (procedure.kind === 'job') for (const other of procedure.from) publish.add(framesTo(other))
+    if (procedure.kind === 'question') responds = true
   }
   return { publish: [...publish], subscribe: [...subscribe], responds }
 }

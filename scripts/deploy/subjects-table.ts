@@ -15,7 +15,7 @@ export function withSubjects(architecture = readFileSync(ARCHITECTURE_PATH, 'utf
   const [before, rest] = halves(architecture, BEGIN)
   const [, after] = halves(rest, END)
   const rows = Object.values<Procedure>(procedures).map(
-    (rpc) => `| \`${subjectOf(rpc)}\` | ${routeOf(rpc)} | ${rpc.about} |\n`,
+    (procedure) => `| \`${subjectOf(procedure)}\` | ${routeOf(procedure)} | ${procedure.about} |\n`,
   )
   return `${before}${BEGIN}| Subject | From → to | What |\n| --- | --- | --- |\n${rows.join('')}${END}${after}`
 }

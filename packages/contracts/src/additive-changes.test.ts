@@ -23,7 +23,7 @@ const CLOSED = {
   unit: 'an amount in an unknown unit cannot be counted: metering and keys are updated first',
   'price.kind': 'an unknown price cannot be charged: metering is updated first, until then it keeps the report aside',
   v: 'another version of a durable message is no additive change',
-  kind: 'a router does not serve a kind of job that it does not know, an asker does not act on an answer that it does not know',
+  kind: 'a router does not serve a kind of job that it does not know, a requester does not act on a reply that it does not know',
   'needs[]': 'a router cannot tell whether its backends have an unknown capability',
   dialect: 'a router cannot translate a dialect that it does not know',
   encodingFormat: 'a router cannot write an unknown format',

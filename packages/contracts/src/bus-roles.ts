@@ -95,9 +95,9 @@ const procedure =
     ({ kind: 'question', from, to: [to], subject, messages: { request, reply }, isRepeatable: false, about }) as const
 
 /** A request that may be served twice: the bus repeats it after a failed reply. */
-const repeatable = <Question extends Procedure>(question: Question) => ({ ...question, isRepeatable: true })
+const repeatable = <Request extends Procedure>(request: Request) => ({ ...request, isRepeatable: true })
 
-const reports =
+const broadcast =
   <From extends BusRole, To extends BusRole>(from: From, to: To) =>
   <const Subject extends string, Message extends z.ZodType>(subject: Subject, news: Message, about: string) =>
     ({ kind: 'news', from: [from], to: [to], subject, messages: { news }, about }) as const
@@ -106,7 +106,7 @@ const edgeToKeys = procedure(['edge'], 'keys')
 const edgeToMetering = procedure(['edge'], 'metering')
 const operatorToKeys = procedure(['ctl'], 'keys')
 const operatorToMetering = procedure(['ctl'], 'metering')
-const routersPublish = reports('router', 'router')
+const routersToRouters = broadcast('router', 'router')
 
 export const procedures = {
   job: {
@@ -125,14 +125,19 @@ export const procedures = {
     messages: { header: followRequest, head: followedHead, end: followedEnd, failure: followedFailure },
     about: "a client's request to join a response that runs in that process",
   },
-  routersAlive: routersPublish('routers.alive', routerAlive, "once a second: routers share backends' limits"),
-  routersDescribe: routersPublish(
+  routersAlive: routersToRouters('routers.alive', routerAlive, "once a second: routers share backends' limits"),
+  routersDescribe: routersToRouters(
     'routers.describe',
     describeRouter,
-    'the router that an operator called calls the others',
+    'the router that serves an operator queries the others',
   ),
-  routersDescribed: routersPublish('routers.described', routerDescribed, 'each router replies to that router'),
-  routersShow: procedure(['ctl'], 'router')('routers.show', showRoutersRequest, showRoutersReply, 'how backends are'),
+  routersDescribed: routersToRouters('routers.described', routerDescribed, 'each router replies to that router'),
+  routersShow: procedure(['ctl'], 'router')(
+    'routers.show',
+    showRoutersRequest,
+    showRoutersReply,
+    "each backend's health",
+  ),
   routersCountTokens: procedure(['edge'], 'router')(
     'routers.count-tokens',
     countTokensQuestion,
@@ -175,8 +180,8 @@ export const procedures = {
     reconcileKeysReply,
     "whether the admission store agrees with keys' tables",
   ),
-  keysInvalidated: reports('keys', 'edge')('keys.invalidated', keysInvalidated, 'a key is dead'),
-  keysUsed: reports('metering', 'keys')('keys.used', keysUsed, 'when keys were last used'),
+  keysInvalidated: broadcast('keys', 'edge')('keys.invalidated', keysInvalidated, 'a key is dead'),
+  keysUsed: broadcast('metering', 'keys')('keys.used', keysUsed, 'when keys were last used'),
   keysNoteStanding: procedure(['metering'], 'keys')(
     'keys.note-standing',
     recordQuotaStatusRequest,
@@ -243,7 +248,7 @@ type NamesOf<Kind extends Procedure['kind'], Side extends 'from' | 'to', Role> =
 }[ProcedureName]
 
 export type RequestedBy<Role extends BusRole> = NamesOf<'question', 'from', Role>
-export type RespondedBy<Role extends BusRole> = NamesOf<'question', 'to', Role>
+export type ServedBy<Role extends BusRole> = NamesOf<'question', 'to', Role>
 export type PublishedBy<Role extends BusRole> = NamesOf<'news', 'from', Role>
 export type SubscribedBy<Role extends BusRole> = NamesOf<'news', 'to', Role>
 export type ReportedBy<Role extends BusRole> = NamesOf<'event', 'from', Role>

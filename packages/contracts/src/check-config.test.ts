@@ -397,8 +397,8 @@ describe('the length of vectors', () => {
     ['from more than the default', { ...embed, minDimensions: 769 }, ['must not be more than dimensions (768)']],
     ['of a chat model', { ...lane, dimensions: 768 }, ['belongs to embeddings models only']],
   ])('%s', (_, model, problems) => {
-    const reported = problemsOf({ models: [model as typeof embed] })
-    expect(reported.map((problem) => problem.slice(problem.indexOf(': ') + 2))).toEqual(problems)
+    const found = problemsOf({ models: [model as typeof embed] })
+    expect(found.map((problem) => problem.slice(problem.indexOf(': ') + 2))).toEqual(problems)
   })
 })
 

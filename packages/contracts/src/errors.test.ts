@@ -205,8 +205,8 @@ describe("the other dialects have their own shape, with the contract's statuses,
       error: { type: 'rate_limit_error', message: 'Wait', code: 'rate_limit_exceeded', limit: 'tokens', ...more },
       request_id: null,
     })
-    const reported = renderError(error, links, { dialect: 'messages', requestId: 'req-1' })
-    expect(JSON.parse(reported.body)).toMatchObject({ request_id: 'req-1' })
+    const rendered = renderError(error, links, { dialect: 'messages', requestId: 'req-1' })
+    expect(JSON.parse(rendered.body)).toMatchObject({ request_id: 'req-1' })
   })
 
   test.each([

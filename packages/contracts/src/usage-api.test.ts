@@ -37,8 +37,8 @@ test('every request gets days in order and not too many, or a refusal', () => {
   fc.assert(
     fc.property(date, date, (from, to) => {
       try {
-        const complete = question({ from, to })
-        const days = (Date.parse(complete.to) - Date.parse(complete.from)) / 86_400_000 + 1
+        const span = question({ from, to })
+        const days = (Date.parse(span.to) - Date.parse(span.from)) / 86_400_000 + 1
         expect(days).toBeGreaterThanOrEqual(1)
         expect(days).toBeLessThanOrEqual(longestUsageSpanDays)
       } catch (error) {

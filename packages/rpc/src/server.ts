@@ -5,7 +5,7 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import { type RespondedBy, type Read, procedures, type Written } from '@gateway/contracts/bus-roles'
+import { type ServedBy, type Read, procedures, type Written } from '@gateway/contracts/bus-roles'
 import { groups } from '@gateway/contracts/subjects'
 import type { Logger } from '@gateway/telemetry/logger'
 import { DURATION_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
@@ -13,7 +13,7 @@ import { decodeJson, encodeJson } from './json.ts'
 
 /** A handler for each request that the service must serve. */
 export type Handlers<Role extends keyof typeof groups> = {
-  [Name in RespondedBy<Role>]: (request: Read<Name, 'request'>) => Promise<Written<Name, 'reply'>>
+  [Name in ServedBy<Role>]: (request: Read<Name, 'request'>) => Promise<Written<Name, 'reply'>>
 }
 
 interface ServerOptions {
@@ -37,7 +37,7 @@ export async function serve<Role extends keyof typeof groups>(
   ])
   const running = new Set<Promise<Uint8Array>>()
 
-  async function serveOne(name: RespondedBy<Role>): Promise<AsyncDisposable> {
+  async function serveOne(name: ServedBy<Role>): Promise<AsyncDisposable> {
     const { subject, messages } = procedures[name]
     const handle = handlers[name] as (request: unknown) => Promise<object>
     async function respond(payload: Uint8Array): Promise<Uint8Array> {
@@ -64,6 +64,6 @@ export async function serve<Role extends keyof typeof groups>(
   await using starting = new AsyncDisposableStack()
   // The stack disposes of this last, after no new request can arrive.
   starting.defer(() => Promise.allSettled(running).then(() => {}))
-  for (const name of Object.keys(handlers)) starting.use(await serveOne(name as RespondedBy<Role>))
+  for (const name of Object.keys(handlers)) starting.use(await serveOne(name as ServedBy<Role>))
   return starting.move()
 }
