@@ -64,12 +64,12 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     const request = pending.get(number)
     if (request !== undefined) publish(number, request)
   }
-  const requestIntoSilence = (number: number, silentForMs: number) => {
+  const republishWhenSilent = (number: number, silentForMs: number) => {
     const request = pending.get(number)
     if (request === undefined) return
     request.silence = new LivedTimeout(() => {
       publishAgain(number)
-      requestIntoSilence(number, silentForMs)
+      republishWhenSilent(number, silentForMs)
     }, silentForMs)
   }
 
@@ -102,7 +102,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     const request: Pending = { ...question, timer, silence: undefined, resolve, reject }
     pending.set(number, request)
     publish(number, request)
-    if (silentForMs !== undefined) requestIntoSilence(number, silentForMs)
+    if (silentForMs !== undefined) republishWhenSilent(number, silentForMs)
     return promise
   }
 

@@ -207,7 +207,7 @@ pools:
 })
 
 describe('a file that is rewritten in place', () => {
-  const entireFile = (rpm: number) => `${plansFile(rpm)}pools:
+  const fileWithPool = (rpm: number) => `${plansFile(rpm)}pools:
   - { id: spark, targets: [{ backend: simulated-a, model: x }] }
 `
 
@@ -233,13 +233,13 @@ describe('a file that is rewritten in place', () => {
       minLength: 1,
       maxLength: 6,
     })
-    const isTakenUpEntirely = async (cuts: { part: number; pauseMs: number }[], at: string): Promise<void> => {
-      await writeFile(at, entireFile(10))
+    const expectCompleteFileLoaded = async (cuts: { part: number; pauseMs: number }[], at: string): Promise<void> => {
+      await writeFile(at, fileWithPool(10))
       await using source = await openConfigSource({ path: at, logger, rereadMs: 5 })
       const before = source.current.revision
       const seen: GatewayConfig[] = []
       source.onChange((config) => seen.push(config))
-      const text = entireFile(20)
+      const text = fileWithPool(20)
       const ends = cuts.map(({ part }) => Math.floor(part * text.length)).toSorted((a, b) => a - b)
       await truncate(at)
       for (const [index, { pauseMs }] of cuts.entries()) {
@@ -253,7 +253,7 @@ describe('a file that is rewritten in place', () => {
     // Each file is given a second to be steady: many are written at the same time.
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { minLength: 1, maxLength: 12 }), async (files) => {
-        await Promise.all(files.map((cuts, index) => isTakenUpEntirely(cuts, join(directory, `${index}.yaml`))))
+        await Promise.all(files.map((cuts, index) => expectCompleteFileLoaded(cuts, join(directory, `${index}.yaml`))))
       }),
       { numRuns: 3 },
     )
@@ -262,16 +262,16 @@ describe('a file that is rewritten in place', () => {
   test('reports while it is refused, or cannot be read', async () => {
     const metrics = createMetrics({ service: 'test' })
     const refused = () => /^gateway_config_refused\S* (\d)$/m.exec(metrics.text())?.[1]
-    await writeFile(path, entireFile(10))
+    await writeFile(path, fileWithPool(10))
     await using source = await openConfigSource({ path, logger, metrics, rereadMs: 50 })
     expect(refused()).toBe('0')
     await writeFile(path, '')
     await expect.poll(() => refused(), soon).toBe('1')
-    await writeFile(path, entireFile(10))
+    await writeFile(path, fileWithPool(10))
     await expect.poll(() => refused(), soon).toBe('0')
     await rm(path)
     await expect.poll(() => refused(), soon).toBe('1')
-    await writeFile(path, entireFile(20))
+    await writeFile(path, fileWithPool(20))
     await expect.poll(() => refused(), soon).toBe('0')
     expect(rpmOf(source.current)).toBe(20)
   })
@@ -281,14 +281,14 @@ describe('a file that is rewritten in place', () => {
     ['is left with nothing but comments', '# to be written\n', 'plans: is missing'],
     ['ends where a section ends', plansFile(20), 'pools: is missing'],
   ])('is refused while it %s; the running one stays', async (_, text, reason) => {
-    await writeFile(path, entireFile(10))
+    await writeFile(path, fileWithPool(10))
     await using source = await open()
     const before = source.current
     await writeFile(path, text)
     await expect.poll(() => log, soon).toContain('configuration refused; the running one stays')
     expect(log).toContain(reason)
     expect(source.current).toBe(before)
-    await writeFile(path, entireFile(30))
+    await writeFile(path, fileWithPool(30))
     await expect.poll(() => rpmOf(source.current), soon).toBe(30)
   })
 })

@@ -112,9 +112,9 @@ function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: B
       onRefused(false)
     } catch (error) {
       onRefused(true)
-      const reported = error instanceof ConfigError ? { problems: error.problems } : { err: error }
+      const logged = error instanceof ConfigError ? { problems: error.problems } : { err: error }
       const { message } = error as Error
-      logger.error({ file: path, ...reported }, `configuration refused; the running one stays. ${message}`)
+      logger.error({ file: path, ...logged }, `configuration refused; the running one stays. ${message}`)
     }
   }
 

@@ -42,14 +42,14 @@ async function openGateway(environment: NodeJS.ProcessEnv): Promise<Gateway> {
   const dataDir = resolve(environment['DATA_DIR'] || './data')
   if (environment['NATS_URL']) return overNats(environment['NATS_URL'])
   const socket = join(dataDir, OPERATOR_SOCKET)
-  if (await isReceived(socket)) return throughSocket(socket)
+  if (await isListening(socket)) return throughSocket(socket)
   const natsUrl = await natsOfCluster(join(dataDir, 'cluster.json'))
   if (natsUrl !== undefined) return overNats(natsUrl)
   if (isTooLong(socket)) throw new UsageError(`${socket} is too long for a socket: shorten the path of DATA_DIR`)
   throw new UsageError(`no gateway runs on ${dataDir}; set DATA_DIR to its data folder, or NATS_URL to its NATS server`)
 }
 
-async function isReceived(socketPath: string): Promise<boolean> {
+async function isListening(socketPath: string): Promise<boolean> {
   const trying = connect(socketPath)
   try {
     await once(trying, 'connect')

@@ -100,8 +100,8 @@ test('names everything without a counterpart, and copies no key', () => {
     'litellm_settings.fallbacks[1].local[0]: "nowhere"',
     'general_settings.master_key',
   ])
-  const reported = JSON.stringify([file, withoutCounterpart, notes])
-  for (const secret of ['sk-in-the-file', 'sk-1234']) expect(reported).not.toContain(secret)
+  const output = JSON.stringify([file, withoutCounterpart, notes])
+  for (const secret of ['sk-in-the-file', 'sk-1234']) expect(output).not.toContain(secret)
   expect(notes).toContainEqual(expect.stringContaining('set OPENAI_API_KEY_2 for the router'))
 })
 

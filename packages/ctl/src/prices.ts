@@ -20,7 +20,7 @@ export interface RefreshOptions {
 
 /** Its name without the release: the installed list and a fetched one are by the same authors. */
 const AUTHORS = PRICE_LIST.source.split(' ')[0]!
-const RESPONDED_WITHIN_MS = 30_000
+const FETCH_TIMEOUT_MS = 30_000
 const LARGEST_LIST_BYTES = 64 * 1024 * 1024
 
 interface Row {
@@ -73,7 +73,7 @@ function directModelsOf({ document }: ConfigDocument) {
 async function fetchList(url: string): Promise<PriceList> {
   const asOf = new Date().toISOString().slice(0, 10)
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(RESPONDED_WITHIN_MS) })
+    const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
     if (!response.ok) throw new Error(`it responds with status ${response.status}`)
     return readPriceList(JSON.parse(await readBounded(response)), { source: `${AUTHORS}, its list of the day`, asOf })
   } catch (error) {

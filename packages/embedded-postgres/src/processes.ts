@@ -39,14 +39,11 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** The PostgreSQL processes of the data folder (its real path): they all work in it. `pendingFailure` is from its pid file. */
-export async function postgresProcessesOn(
-  dataDirectory: string,
-  pendingFailure: number | undefined,
-): Promise<number[]> {
+/** The PostgreSQL processes of the data folder (its real path): they all work in it. `postmasterPid` is from its pid file. */
+export async function postgresProcessesOn(dataDirectory: string, postmasterPid: number | undefined): Promise<number[]> {
   if (!onLinux)
-    return pendingFailure !== undefined && (await isPostgresByCommand(pendingFailure, dataDirectory))
-      ? [pendingFailure]
+    return postmasterPid !== undefined && (await isPostgresByCommand(postmasterPid, dataDirectory))
+      ? [postmasterPid]
       : []
   const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)
   const members = await Promise.all(pids.map((pid) => isPostgresByFolder(pid, dataDirectory)))

@@ -11,14 +11,14 @@ test('each group stands in the units that people read, with their sum beside the
     { name: 'svc-core', ...figures, milliTokens: 3_750_000, nanoUsd: 0 },
     { name: 'gpt-5', ...figures, milliTokens: 0, nanoUsd: 2_125_001 },
   ]
-  const reported = { requests: 2, prompt_tokens: 900, completion_tokens: 100, cached_tokens: 64, total_tokens: 1_000 }
+  const counts = { requests: 2, prompt_tokens: 900, completion_tokens: 100, cached_tokens: 64, total_tokens: 1_000 }
   expect(toUsageRecord({ ...QUESTION, group_by: 'model' }, groups)).toEqual({
     object: 'usage',
     ...QUESTION,
     group_by: 'model',
     data: [
-      { model: 'svc-core', ...reported, allowance_tokens: 3_750, cost_usd: 0 },
-      { model: 'gpt-5', ...reported, allowance_tokens: 0, cost_usd: 0.002125001 },
+      { model: 'svc-core', ...counts, allowance_tokens: 3_750, cost_usd: 0 },
+      { model: 'gpt-5', ...counts, allowance_tokens: 0, cost_usd: 0.002125001 },
     ],
     totals: {
       requests: 4,

@@ -3,7 +3,7 @@
  */
 
 import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
-import { numberOf, textOf, type ChatBody, type Dialect, type Received } from './dialect.ts'
+import { numberOf, textOf, type ChatBody, type Dialect, type ResponseContent } from './dialect.ts'
 
 /** Anthropic requires a cap. */
 const DEFAULT_CAP_TOKENS = 64
@@ -53,7 +53,7 @@ function writeTool(tool: JsonObject): JsonObject {
   return { name: called['name'], description: called['description'], input_schema: called['parameters'] }
 }
 
-function read(received: Received, json: JsonObject): void {
+function read(received: ResponseContent, json: JsonObject): void {
   if (json['type'] === 'message_stop') received.ended = true
   const message = isObject(json['message']) ? json['message'] : json
   received.choices = 1
@@ -69,14 +69,14 @@ function read(received: Received, json: JsonObject): void {
   }
 }
 
-function readBlock(received: Received, block: JsonObject): void {
+function readBlock(received: ResponseContent, block: JsonObject): void {
   received.text += textOf(block['text'])
   if (block['type'] !== 'tool_use') return
   const input = isObject(block['input']) && Object.keys(block['input']).length > 0 ? JSON.stringify(block['input']) : ''
   received.tools.push({ name: textOf(block['name']), arguments: input })
 }
 
-function readDelta(received: Received, delta: JsonObject): void {
+function readDelta(received: ResponseContent, delta: JsonObject): void {
   received.text += textOf(delta['text'])
   received.finish = textOf(delta['stop_reason']) || received.finish
   const call = received.tools.at(-1)

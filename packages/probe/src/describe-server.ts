@@ -116,9 +116,9 @@ const LM_STUDIO_TYPES = new Map(
 
 async function lookAtLmStudio(server: Server, description: ServerDescription): Promise<ServerDescription> {
   const { json } = await server.sendRequest(`${rootOf(server)}/api/v0/models`)
-  const reported = new Map((isObject(json) ? objectsOf(json['data']) : []).map((model) => [textOf(model['id']), model]))
+  const listed = new Map((isObject(json) ? objectsOf(json['data']) : []).map((model) => [textOf(model['id']), model]))
   const models = description.models.map((model) => {
-    const said = reported.get(model.id) ?? {}
+    const said = listed.get(model.id) ?? {}
     const window = numberOf(said['loaded_context_length']) || numberOf(said['max_context_length'])
     const does = LM_STUDIO_TYPES.get(textOf(said['type'])) ?? model.does
     return { ...model, does, contextWindow: window || model.contextWindow }

@@ -10,7 +10,7 @@ export interface ChatBody extends JsonObject {
 }
 
 /** The content of a response, plain or streamed. */
-export interface Received {
+export interface ResponseContent {
   text: string
   finish: string | null
   tools: { name: string; arguments: string }[]
@@ -26,12 +26,12 @@ export interface Dialect {
   headers(apiKey: string | undefined): Record<string, string>
   write(body: ChatBody): JsonObject
   /** Adds a plain response, or one event of a stream. */
-  read(received: Received, json: JsonObject): void
+  read(received: ResponseContent, json: JsonObject): void
   /** The words that end a stream, where they are no JSON. */
   lastEvent: string | null
 }
 
-export function nothingReceived(): Received {
+export function emptyContent(): ResponseContent {
   return { text: '', finish: null, tools: [], choices: 0, logprobs: false, usage: null, ended: false }
 }
 

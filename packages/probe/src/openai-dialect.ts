@@ -3,7 +3,7 @@
  */
 
 import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
-import { numberOf, textOf, type Dialect, type Received } from './dialect.ts'
+import { numberOf, textOf, type Dialect, type ResponseContent } from './dialect.ts'
 
 export const openAiDialect: Dialect = {
   path: '/chat/completions',
@@ -13,14 +13,14 @@ export const openAiDialect: Dialect = {
   lastEvent: '[DONE]',
 }
 
-function read(received: Received, json: JsonObject): void {
+function read(received: ResponseContent, json: JsonObject): void {
   for (const choice of objectsOf(json['choices'])) readChoice(received, choice)
   const { usage } = json
   if (!isObject(usage)) return
   received.usage = { prompt: numberOf(usage['prompt_tokens']), completion: numberOf(usage['completion_tokens']) }
 }
 
-function readChoice(received: Received, choice: JsonObject): void {
+function readChoice(received: ResponseContent, choice: JsonObject): void {
   received.choices = Math.max(received.choices, numberOf(choice['index']) + 1)
   received.finish = textOf(choice['finish_reason']) || received.finish
   received.logprobs ||= isObject(choice['logprobs'])
@@ -30,7 +30,7 @@ function readChoice(received: Received, choice: JsonObject): void {
 }
 
 /** A stream names a tool in one event and its arguments, piece by piece, in later ones. */
-function readCall(received: Received, call: JsonObject, at: number): void {
+function readCall(received: ResponseContent, call: JsonObject, at: number): void {
   const index = 'index' in call ? numberOf(call['index']) : at
   const known = (received.tools[index] ??= { name: '', arguments: '' })
   const called = isObject(call['function']) ? call['function'] : {}

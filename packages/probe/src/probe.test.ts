@@ -31,7 +31,7 @@ interface Reply {
   silent?: boolean
 }
 
-interface Requested {
+interface ReceivedRequest {
   method: string
   path: string
   authorization: string | undefined
@@ -39,17 +39,19 @@ interface Requested {
 }
 
 /** Starts a server that responds as the test specifies. */
-async function serve(reply: (requested: Requested) => Reply): Promise<{ url: string; requested: Requested[] }> {
-  const requested: Requested[] = []
+async function serve(
+  reply: (request: ReceivedRequest) => Reply,
+): Promise<{ url: string; requests: ReceivedRequest[] }> {
+  const requests: ReceivedRequest[] = []
   const http: HttpServer = createServer((request, response) => {
     void text(request).then((body) => {
-      const one: Requested = {
+      const one: ReceivedRequest = {
         method: request.method!,
         path: request.url!,
         authorization: request.headers.authorization,
         body: body === '' ? {} : (JSON.parse(body) as JsonObject),
       }
-      requested.push(one)
+      requests.push(one)
       const { status = 200, json, events, silent = false } = reply(one)
       if (silent) return
       response.writeHead(status, { 'content-type': events === undefined ? 'application/json' : 'text/event-stream' })
@@ -63,7 +65,7 @@ async function serve(reply: (requested: Requested) => Reply): Promise<{ url: str
       return new Promise<void>((resolve) => http.close(() => resolve()))
     },
   })
-  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`, requested }
+  return { url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/v1`, requests }
 }
 
 const said = (content: string) => ({
@@ -112,12 +114,12 @@ describe('a probe', () => {
   })
 
   test('writes the cap under the name that the server takes, and finds out both', async () => {
-    const { url, requested } = await serve(({ body }) =>
+    const { url, requests } = await serve(({ body }) =>
       'max_tokens' in body ? refuses("Unsupported parameter: 'max_tokens'") : said('hello'),
     )
     const found = await findingsOf(url, CHAT, ['chat', 'max_tokens', 'max_completion_tokens', 'usage'])
     expect(found).toEqual({ chat: 'yes', max_tokens: 'no', max_completion_tokens: 'yes', usage: 'yes' })
-    expect(requested.at(-1)!.body).toHaveProperty('max_completion_tokens')
+    expect(requests.at(-1)!.body).toHaveProperty('max_completion_tokens')
   })
 
   test('a cap that the server ignores is none', async () => {
@@ -134,9 +136,9 @@ describe('a probe', () => {
 
   test('sends no more than it has announced, however the server responds, and each request has a cap', async () => {
     for (const reply of [said('x'), refuses('no'), { status: 500 }, { events: 'data: [DONE]\n\n' }]) {
-      const { url, requested } = await serve(() => reply)
+      const { url, requests } = await serve(() => reply)
       await findingsOf(url)
-      const chats = requested.filter(({ method }) => method === 'POST')
+      const chats = requests.filter(({ method }) => method === 'POST')
       const cost = costOf([CHAT])
       expect(chats.length).toBeLessThanOrEqual(cost.requests)
       const caps = chats.map(
@@ -148,10 +150,10 @@ describe('a probe', () => {
   })
 
   test('ends where the server refuses every request', async () => {
-    const { url, requested } = await serve(() => ({ status: 401, json: { error: { message: 'no such key' } } }))
+    const { url, requests } = await serve(() => ({ status: 401, json: { error: { message: 'no such key' } } }))
     const { findings } = await probe({ server: openServer({ url }), kind: null, model: CHAT })
     expect(findings).toEqual([{ check: 'chat', result: 'no', note: '401: no such key' }])
-    expect(requested).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
   test('sees that llama.cpp stops when its client leaves, and that it goes on', async () => {
@@ -196,7 +198,7 @@ describe('a probe', () => {
   })
 
   test("speaks Anthropic's dialect", async () => {
-    const { url, requested } = await serve(({ body }) => {
+    const { url, requests } = await serve(({ body }) => {
       if (body['tools'])
         return {
           json: {
@@ -218,7 +220,7 @@ describe('a probe', () => {
     const only = ['chat', 'usage', 'stream', 'usage in streams', 'tools']
     const { findings } = await probe({ server, kind: 'anthropic', model: CHAT, only })
     expect(findings.map(({ result }) => result)).toEqual(only.map(() => 'yes'))
-    expect(requested[0]!.path).toBe('/v1/messages')
+    expect(requests[0]!.path).toBe('/v1/messages')
   })
 })
 
@@ -284,13 +286,13 @@ describe('servers that somebody may want to use', () => {
 })
 
 describe('a server that does not respond to a request in time', () => {
-  const slowAt = (slow: (requested: Requested) => boolean) =>
-    serve((requested) => (slow(requested) ? { silent: true } : requested.body['tools'] ? callsTool() : said('Hello')))
-  const requestsTools = ({ body }: Requested) => 'tools' in body
+  const slowAt = (slow: (request: ReceivedRequest) => boolean) =>
+    serve((request) => (slow(request) ? { silent: true } : request.body['tools'] ? callsTool() : said('Hello')))
+  const hasTools = ({ body }: ReceivedRequest) => 'tools' in body
   const only = ['chat', 'tools', 'vision']
 
   test('has no verdict on it: nobody knows whether it can', async () => {
-    const { url } = await slowAt(requestsTools)
+    const { url } = await slowAt(hasTools)
     const server = openServer({ url }, { timeoutMs: 200 })
     const { findings } = await probe({ server, kind: null, model: CHAT, only })
     expect(findings.find(({ check }) => check === 'tools')).toEqual({
@@ -302,7 +304,7 @@ describe('a server that does not respond to a request in time', () => {
   })
 
   test('keeps the capability that nobody has seen it lack', async () => {
-    const { url } = await slowAt(requestsTools)
+    const { url } = await slowAt(hasTools)
     const server = openServer({ url }, { timeoutMs: 200 })
     const probed = await probe({ server, kind: null, model: CHAT, only })
     const description = { kind: null, models: [CHAT], places: null, error: '' }
@@ -312,11 +314,11 @@ describe('a server that does not respond to a request in time', () => {
   })
 
   test('is served as any backend is, when its first response takes too long, and gets no further request', async () => {
-    const { url, requested } = await slowAt(({ method }) => method === 'POST')
+    const { url, requests } = await slowAt(({ method }) => method === 'POST')
     const server = openServer({ url }, { timeoutMs: 200 })
     const probed = await probe({ server, kind: null, model: CHAT, only })
     expect(probed.findings).toEqual([{ check: 'chat', result: 'no response', note: 'no response in 0.2 s' }])
-    expect(requested).toHaveLength(1)
+    expect(requests).toHaveLength(1)
     const config = configFor({ url }, { kind: null, models: [CHAT], places: null, error: '' }, [probed])
     expect(config).toContain('capabilities: [chat, tools]')
   })

@@ -6,7 +6,7 @@
 import { PLAIN, type DialectName } from '@gateway/contracts/vendors'
 import { isObject, type JsonObject } from '@gateway/contracts/json'
 import { createSseParser, type SseEvent } from '@gateway/sse/parse-events'
-import { nothingReceived, parseJson, textOf, type ChatBody, type Dialect, type Received } from './dialect.ts'
+import { emptyContent, parseJson, textOf, type ChatBody, type Dialect, type ResponseContent } from './dialect.ts'
 import { anthropicDialect } from './anthropic-dialect.ts'
 import { openAiDialect } from './openai-dialect.ts'
 
@@ -18,7 +18,7 @@ export interface ServerAddress {
   dialect?: DialectName
 }
 
-export interface ChatResponse extends Received {
+export interface ChatResponse extends ResponseContent {
   /** 0 where the server did not respond. */
   status: number
   /** The server's own words about the request that it refuses. */
@@ -65,7 +65,7 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
   return {
     address,
     chat: async (body, leave) => {
-      const received: ChatResponse = { ...nothingReceived(), status: 0, error: '', firstContentMs: null, isLate: false }
+      const received: ChatResponse = { ...emptyContent(), status: 0, error: '', firstContentMs: null, isLate: false }
       const startedAtMs = performance.now()
       try {
         const response = await call(dialect.path, dialect.write(body), {}, leave)

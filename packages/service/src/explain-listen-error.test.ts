@@ -24,9 +24,9 @@ test.each([
   ],
   ['an address of another machine', { host: '192.0.2.1', port: 0 }, 'HOST  192.0.2.1 is no address of this machine'],
 ])('%s is reported by its variable', async (_, address, words) => {
-  const reported = await readAt(address)
-  expect(reported).toBeInstanceOf(EnvironmentError)
-  expect((reported as Error).message).toContain(words)
+  const listenError = await readAt(address)
+  expect(listenError).toBeInstanceOf(EnvironmentError)
+  expect((listenError as Error).message).toContain(words)
 })
 
 test('so are a taken port, one without the right to it, and one beyond the last', async () => {

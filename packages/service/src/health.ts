@@ -36,8 +36,8 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return respond(response, 405, { status: 'method not allowed' })
     if (path === '/healthz') return respond(response, 200, { status: 'alive' })
-    if (path === '/readyz' || path === '/') return void respondReadiness(response, checks)
-    if (path === '/metrics' && metrics) return respondMetrics(response, metrics)
+    if (path === '/readyz' || path === '/') return void serveReadiness(response, checks)
+    if (path === '/metrics' && metrics) return serveMetrics(response, metrics)
     respond(response, 404, { status: 'not found' })
   })
   await listen(server, port, host)
@@ -61,7 +61,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
   }
 }
 
-async function respondReadiness(response: ServerResponse, checks: Record<string, ReadinessCheck>): Promise<void> {
+async function serveReadiness(response: ServerResponse, checks: Record<string, ReadinessCheck>): Promise<void> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => [name, await fault(check)] as const),
   )
@@ -84,7 +84,7 @@ function respond(response: ServerResponse, status: number, body: object): void {
   response.end(JSON.stringify(body))
 }
 
-function respondMetrics(response: ServerResponse, metrics: Metrics): void {
+function serveMetrics(response: ServerResponse, metrics: Metrics): void {
   response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
   response.end(metrics.text())
 }

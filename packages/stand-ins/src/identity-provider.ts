@@ -11,7 +11,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { isIP, type AddressInfo } from 'node:net'
 import { Provider, type Configuration } from 'oidc-provider'
-import { respondInteraction, signOutPage } from './identity-provider/respond-interaction.ts'
+import { serveInteraction, signOutPage } from './identity-provider/serve-interaction.ts'
 import { memoryAdapters } from './identity-provider/memory-adapter.ts'
 import { keepSigningKeys } from './identity-provider/keep-signing-keys.ts'
 
@@ -57,7 +57,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
       response.end(`The development identity provider is at ${issuer}.\n`)
       return
     }
-    if (request.url?.startsWith('/interaction/')) void respondInteraction(provider, request, response)
+    if (request.url?.startsWith('/interaction/')) void serveInteraction(provider, request, response)
     else void protocol(request, response)
   })
   return {

@@ -51,10 +51,10 @@ export const SHORT_BOUNDS = [0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0
 export const MAX_SERIES = 2_000
 
 export function createMetrics({ service }: { service: string }): Metrics {
-  return interfaceOf(openPage(), service)
+  return viewOf(openPage(), service)
 }
 
-function interfaceOf(page: Page, service: string): Metrics {
+function viewOf(page: Page, service: string): Metrics {
   const head = (name: string, help: string, type: Head['type'], labelNames: readonly string[] = []): Head => {
     return { name, help, type, labelNames, service }
   }
@@ -65,7 +65,7 @@ function interfaceOf(page: Page, service: string): Metrics {
       family(page, head(name, help, 'histogram', labelNames), () => new HistogramCell(bounds)),
     observedCounter: (name, help, read, labelNames) => observe(page, head(name, help, 'counter', labelNames), read),
     observedGauge: (name, help, read, labelNames) => observe(page, head(name, help, 'gauge', labelNames), read),
-    of: (other) => interfaceOf(page, other),
+    of: (other) => viewOf(page, other),
     text: () => page.text(),
   }
 }

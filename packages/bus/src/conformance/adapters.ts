@@ -7,7 +7,7 @@ import { createMemoryHub, openMemoryBus } from '../memory.ts'
 import { openNatsBus } from '../nats.ts'
 import type { OnStatus } from '../port.ts'
 import type { Tuning } from '../tuning.ts'
-import { openObserver, type Observer } from './tap.ts'
+import { openObserver, type Observer } from './observer.ts'
 
 export const eventStream = { name: 'EVENTS', subjects: ['events.>'], consumers: ['ledger'] } satisfies DurableStream
 

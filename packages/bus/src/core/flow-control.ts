@@ -121,8 +121,8 @@ export interface Receiver {
   /** Consumed bytes of the frame at `head`. */
   partlyConsumed: number
   consumedSinceAck: number
-  requestedFor: number
-  requestedAtMs: number
+  resumeFrom: number
+  resumeRequestedAtMs: number
 }
 
 export function createReceiver(ackEveryBytes: number, resumeRetryMs: number): Receiver {
@@ -135,8 +135,8 @@ export function createReceiver(ackEveryBytes: number, resumeRetryMs: number): Re
     head: 0,
     partlyConsumed: 0,
     consumedSinceAck: 0,
-    requestedFor: 0,
-    requestedAtMs: 0,
+    resumeFrom: 0,
+    resumeRequestedAtMs: 0,
   }
 }
 
@@ -146,7 +146,7 @@ export function createReceiver(ackEveryBytes: number, resumeRetryMs: number): Re
  */
 export function receive(receiver: Receiver, n: number, dataBytes: number, nowMs: number): Verdict {
   if (n < receiver.expected) return 'drop'
-  if (n > receiver.expected) return shouldRequest(receiver, nowMs) ? 'resume' : 'drop'
+  if (n > receiver.expected) return shouldResume(receiver, nowMs) ? 'resume' : 'drop'
   receiver.expected++
   if (dataBytes > 0) {
     receiver.numbers.push(n)
@@ -157,15 +157,15 @@ export function receive(receiver: Receiver, n: number, dataBytes: number, nowMs:
 
 /** The worker says that it has sent everything up to `n`: true when the missing frames should be requested. */
 export function announced(receiver: Receiver, n: number, nowMs: number): boolean {
-  return n >= receiver.expected && shouldRequest(receiver, nowMs)
+  return n >= receiver.expected && shouldResume(receiver, nowMs)
 }
 
 /** One resume per gap is under way at a time; it is sent again when it seems to be lost. */
-function shouldRequest(receiver: Receiver, nowMs: number): boolean {
-  if (receiver.requestedFor === receiver.expected && nowMs - receiver.requestedAtMs < receiver.resumeRetryMs)
+function shouldResume(receiver: Receiver, nowMs: number): boolean {
+  if (receiver.resumeFrom === receiver.expected && nowMs - receiver.resumeRequestedAtMs < receiver.resumeRetryMs)
     return false
-  receiver.requestedFor = receiver.expected
-  receiver.requestedAtMs = nowMs
+  receiver.resumeFrom = receiver.expected
+  receiver.resumeRequestedAtMs = nowMs
   return true
 }
 

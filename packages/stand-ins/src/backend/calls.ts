@@ -13,7 +13,7 @@ export interface ReportedUsage {
   total_tokens: number
 }
 
-interface RequestedCall {
+interface CallRequest {
   endpoint: Endpoint
   /** `x-request-id`. */
   requestId: string | null
@@ -29,7 +29,7 @@ interface RequestedCall {
   startedAtMs: number
 }
 
-export interface BackendCall extends RequestedCall {
+export interface BackendCall extends CallRequest {
   /** Position in the log, from 1. */
   number: number
   status: number | null
@@ -48,7 +48,7 @@ export interface BackendCall extends RequestedCall {
 export interface CallLog {
   readonly calls: BackendCall[]
   readonly running: number
-  begin(call: RequestedCall): BackendCall
+  begin(call: CallRequest): BackendCall
   end(call: BackendCall, outcome: 'completed' | 'aborted'): void
   clear(): void
 }
@@ -65,10 +65,10 @@ export function callLog(keep: number): CallLog {
     get running() {
       return running
     },
-    begin(requested) {
+    begin(request) {
       const call: BackendCall = {
         number: ++began,
-        ...requested,
+        ...request,
         status: null,
         firstByteAtMs: null,
         endedAtMs: null,

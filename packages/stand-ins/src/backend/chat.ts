@@ -53,7 +53,7 @@ export interface ChatOptions {
 const FILLER = `${'0123456789abcdef'.repeat(1023)}0123456789abcde `
 const FILLER_TOKENS = countTokens(FILLER)
 
-export function respondChat(request: ChatRequest, options: ChatOptions): ChatResponse {
+export function buildChatResponse(request: ChatRequest, options: ChatOptions): ChatResponse {
   const choices = Array.from({ length: request.n }, (_, index) => buildChoice(request, index, options))
   const reasoningTokens = sum(choices, (choice) => choice.reasoning.length)
   const completionTokens =
@@ -175,12 +175,12 @@ const COMMON_WORDS = new Set([
 
 /** Everything up to the last response was a prompt before: a real server has it in its prefix cache. */
 function countPrompt({ messages, tools }: ChatRequest): { promptTokens: number; cachedTokens: number } {
-  const lastResponse = messages.findLastIndex((message) => message.role === 'assistant')
+  const lastAssistant = messages.findLastIndex((message) => message.role === 'assistant')
   let promptTokens = 3 + sum(tools, (tool) => countTokens(tool.name) + countTokens(JSON.stringify(tool.parameters)))
   let cachedTokens = 0
   messages.forEach((message, index) => {
     promptTokens += messageTokens(message)
-    if (index === lastResponse) cachedTokens = promptTokens
+    if (index === lastAssistant) cachedTokens = promptTokens
   })
   return { promptTokens, cachedTokens }
 }

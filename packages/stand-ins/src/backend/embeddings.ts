@@ -19,7 +19,7 @@ export interface EmbeddingsUsage {
 
 type Input = string | number[]
 
-export function respondEmbeddings(
+export function buildEmbeddingsResponse(
   body: JsonObject,
   shape: { dimensions?: number | undefined; usage: boolean },
 ): { json: string; usage: EmbeddingsUsage } {

@@ -26,7 +26,7 @@ export interface ImagesShape {
   origin: string
 }
 
-export async function respondImages(
+export async function buildImagesResponse(
   body: JsonObject,
   shape: ImagesShape,
 ): Promise<{ json: string; usage: ImagesUsage }> {

@@ -5,13 +5,13 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CallLog, ReportedUsage } from './calls.ts'
-import { respondChat } from './chat.ts'
+import { buildChatResponse } from './chat.ts'
 import { readChatRequest } from './chat-request.ts'
 import { writeChatBody, writeChatEvents } from './chat-wire.ts'
 import { type Reply, deliver, deliverFailure, isFailure, type Speed } from './deliver.ts'
-import { respondEmbeddings } from './embeddings.ts'
+import { buildEmbeddingsResponse } from './embeddings.ts'
 import type { Endpoint, Fault, FaultScript } from './faults.ts'
-import { respondImages, imageAt } from './images.ts'
+import { buildImagesResponse, imageAt } from './images.ts'
 import { errorBody, isObject, type JsonObject, Refusal } from './refusal.ts'
 
 export interface Serving {
@@ -114,16 +114,16 @@ async function responseFor(
     case 'chat':
       return chatResponse(body, fault, serving)
     case 'embeddings':
-      return jsonResponse(respondEmbeddings(body, { dimensions: fault.dimensions, usage }))
+      return jsonResponse(buildEmbeddingsResponse(body, { dimensions: fault.dimensions, usage }))
     case 'images':
-      return jsonResponse(await respondImages(body, { usage, origin: serving.origin() }))
+      return jsonResponse(await buildImagesResponse(body, { usage, origin: serving.origin() }))
   }
 }
 
 function chatResponse(body: JsonObject, fault: Fault, serving: Serving): BuiltResponse {
   const request = readChatRequest(body)
   const reasons = REASONING_MODEL.test(request.model)
-  const made = respondChat(request, {
+  const made = buildChatResponse(request, {
     reasons,
     text: fault.text,
     ignoresCap: fault.ignoresCap,

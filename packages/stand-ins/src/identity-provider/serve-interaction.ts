@@ -9,7 +9,7 @@ const MAX_FORM_BYTES = 4_096
 const MAX_NAME_LENGTH = 64
 
 /** Shows the page (GET) or signs in with the name that was typed (POST). */
-export async function respondInteraction(
+export async function serveInteraction(
   provider: Provider,
   request: IncomingMessage,
   response: ServerResponse,
