@@ -36,7 +36,7 @@ test('a workspace in order breaks no rule', () => {
 const COMPOSE = 'services never import services, standalone alone composes them by their start'
 const DOWNWARD = 'packages never import services'
 const INSIDE = 'relative imports stay in their own package'
-const INTERFACES = 'the exports of a package are its faces: nobody reaches past them, and each has a user'
+const ENTRY_POINTS = 'nobody imports past the exports of a package, and each export has a user'
 const CONTRACTS = 'contracts needs zod only'
 const NO_IO = 'core, pricing and auto reach no I/O'
 const NO_WORLD = 'core, pricing and auto take the time and chance as arguments'
@@ -82,7 +82,7 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
   ],
   [
     'an import past the exports of a package',
-    INTERFACES,
+    ENTRY_POINTS,
     {
       'packages/bus/package.json': manifest('@gateway/bus', ['nats'], [], { './port': './src/port.ts' }),
       'packages/bus/src/inbox.ts': `export const inbox = 1\n`,
@@ -91,7 +91,7 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
   ],
   [
     'an export that nobody imports',
-    INTERFACES,
+    ENTRY_POINTS,
     {
       'packages/bus/package.json': manifest('@gateway/bus', ['nats'], [], {
         './port': './src/port.ts',

@@ -3,7 +3,7 @@
  */
 
 import { builtinModules } from 'node:module'
-import { interfaceOf, type Owner, type ResolvedImport, type SourceFile, type SourceTree } from './source-tree.ts'
+import { exportOf, type Owner, type ResolvedImport, type SourceFile, type SourceTree } from './source-tree.ts'
 
 export interface Violation {
   rule: string
@@ -56,22 +56,22 @@ export const rules: Record<string, Rule> = {
     }
   },
 
-  'the exports of a package are its faces: nobody reaches past them, and each has a user': function* (tree) {
+  'nobody imports past the exports of a package, and each export has a user': function* (tree) {
     const used = new Set<string>()
     for (const { file, item, target } of crossings(tree)) {
       if (item.specifier.startsWith('.')) continue
       used.add(item.specifier)
       const { exports = {} } = target.manifest
-      if ('./*' in exports || interfaceOf(item.specifier, target) in exports) continue
+      if ('./*' in exports || exportOf(item.specifier, target) in exports) continue
       yield {
         path: file.path,
         message: `imports ${item.specifier}, which ${target.folder}/package.json does not export`,
       }
     }
     for (const { folder, manifest } of tree.owners) {
-      for (const port of Object.keys(manifest.exports ?? {})) {
-        const isUsed = port === './*' || used.has(`${manifest.name}${port.slice(1)}`)
-        if (!isUsed) yield { path: `${folder}/package.json`, message: `exports ${port}, which nobody imports` }
+      for (const entry of Object.keys(manifest.exports ?? {})) {
+        const isUsed = entry === './*' || used.has(`${manifest.name}${entry.slice(1)}`)
+        if (!isUsed) yield { path: `${folder}/package.json`, message: `exports ${entry}, which nobody imports` }
       }
     }
   },

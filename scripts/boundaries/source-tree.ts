@@ -7,7 +7,7 @@ import { readImports } from './read-imports.ts'
 
 export interface Manifest {
   name: string
-  /** Its interfaces: `./port` and its file. `./*` stands for every file. */
+  /** Its exports: `./port` and its file. `./*` stands for every file. */
   exports?: Record<string, string>
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
@@ -77,12 +77,12 @@ function resolve(from: string, specifier: string, owners: Owner[]): string | nul
   if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier)
   const owner = owners.find(({ manifest }) => specifier.startsWith(`${manifest.name}/`))
   if (!owner) return null
-  const port = interfaceOf(specifier, owner)
-  return posix.join(owner.folder, owner.manifest.exports?.[port] ?? `src/${port}.ts`)
+  const entry = exportOf(specifier, owner)
+  return posix.join(owner.folder, owner.manifest.exports?.[entry] ?? `src/${entry}.ts`)
 }
 
-/** `@gateway/bus/port` is the interface `./port`. */
-export function interfaceOf(specifier: string, { manifest }: Owner): string {
+/** `@gateway/bus/port` is the export `./port`. */
+export function exportOf(specifier: string, { manifest }: Owner): string {
   return `.${specifier.slice(manifest.name.length)}`
 }
 
