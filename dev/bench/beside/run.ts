@@ -97,7 +97,7 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
     const costs = bare
       ? `; CPU ms per MB: ${figure(steps.at(-1)!.edgeMsPerMb!)}, bare ${figure(steps.at(-1)!.bareMsPerMb!)}; MB refused: ${figure(refused)}, bare ${figure(bare.refused)}`
       : ''
-    say(`${attack.name}: ${figures}; ${responsesOf(statuses)}${costs}`)
+    say(`${attack.name}: ${figures}; ${describeStatuses(statuses)}${costs}`)
     await sleep(REST_MS, undefined, { signal })
   }
   const launch = { loadBefore, loadAfter: loadNow(), othersShare: others() }
@@ -146,7 +146,7 @@ async function mintGuest({ gateway }: Rig, device: string): Promise<string> {
   return ((await response.json()) as { key: string }).key
 }
 
-function responsesOf(statuses: Record<string, number>): string {
+function describeStatuses(statuses: Record<string, number>): string {
   return Object.entries(statuses)
     .map(([status, count]) => `${count} × ${status}`)
     .join(', ')
@@ -162,7 +162,7 @@ function report(taken: Environment, launch: Launch, steps: Step[]): string {
     figure(under.p99 / alone.p99),
     bare ? figure(bare.p99 / alone.p99) : '–',
     edgeMsPerMb === null || bareMsPerMb === null ? '–' : `${figure(edgeMsPerMb)} / ${figure(bareMsPerMb)}`,
-    responsesOf(statuses),
+    describeStatuses(statuses),
     figure(under.failed),
   ])
   const head = [

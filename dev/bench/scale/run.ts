@@ -62,9 +62,9 @@ async function begin({ fresh, only, mostKeys, mostRows }: ScaleOptions): Promise
   if (!isSame) return { environment, curves: {} }
   const most: Record<string, number> = { keys: mostKeys, ledger: mostRows }
   const isDone = ([name, { points }]: [string, Curve]) => {
-    const isRequested = only.length === 0 || only.includes(name)
+    const isSelected = only.length === 0 || only.includes(name)
     const wentFarEnough = Number(points.at(-1)?.x) >= (most[name] ?? 0) || most[name] === undefined
-    return !isRequested || (!fresh && wentFarEnough)
+    return !isSelected || (!fresh && wentFarEnough)
   }
   return { environment, curves: Object.fromEntries(Object.entries(earlier.curves).filter(isDone)) }
 }

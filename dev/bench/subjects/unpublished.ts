@@ -25,19 +25,21 @@ export const unpublished: Subject[] = [
   name,
   async prepare(signal) {
     const replies = []
-    for (const { place, command } of places) replies.push(`${place} ${await responseTo(command, signal)}`)
+    for (const { place, command } of places) replies.push(`${place} ${await lookUp(command, signal)}`)
     throw new Error(replies.join(', '))
   },
 }))
 
-async function responseTo([file = '', ...args]: string[], signal: AbortSignal): Promise<string> {
+async function lookUp([file = '', ...args]: string[], signal: AbortSignal): Promise<string> {
   try {
-    await run(file, args, { signal, timeout: REQUESTED_FOR_MS })
+    await run(file, args, { signal, timeout: LOOKUP_TIMEOUT_MS })
     return 'is published by now, and needs a subject here'
   } catch (error) {
     signal.throwIfAborted()
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? `was not place for without ${file}` : 'is not delivered'
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+      ? `was not looked up: there is no ${file} here`
+      : 'is not delivered'
   }
 }
 
-const REQUESTED_FOR_MS = 60_000
+const LOOKUP_TIMEOUT_MS = 60_000

@@ -4,7 +4,7 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
-import { placesInjected, touchesRedis } from '../plan/describe-fault.ts'
+import { affectedPlaces, touchesRedis } from '../plan/describe-fault.ts'
 import type { Facts, Injected } from './facts.ts'
 
 /** The longest time that an edge which has found the store away may go on alone before it logs that again. */
@@ -28,5 +28,5 @@ export function countStarved({ alone, injected }: Facts): number {
 
 /** True where the fault takes away the services that an edge calls while it decides by itself. */
 export function takesFactsAway(injection: Pick<Injected, 'fault' | 'victim'>): boolean {
-  return placesInjected(injection).some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
+  return affectedPlaces(injection).some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
 }

@@ -8,7 +8,7 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
-import { placesInjected } from '../plan/describe-fault.ts'
+import { affectedPlaces } from '../plan/describe-fault.ts'
 import type { Violation, Call, Facts, LedgerRow, Injected, Verdict } from './facts.ts'
 
 /** A call that ran for less and said nothing may have met its end on its way. */
@@ -51,5 +51,5 @@ function mayTakeReporter({ edge, sentAtMs, endedAtMs }: Seen, injection: Injecte
   const isAround =
     injection.injectedAtMs < endedAtMs + REPORTED_WITHIN_MS && (injection.healedAtMs ?? Infinity) > sentAtMs
   const reporters = ['router-1', 'router-2', `edge-${edge + 1}`, 'nats']
-  return isAround && placesInjected(injection).some((place) => reporters.includes(place))
+  return isAround && affectedPlaces(injection).some((place) => reporters.includes(place))
 }

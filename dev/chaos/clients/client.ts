@@ -74,7 +74,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     }
   }
 
-  async function requestShortly({ name, key }: Owner, edge: 0 | 1, kind: 'probe' | 'farewell'): Promise<boolean> {
+  async function sendShortRequest({ name, key }: Owner, edge: 0 | 1, kind: 'probe' | 'farewell'): Promise<boolean> {
     const seen = await send({ ...SHORT_REQUEST, id: `p${++probes}`, edge, owner: name }, key, kind)
     return seen.complete
   }
@@ -106,7 +106,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       const { owner, key } = dead[request.chosen % dead.length]!
       await send({ ...request, owner: owner.name }, key)
     },
-    probe: (edge) => requestShortly(keyring.of('probe'), edge, 'probe'),
+    probe: (edge) => sendShortRequest(keyring.of('probe'), edge, 'probe'),
     async beginStreams(edge) {
       const { name, key } = keyring.of('probe')
       const streams = Array.from({ length: STREAMS }, () => {
@@ -140,7 +140,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       return { count: begun.length, over: Promise.all(begun.map(({ over }) => over)) }
     },
     async visit() {
-      for (const owner of keyring.owners) await requestShortly(owner, 0, 'probe')
+      for (const owner of keyring.owners) await sendShortRequest(owner, 0, 'probe')
     },
     async rotateSomebody() {
       const teams = keyring.owners.filter(({ kind }) => kind === 'team')
@@ -153,7 +153,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     },
     async sayFarewell() {
       for (const owner of keyring.owners)
-        for (const edge of [0, 1] as const) await requestShortly(owner, edge, 'farewell')
+        for (const edge of [0, 1] as const) await sendShortRequest(owner, edge, 'farewell')
     },
   }
 }

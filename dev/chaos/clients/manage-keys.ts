@@ -14,9 +14,9 @@ interface KeyResponse {
 
 const GIVE_UP_MS = 20_000
 const AGAIN_AFTER_MS = 500
-const RESPONDED_WITHIN_MS = 120_000
+const MINT_DEADLINE_MS = 120_000
 
-export async function requestForKeys(
+export async function callKeysApi(
   url: string,
   token: string,
   action: 'mint' | 'rotate' | 'revoke',
@@ -47,19 +47,19 @@ export async function changeKey(
 ): Promise<KeyResponse> {
   const former = owner.key
   keyring.unsure(former)
-  const reply = await requestForKeys(urls[edge]!, owner.token, action, former)
+  const reply = await callKeysApi(urls[edge]!, owner.token, action, former)
   if (reply.status === 200) keyring.died(owner, former)
   if (reply.status === 200 && action === 'rotate') owner.key = reply.key
-  else owner.key = await mintUntilResponded(owner, urls, edge)
+  else owner.key = await mintWithRetries(owner, urls, edge)
   return reply
 }
 
-async function mintUntilResponded(owner: Owner, urls: readonly string[], edge: number): Promise<string> {
-  const giveUpAtMs = Date.now() + RESPONDED_WITHIN_MS
+async function mintWithRetries(owner: Owner, urls: readonly string[], edge: number): Promise<string> {
+  const giveUpAtMs = Date.now() + MINT_DEADLINE_MS
   for (let turn = edge; Date.now() < giveUpAtMs; turn++) {
-    const { status, key } = await requestForKeys(urls[turn % urls.length]!, owner.token, 'mint')
+    const { status, key } = await callKeysApi(urls[turn % urls.length]!, owner.token, 'mint')
     if (status === 200) return key
     await sleep(AGAIN_AFTER_MS)
   }
-  throw new Error(`${owner.name} was given no key for ${RESPONDED_WITHIN_MS / 1_000} s`)
+  throw new Error(`${owner.name} was given no key for ${MINT_DEADLINE_MS / 1_000} s`)
 }

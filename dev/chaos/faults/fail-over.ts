@@ -18,8 +18,8 @@ const CLIENTS = 'clients'
 /** Part of the time that the primary is away. */
 const STALE_SHARE = 0.25
 /** The last Sentinel reports a new primary somewhat after the first. A cluster's map is read every five seconds. */
-const RECEIVED_WITHIN_MS = 6_000
-const REQUEST_EVERY_MS = 100
+const MAP_SETTLES_WITHIN_MS = 6_000
+const PROBE_EVERY_MS = 100
 
 type FailOver = Extract<FaultAction, { kind: 'fail-over' }>
 type Split = Extract<FaultAction, { kind: 'split' }>
@@ -64,23 +64,23 @@ export async function split(stage: Stage, clients: Clients, { edge, together, fo
   const beganAtMs = performance.now()
   const leftMs = () => forMs - (performance.now() - beganAtMs)
   const scriptsBefore = await redis.scriptsRun(former)
-  const requesting = requestUntil(clients, EDGES.indexOf(edge) as 0 | 1, () => leftMs() <= 0)
+  const probing = probeUntil(clients, EDGES.indexOf(edge) as 0 | 1, () => leftMs() <= 0)
   const [servedMs] = await Promise.all([redis.servesFor(former, forMs), redis.promote(edge)])
   await sleep(Math.max(0, leftMs()))
   const scripts = (await redis.scriptsRun(former)) - scriptsBefore
   // Alone with it, the edge refuses most requests before it calls Redis.
   if (scripts === 0 && !together) throw new Error(`${edge} does not ask ${former} any more: Redis is not split`)
   for (const end of ends) await end()
-  await requesting
+  await probing
   await redis.rejoin()
   await redis.caughtUp()
   return { servedMs, scripts }
 }
 
-async function requestUntil(clients: Clients, edge: 0 | 1, isOver: () => boolean): Promise<void> {
+async function probeUntil(clients: Clients, edge: 0 | 1, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     await clients.probe(edge)
-    await sleep(REQUEST_EVERY_MS)
+    await sleep(PROBE_EVERY_MS)
   }
 }
 
@@ -92,8 +92,8 @@ export async function unheard(network: Network, forMs: number): Promise<Former> 
     await network.part(former, redis.copiesOf(former)),
     await network.silence(former, redis.decidersOf(former)),
   ]
-  const [servedMs] = await Promise.all([redis.servesFor(former, RECEIVED_WITHIN_MS), redis.promote()])
-  await sleep(RECEIVED_WITHIN_MS)
+  const [servedMs] = await Promise.all([redis.servesFor(former, MAP_SETTLES_WITHIN_MS), redis.promote()])
+  await sleep(MAP_SETTLES_WITHIN_MS)
   const scriptsBefore = await redis.scriptsRun(former)
   await sleep(forMs)
   const scripts = (await redis.scriptsRun(former)) - scriptsBefore

@@ -92,13 +92,13 @@ const ENDLESS: Fault = { bodyHolds: ENDLESS_WORDS, ignoresCap: true, text: 'on a
 const MOST_EVENTS = 300
 
 /** The cap in a client's request bounds its response, also where the backend ignores it. */
-export async function respondedWithoutEnd(
+export async function streamedWithoutEnd(
   stage: Stage,
   { edge, forMs }: Extract<FaultAction, { kind: 'endless' }>,
 ): Promise<Outcome> {
   const faults = breakAll(stage, ENDLESS)
   let mostEvents = 0
-  const replies = await repeatRequest(stage, edge, Date.now() + forMs, requestWithoutEnd, (events) => {
+  const replies = await repeatRequest(stage, edge, Date.now() + forMs, endlessRequest, (events) => {
     mostEvents = Math.max(mostEvents, events)
   })
   for (const fault of faults) fault.cancel()
@@ -109,18 +109,18 @@ export async function respondedWithoutEnd(
   }
 }
 
-function requestWithoutEnd(number: number): Requested {
+function endlessRequest(number: number): HostileRequest {
   if (number % 2 === 0) return chat(ENDLESS_WORDS, { stream: true, max_tokens: CAP_TOKENS })
   const body = { model: 'chat-one', input: ENDLESS_WORDS, stream: true, max_output_tokens: CAP_TOKENS }
   return { path: '/v1/responses', body: JSON.stringify(body) }
 }
 
-interface Requested {
+interface HostileRequest {
   path: string
   body: string
 }
 
-function chat(content: string, more: object): Requested {
+function chat(content: string, more: object): HostileRequest {
   const body = { model: 'chat-one', messages: [{ role: 'user', content }], ...more }
   return { path: '/v1/chat/completions', body: JSON.stringify(body) }
 }
@@ -129,14 +129,14 @@ async function repeatRequest(
   stage: Stage,
   edge: 0 | 1,
   untilMs: number,
-  requested: (number: number) => Requested,
+  requestAt: (number: number) => HostileRequest,
   onEvents: (events: number) => void = () => {},
 ): Promise<Map<string, number>> {
   const replies = new Map<string, number>()
   let calls = 0
   const requester = () =>
     whileLasting(untilMs, PAUSE_MS, async () => {
-      const { path, body } = requested(calls++)
+      const { path, body } = requestAt(calls++)
       const { status, events } = await send(stage, edge, body, path, untilMs)
       count(replies, status)
       onEvents(events)
@@ -152,7 +152,7 @@ async function whileLasting(untilMs: number, pauseMs: number, act: () => Promise
   }
 }
 
-const RESPONDED_WITHIN_MS = 30_000
+const RESPONSE_TIMEOUT_MS = 30_000
 const agent = new Agent({ keepAlive: true })
 
 /** The response's status, or `no answer`, and the number of its events until its end, or until nobody waits for it any more. */
@@ -164,7 +164,7 @@ function send(
   leaveAtMs = Infinity,
 ): Promise<{ status: string; events: number }> {
   return new Promise((resolve) => {
-    const withinMs = Math.min(RESPONDED_WITHIN_MS, Math.max(1, leaveAtMs - Date.now()))
+    const withinMs = Math.min(RESPONSE_TIMEOUT_MS, Math.max(1, leaveAtMs - Date.now()))
     const sent = request(`${edgeUrls[edge]}${path}`, {
       ...{ method: 'POST', agent, signal: AbortSignal.timeout(withinMs) },
       headers: {

@@ -19,7 +19,7 @@ import { diskFull, wiped } from './broker.ts'
 import type { Outcome } from './consequence.ts'
 import { failedOver, isolated, late, split, unheard } from './fail-over.ts'
 import { flooded } from './flood.ts'
-import { respondedWithoutEnd, poisoned, refusedBodies } from './hostile-client.ts'
+import { streamedWithoutEnd, poisoned, refusedBodies } from './hostile-client.ts'
 import { killedInCommit } from './postgres.ts'
 import { clockWrong, deadAt, frozen, killed, killedAndGone, replaced } from './processes.ts'
 import { emptied, flushed, olderThanItWas } from './redis.ts'
@@ -76,7 +76,7 @@ async function injection(stage: Stage, clients: Clients, fault: PlannedFault): P
     case 'refused-bodies':
       return refusedBodies(stage, clients, fault)
     case 'endless':
-      return respondedWithoutEnd(stage, fault)
+      return streamedWithoutEnd(stage, fault)
     case 'kill-claimed':
       return { note: `${await killedUnderClaims(stage, clients, fault.victim)} requests ran` }
     case 'split': {

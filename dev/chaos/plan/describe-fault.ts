@@ -112,7 +112,7 @@ export function groupOf(fault: FaultAction): string {
 }
 
 /** The processes, servers and ends of links that it may have taken away; `victim`: who died at a failpoint. */
-export function placesInjected({ fault, victim }: { fault: FaultAction; victim: string | null }): string[] {
+export function affectedPlaces({ fault, victim }: { fault: FaultAction; victim: string | null }): string[] {
   if (victim !== null) return [victim]
   if ('victims' in fault) return [...fault.victims]
   if ('victim' in fault) return [serverAt(fault.victim)]

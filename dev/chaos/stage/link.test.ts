@@ -8,7 +8,7 @@ let stack: AsyncDisposableStack
 let link: Link
 /** The far end of the latest connection, and the bytes received there. */
 let far: Socket
-let receivedFar: string
+let receivedAtFarEnd: string
 
 /** The server at the far end echoes everything. */
 beforeEach(async () => {
@@ -17,8 +17,8 @@ beforeEach(async () => {
     socket.on('error', () => {})
     socket.pipe(socket)
     far = socket
-    receivedFar = ''
-    socket.on('data', (bytes) => (receivedFar += bytes.toString()))
+    receivedAtFarEnd = ''
+    socket.on('data', (bytes) => (receivedAtFarEnd += bytes.toString()))
   })
   echo.listen(0, '127.0.0.1')
   await once(echo, 'listening')
@@ -89,7 +89,7 @@ test('muted outward, a client receives and is not received; cut then, its bytes 
   link.cut()
   await closed
   link.heal()
-  expect(receivedFar).toBe('before ')
+  expect(receivedAtFarEnd).toBe('before ')
 })
 
 test('slowed, everything comes later and in order, also when it is healed meanwhile', async () => {

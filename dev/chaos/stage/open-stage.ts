@@ -12,7 +12,7 @@ import { openDatabase, type Database } from '@gateway/postgres/database'
 import { startBackend, type Backend, type BackendCall } from '@gateway/stand-ins/backend'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
 import { signIn } from '@gateway/stand-ins/sign-in'
-import { requestForKeys } from '../clients/manage-keys.ts'
+import { callKeysApi } from '../clients/manage-keys.ts'
 import { openKeyring, ownerWith, type Keyring } from '../clients/owners.ts'
 import type { OwnerName } from '../plan/owners.ts'
 import { type Network, openNetwork } from '../network/network-links.ts'
@@ -176,7 +176,7 @@ function nameServers({ nats, redis, postgres }: ReplicatedServers): void {
 async function openOwner(cluster: Cluster, bus: Bus, name: OwnerName) {
   const [url = ''] = cluster.edges
   const token = await signIn(cluster.issuer, { name: name.name, redirectUri: `${url}/console` })
-  const { status, key, detail } = await requestForKeys(url, token, 'mint')
+  const { status, key, detail } = await callKeysApi(url, token, 'mint')
   if (status !== 200) throw new Error(`${name.name} was given no key: ${detail}`)
   const owner = ownerWith(name, token, key)
   const question = { subject: owner.account, plan: PLAN_OF[owner.kind] }

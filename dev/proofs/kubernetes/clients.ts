@@ -11,14 +11,14 @@ import type { Addresses } from './cluster.ts'
 
 /** Half of them streams, at any time. An edge that is late takes eight at once at least: two edges refuse none of these. */
 const CLIENTS = 16
-const RESPONSES_BESIDE = 30
+const RESPONSES_AROUND = 30
 
 export interface Clients {
   readonly key: string
   /** All that they were ever given. */
   readonly outcomes: readonly Outcome[]
   /** Sends requests before, while and after; then the ledger must be exact. */
-  during(injection: () => Promise<unknown>): Promise<readonly Outcome[]>
+  during(disruption: () => Promise<unknown>): Promise<readonly Outcome[]>
   openStreams(url: string, options: Omit<LoadOptions, 'model'>): Streams
 }
 
@@ -36,12 +36,12 @@ export async function openClients({ gateway, issuer }: Addresses, databaseUrl: s
   return {
     key: developer.key,
     outcomes: all,
-    async during(injection) {
+    async during(disruption) {
       const load = startLoad(address, [developer.key], { model: 'chat', clients: CLIENTS })
       try {
-        await served(load.outcomes, RESPONSES_BESIDE)
-        await injection()
-        await served(load.outcomes, load.outcomes.length + RESPONSES_BESIDE)
+        await served(load.outcomes, RESPONSES_AROUND)
+        await disruption()
+        await served(load.outcomes, load.outcomes.length + RESPONSES_AROUND)
       } finally {
         await load.stop()
         all.push(...load.outcomes)

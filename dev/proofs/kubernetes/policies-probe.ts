@@ -32,7 +32,7 @@ function connectTo({ address, port }: Address): Promise<Reply> {
 }
 
 /** Pods speak UDP to CoreDNS alone. */
-async function requestForName({ address, port }: Address): Promise<Reply> {
+async function resolveName({ address, port }: Address): Promise<Reply> {
   const resolver = new Resolver({ timeout: SILENT_MS, tries: 1 })
   resolver.setServers([`${address}:${port}`])
   return resolver.resolve4('kubernetes.default.svc.cluster.local').then(
@@ -43,6 +43,6 @@ async function requestForName({ address, port }: Address): Promise<Reply> {
 
 if (import.meta.main) {
   const addresses = JSON.parse(process.argv[2]!) as Address[]
-  const sendRequest = (address: Address) => (address.protocol === 'UDP' ? requestForName(address) : connectTo(address))
-  console.log(JSON.stringify(await Promise.all(addresses.map(sendRequest))))
+  const reach = (address: Address) => (address.protocol === 'UDP' ? resolveName(address) : connectTo(address))
+  console.log(JSON.stringify(await Promise.all(addresses.map(reach))))
 }

@@ -29,7 +29,7 @@ const MAY_SPEAK_TO: Record<string, readonly string[]> = {
   nats: ['nats:cluster', ...NAMES],
 }
 /** The permitted callers from outside. */
-const MAY_BE_REQUESTED: [by: string, to: RegExp][] = [
+const PERMITTED_CALLERS: [by: string, to: RegExp][] = [
   [CLIENTS_NAMESPACE, /^edge:http$/],
   ['monitoring', /^(edge|router|keys|metering):health$/],
 ]
@@ -73,7 +73,7 @@ export async function provePolicies(cluster: Cluster, release: Release): Promise
 
 function isAsPromised({ from, to, reply }: Connection): boolean {
   const own = MAY_SPEAK_TO[from]
-  const isOpen = own ? own.includes(to) : MAY_BE_REQUESTED.some(([by, what]) => by === from && what.test(to))
+  const isOpen = own ? own.includes(to) : PERMITTED_CALLERS.some(([by, what]) => by === from && what.test(to))
   return reply === (isOpen ? 'open' : 'silent')
 }
 

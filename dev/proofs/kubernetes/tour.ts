@@ -61,7 +61,7 @@ interface Proof {
   prove(): Promise<string>
 }
 
-type UnderLoad = (title: string, injection: () => Promise<unknown>, problems?: readonly string[]) => Proof
+type UnderLoad = (title: string, disruption: () => Promise<unknown>, problems?: readonly string[]) => Proof
 
 export async function tour(scene: Scene): Promise<void> {
   const { cluster, stage, only } = scene
@@ -82,9 +82,9 @@ export async function tour(scene: Scene): Promise<void> {
 /** In their order: some need the result of a former one. */
 function proofs({ cluster, stage }: Scene, release: Release, clients: Clients): Proof[] {
   const { tools, images, machine } = cluster
-  const underLoad: UnderLoad = (title, injection, problems = []) => ({
+  const underLoad: UnderLoad = (title, disruption, problems = []) => ({
     title,
-    prove: () => proveUnderLoad(clients, injection, problems),
+    prove: () => proveUnderLoad(clients, disruption, problems),
   })
   const otherTag = images.otherTag
   return [
@@ -149,13 +149,13 @@ function scalingProofs({ tools }: Cluster, { measurers }: Machine, release: Rele
 
 async function proveUnderLoad(
   clients: Clients,
-  injection: () => Promise<unknown>,
+  disruption: () => Promise<unknown>,
   problems: readonly string[],
 ): Promise<string> {
   let injectedAtMs = Date.now()
   const outcomes = await clients.during(() => {
     injectedAtMs = Date.now()
-    return injection()
+    return disruption()
   })
   return expectNoFailure(outcomes, ({ problem, startedAtMs }) => {
     const isLate = problem === HUNG && startedAtMs > injectedAtMs + FORGOTTEN_WITHIN_MS

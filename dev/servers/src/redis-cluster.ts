@@ -163,11 +163,11 @@ export function operatorOf({ url }: Server, password = ''): { redis: Redis } & A
   return { redis, [Symbol.asyncDispose]: async () => redis.disconnect() }
 }
 
-/** `reported`: the words of the error, should it not come to pass. */
-export async function until(what: string, isSo: () => Promise<boolean>, reported = async () => ''): Promise<void> {
+/** `detail`: more text for the error, should it not come to pass. */
+export async function until(what: string, isSo: () => Promise<boolean>, detail = async () => ''): Promise<void> {
   const deadlineAtMs = Date.now() + READY_TIMEOUT_MS
   while (!(await isSo())) {
-    if (Date.now() > deadlineAtMs) throw new Error(`it did not come to pass: ${what}\n${await reported()}`)
+    if (Date.now() > deadlineAtMs) throw new Error(`it did not come to pass: ${what}\n${await detail()}`)
     await delay(20)
   }
 }

@@ -63,9 +63,9 @@ export async function untilSentinelsKnow(sentinels: readonly Server[], replicas:
 
 async function untilAllAreKnown(sentinel: Server, replicas: number, password: string): Promise<void> {
   await using own = operatorOf(sentinel, password)
-  const reported = () => own.redis.info('sentinel')
+  const sentinelInfo = () => own.redis.info('sentinel')
   const known = `slaves=${replicas},sentinels=${QUORUM + 1}`
-  await until('a Sentinel knows all others', async () => (await reported()).includes(known), reported)
+  await until('a Sentinel knows all others', async () => (await sentinelInfo()).includes(known), sentinelInfo)
 }
 
 function portOf({ url }: Server): string {

@@ -19,21 +19,17 @@ export const LINEAR_BELOW = 3
 export function cpuGrowth(size: number, prepare: (size: number) => () => void): number {
   const once = prepare(size)
   const twice = prepare(2 * size)
-  let [onceMs, stableForMs, spentMs] = [Infinity, Infinity, 0]
+  let [onceMs, twiceMs, spentMs] = [Infinity, Infinity, 0]
   for (let run = 1; run <= MOST_RUNS; run++) {
     const [onceNow, twiceNow] = [cpuMsOf(once), cpuMsOf(twice)]
-    ;[onceMs, stableForMs, spentMs] = [
-      Math.min(onceMs, onceNow),
-      Math.min(stableForMs, twiceNow),
-      spentMs + onceNow + twiceNow,
-    ]
-    if (run >= FEWEST_RUNS && (growth(onceMs, stableForMs) < LINEAR_BELOW || spentMs > ENOUGH_MS)) break
+    ;[onceMs, twiceMs, spentMs] = [Math.min(onceMs, onceNow), Math.min(twiceMs, twiceNow), spentMs + onceNow + twiceNow]
+    if (run >= FEWEST_RUNS && (growth(onceMs, twiceMs) < LINEAR_BELOW || spentMs > ENOUGH_MS)) break
   }
-  return growth(onceMs, stableForMs)
+  return growth(onceMs, twiceMs)
 }
 
-function growth(onceMs: number, stableForMs: number): number {
-  return Math.max(LEAST_MS, stableForMs) / Math.max(LEAST_MS, onceMs)
+function growth(onceMs: number, twiceMs: number): number {
+  return Math.max(LEAST_MS, twiceMs) / Math.max(LEAST_MS, onceMs)
 }
 
 /** Of this thread alone: compilers and collectors work in others. */

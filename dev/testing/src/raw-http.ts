@@ -57,13 +57,13 @@ export interface Crowd extends AsyncDisposable {
   readonly longestMs: number
 }
 
-/** Opens them and drives each by its plan: `rpc` is called every `everyMs`. */
+/** Opens them and drives each by its plan: `plan` is called every `everyMs`. */
 export async function openCrowd(
   port: number,
   count: number,
-  rpc: { first?: string; every?: (turn: number) => string; everyMs?: number; read?: boolean },
+  plan: { first?: string; every?: (turn: number) => string; everyMs?: number; read?: boolean },
 ): Promise<Crowd> {
-  const { first = '', every, everyMs = 1_000, read = true } = rpc
+  const { first = '', every, everyMs = 1_000, read = true } = plan
   const sockets = new Set<Socket>()
   const openedAtMs = performance.now()
   let lastEndMs = 0

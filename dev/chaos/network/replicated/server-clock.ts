@@ -24,8 +24,8 @@ const ALLOCATOR = 'libc_malloc_debug.so.0'
 /** The question itself takes time. */
 const TOLERANCE_MS = 2_000
 
-/** `file`: where the clock's error lies. `requestMs`: reads the server's clock. */
-export async function openServerClock(file: string, requestMs: () => Promise<number>): Promise<ServerClock> {
+/** `file`: where the clock's error lies. `readClockMs`: reads the server's clock. */
+export async function openServerClock(file: string, readClockMs: () => Promise<number>): Promise<ServerClock> {
   const write = async (wrongByMs: number) => {
     await writeFile(`${file}.new`, `${wrongByMs < 0 ? '' : '+'}${wrongByMs / 1_000}\n`)
     await rename(`${file}.new`, file)
@@ -42,7 +42,7 @@ export async function openServerClock(file: string, requestMs: () => Promise<num
     async set(wrongByMs) {
       await write(wrongByMs)
       const deadlineMs = Date.now() + FOLLOWS_WITHIN_MS
-      while (Math.abs((await requestMs()) - Date.now() - wrongByMs) > TOLERANCE_MS) {
+      while (Math.abs((await readClockMs()) - Date.now() - wrongByMs) > TOLERANCE_MS) {
         if (Date.now() > deadlineMs) throw new Error(`the clock of ${file} did not follow`)
         await sleep(LOOK_EVERY_MS)
       }

@@ -38,7 +38,7 @@ try {
   const parts = { ...places, policyEngine, controlPlane, tools, loadImages: images.load }
   await step('node ready, with all images', async () => void nodes.use(await startNode({ ...parts, host })))
   await step('CoreDNS', () => startNames(tools))
-  await requestClusterForNames()
+  await resolveByClusterDns()
   await offerVolumes(tools, state, host.name)
   const machine = {
     address: host.address,
@@ -64,7 +64,7 @@ try {
   console.log(tableOfSteps())
 }
 
-/** Of this world alone, whose file it is. A Service's name may lack the cluster's, as in a pod. */
-async function requestClusterForNames(): Promise<void> {
+/** The file exists in this mount namespace alone. A Service's name may lack the cluster's, as in a pod. */
+async function resolveByClusterDns(): Promise<void> {
   await writeFile('/etc/resolv.conf', `nameserver ${DNS_ADDRESS}\nsearch cluster.local\noptions ndots:3\n`)
 }
