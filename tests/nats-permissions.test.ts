@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { parseKey } from '@gateway/contracts/api-key'
 import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accounts, responseTo, type Operation, passwords } from './nats-permissions/users.ts'
+import { accounts, replyTo, type Operation, passwords } from './nats-permissions/users.ts'
 import { promiseResponses } from './promises/responses.ts'
 import { configFor, type Gateway, newDeveloper, startBackends } from './promises/gateway.ts'
 import { promiseIdempotency } from './promises/idempotency.ts'
@@ -177,17 +177,17 @@ describe.each<{ user: string; may: Operation[]; mayNot: Operation[] }>([
   },
 ])('the user $user', ({ user, may, mayNot }) => {
   test.each(may)('may %s', async (operation) => {
-    expect(await responseTo(cluster.servers.nats.url, user, operation)).toBe('+OK')
+    expect(await replyTo(cluster.servers.nats.url, user, operation)).toBe('+OK')
   })
 
   test.each(mayNot)('may not %s', async (operation) => {
-    expect(await responseTo(cluster.servers.nats.url, user, operation)).toMatch(/^-ERR 'Permissions Violation/)
+    expect(await replyTo(cluster.servers.nats.url, user, operation)).toMatch(/^-ERR 'Permissions Violation/)
   })
 })
 
 test('nobody is let in without a password', async () => {
   const { hostname, port } = new URL(cluster.servers.nats.url)
-  await expect(responseTo(`nats://${hostname}:${port}`, 'nobody', 'PUB job.spark')).rejects.toThrow(
+  await expect(replyTo(`nats://${hostname}:${port}`, 'nobody', 'PUB job.spark')).rejects.toThrow(
     'Authorization Violation',
   )
 })

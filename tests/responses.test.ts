@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-interface Reported {
+interface StreamEvent {
   type: string
   sequence_number: number
   response?: object
@@ -108,7 +108,7 @@ test("a coding tool's instructions and tools are whole in each response of a str
   const [reported, ...others] = await Promise.all([gateway.url, gateway.url, gateway.otherUrl].map(sendRequest))
   others.push(await sendRequest(gateway.otherUrl))
   for (const other of others) expect(other).toBe(reported)
-  const events = [...reported!.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Reported)
+  const events = [...reported!.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as StreamEvent)
   expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, at) => at))
   const responses = events.filter(({ response }) => response)
   expect(responses.map(({ type }) => type)).toEqual(['response.created', 'response.in_progress', 'response.completed'])

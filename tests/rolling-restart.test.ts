@@ -63,15 +63,15 @@ test('no request fails and no stream is cut while every process is restarted', a
 })
 
 /** Restarts the processes of a service one after the other. Returns the time that each took to stop. */
-async function roll(cluster: Cluster, service: string, onRequested: (name: string) => void): Promise<number[]> {
+async function roll(cluster: Cluster, service: string, onSignal: (name: string) => void): Promise<number[]> {
   const stopsMs: number[] = []
   for (const process of cluster.processes.filter(({ plan }) => plan.service === service)) {
     const former = process.pid
-    const requestedMs = performance.now()
+    const signalledAtMs = performance.now()
     process.kill('SIGTERM')
-    onRequested(process.plan.name)
+    onSignal(process.plan.name)
     await expect.poll(() => process.pid, { timeout: DRAIN_MS + 10_000, interval: 50 }).not.toBe(former)
-    stopsMs.push(performance.now() - requestedMs)
+    stopsMs.push(performance.now() - signalledAtMs)
     // The cluster starts it again by itself.
     await expect.poll(() => process.pid, { interval: 50 }).toBeDefined()
     await process.ready()

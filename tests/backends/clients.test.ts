@@ -104,15 +104,15 @@ const ofOpenAi = clients.filter(({ script }) => script.startsWith('openai'))
 
 describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => {
   test.each(RESPONSES)('in front of llama.cpp: %s', async (kind) => {
-    const reported = await requested(script, 'llama', [kind])
-    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
-    expect(reported).toEqual([{ name: kind, value: expect.stringMatching(/./) }])
+    const outcomes = await requested(script, 'llama', [kind])
+    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes }] })
+    expect(outcomes).toEqual([{ name: kind, value: expect.stringMatching(/./) }])
   })
 
   test.each(strict)('in front of a strict $vendor', async ({ id, vendor }: StrictBackend) => {
-    const reported = await requested(script, id, RESPONSES)
-    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: reported }] })
-    expect(reported).toEqual(RESPONSES.map((name) => ({ name, value: expect.stringMatching(/./) })))
+    const outcomes = await requested(script, id, RESPONSES)
+    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes }] })
+    expect(outcomes).toEqual(RESPONSES.map((name) => ({ name, value: expect.stringMatching(/./) })))
   })
 })
 
@@ -122,17 +122,17 @@ describe.each(clients)('$client', ({ client, script }) => {
 
   test.each(requests.map((kind) => ({ kind })))('in front of llama.cpp: $kind', async ({ kind }) => {
     refusals = kind === 'retries' ? 2 : 0
-    const reported = await requested(script, 'llama', [kind])
-    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: reported }] })
-    expect(reported).toEqual([{ name: kind, value: expect.stringMatching(/./) }])
-    if (kind === 'embeddings') expect(reported[0]!.value).toBe(String(DIMENSIONS))
+    const outcomes = await requested(script, 'llama', [kind])
+    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes }] })
+    expect(outcomes).toEqual([{ name: kind, value: expect.stringMatching(/./) }])
+    if (kind === 'embeddings') expect(outcomes[0]!.value).toBe(String(DIMENSIONS))
   })
 
   test.each(strict)('in front of a strict $vendor', async ({ id, vendor, requests: some }: StrictBackend) => {
     const wanted = some.filter((kind) => requests.includes(kind))
-    const reported = await requested(script, id, wanted, embeddingsOf(id))
-    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: reported }] })
-    expect(reported).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
+    const outcomes = await requested(script, id, wanted, embeddingsOf(id))
+    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes }] })
+    expect(outcomes).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
   })
 })
 

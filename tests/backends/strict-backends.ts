@@ -74,7 +74,12 @@ function judgmentOf(vendor: Vendor, { complaint, reply, ignores }: StandIn): Rep
 }
 
 /** Returns the refusal of the judge, or else the response of the simulated backend. */
-async function judgedBy(judge: string, responding: string, base: string, stack: AsyncDisposableStack): Promise<string> {
+async function judgedBy(
+  judge: string,
+  simulatedUrl: string,
+  base: string,
+  stack: AsyncDisposableStack,
+): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {
       const body = request.method === 'POST' ? await buffer(request) : null
@@ -83,7 +88,7 @@ async function judgedBy(judge: string, responding: string, base: string, stack: 
       const send = (url: string) => fetch(url, { method: request.method!, headers, body })
       const judged = await send(judge + request.url)
       const words = await judged.arrayBuffer()
-      const given = judged.ok ? await send(responding + request.url!.slice(base.length)) : null
+      const given = judged.ok ? await send(simulatedUrl + request.url!.slice(base.length)) : null
       const type = (given ?? judged).headers.get('content-type') ?? 'application/json'
       response.writeHead((given ?? judged).status, { 'content-type': type })
       for await (const bytes of given?.body ?? [Buffer.from(words)]) response.write(bytes)

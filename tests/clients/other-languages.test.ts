@@ -27,7 +27,7 @@ describe.each(['go', 'rust', 'java'])('OpenAI’s API from %s shows the sentence
   })
 })
 
-interface Reported {
+interface Outcome {
   client: string
   kind: string
   shown: string
@@ -35,11 +35,11 @@ interface Reported {
 
 const ENVIRONMENT = { LITELLM_LOCAL_MODEL_COST_MAP: 'True', LANGSMITH_TRACING: 'false' }
 
-async function python(model: string, key = stage.gateway.key): Promise<Reported[]> {
+async function python(model: string, key = stage.gateway.key): Promise<Outcome[]> {
   const said = await shownBy(commands['python']!, { ...stage.gateway, url: stage.gateway.url, key }, model, ENVIRONMENT)
   const lines = said.split('\n').filter((line) => line.startsWith('{"client"'))
   if (lines.length === 0) throw new Error(said)
-  return lines.map((line) => JSON.parse(line) as Reported)
+  return lines.map((line) => JSON.parse(line) as Outcome)
 }
 
 describe('Python’s clients show the sentence', () => {

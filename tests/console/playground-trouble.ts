@@ -8,7 +8,7 @@ import { expectAccessible } from './accessible.ts'
 import { stage } from './shared-stage.ts'
 import { sendRequest, fact, goTo, lastTurn, newKeyOwner } from './visitor.ts'
 
-async function newRequester() {
+async function newPlaygroundVisitor() {
   const owner = await newKeyOwner(stage)
   await goTo(owner.page, 'Playground')
   return owner
@@ -16,7 +16,7 @@ async function newRequester() {
 
 test('when all backends of a model fail, the page lists those it tried, the charge of nothing and the next step', async () => {
   const fault = fail({ status: 500, backend: 'frail-1' })
-  const { page, shot } = await newRequester()
+  const { page, shot } = await newPlaygroundVisitor()
   const turn = await sendRequest(page, 'Hello?', 'frail-1')
   const alert = turn.getByRole('alert')
   await alert.getByText('Every backend of this model failed').waitFor()
@@ -41,7 +41,7 @@ test('when all backends of a model fail, the page lists those it tried, the char
 
 test('when a backend dies in the middle, the text that arrived stays, and the page reports the break', async () => {
   using _fault = fail({ dieAfterChunks: 6, backend: 'frail-2' })
-  const { page, shot } = await newRequester()
+  const { page, shot } = await newPlaygroundVisitor()
   const turn = await sendRequest(page, 'Hello?', 'frail-2')
   await turn.getByRole('alert').getByText('The response was interrupted').waitFor()
   await turn.getByText('This is the').first().waitFor()
@@ -53,7 +53,7 @@ test('when a backend dies in the middle, the text that arrived stays, and the pa
 
 test('a visitor can stop a response and then send the next message', async () => {
   using _fault = fail({ paceMs: 100, backend: 'frail-3' })
-  const { page } = await newRequester()
+  const { page } = await newPlaygroundVisitor()
   await page.getByLabel('Model').selectOption('frail-3')
   await page.getByLabel('Your message').fill('Tell me in 300 words.')
   await page.keyboard.press('Enter')
@@ -65,7 +65,7 @@ test('a visitor can stop a response and then send the next message', async () =>
 })
 
 test('a rate limit says how long to wait', async () => {
-  const { page, name } = await newRequester()
+  const { page, name } = await newPlaygroundVisitor()
   await stage.ctl('accounts', 'set-plan', name, 'slow')
   for (const question of ['One', 'Two']) await sendRequest(page, question, 'svc-instant')
   const turn = await sendRequest(page, 'Three', 'svc-instant')
@@ -78,7 +78,7 @@ test('a rate limit says how long to wait', async () => {
 
 test('a key that is revoked elsewhere cuts the response, and the page names the missing key', async () => {
   using _fault = fail({ paceMs: 100, backend: 'frail-4' })
-  const { page, key } = await newRequester()
+  const { page, key } = await newPlaygroundVisitor()
   const requested = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
   await page.getByLabel('Model').selectOption('frail-4')
   await page.getByLabel('Your message').fill('Tell me in 300 words.')
@@ -96,7 +96,7 @@ test('a key that is revoked elsewhere cuts the response, and the page names the 
 })
 
 test("the page separates a model's thoughts from its response", async () => {
-  const { page, name } = await newRequester()
+  const { page, name } = await newPlaygroundVisitor()
   await stage.ctl('accounts', 'set-plan', name, 'pro')
   await page.reload()
   const turn = await sendRequest(page, 'Is 91 a prime?', 'svc-pro')
@@ -105,7 +105,7 @@ test("the page separates a model's thoughts from its response", async () => {
 })
 
 test('a conversation stays while one looks at other pages', async () => {
-  const { page } = await newRequester()
+  const { page } = await newPlaygroundVisitor()
   await sendRequest(page, 'Remember this', 'svc-instant')
   await goTo(page, 'Models')
   await goTo(page, 'Playground')
@@ -118,7 +118,7 @@ test('a conversation stays while one looks at other pages', async () => {
 })
 
 test('each line stands in the direction of its own script', async () => {
-  const { page, shot } = await newRequester()
+  const { page, shot } = await newPlaygroundVisitor()
   await sendRequest(page, 'Say: שלום עולם\nHello again', 'svc-instant')
   /** Where a line begins, from the left edge of its paragraph to the right one. */
   const begins = (text: string) =>
@@ -143,7 +143,7 @@ test('each line stands in the direction of its own script', async () => {
 })
 
 test('Enter that ends the composing of a character sends nothing, also as Safari reports it', async () => {
-  const { page } = await newRequester()
+  const { page } = await newPlaygroundVisitor()
   const field = page.getByLabel('Your message')
   await field.fill('にほんご')
   const sent = await field.evaluate((element) => {

@@ -92,7 +92,7 @@ function endsOf(fault: Fault = {}): BackendCall['outcome'][] {
   return waits ? ['aborted'] : ['aborted', 'completed']
 }
 
-function reported(fault: Fault | undefined): string {
+function callOf(fault: Fault | undefined): string {
   const ends = endsOf(fault)
   if (ends.includes('running')) return 'called once, never learns'
   return ends.length === 1 ? 'called once, stopped' : 'called once'
@@ -176,7 +176,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
       expect(served?.requestId).toBe(seen.requestId)
       await expectStopped(failed, row.fault)
       await expectMetered(seen.requestId!, lane, served!)
-      const first = failed ? `first: ${reported(row.fault)}` : 'first: not reached'
+      const first = failed ? `first: ${callOf(row.fault)}` : 'first: not reached'
       page.row(
         row.name,
         row.mode,
@@ -209,7 +209,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
         `${row.name} after two tokens`,
         row.mode,
         'two tokens, then an error event, never `[DONE]`',
-        `first: ${reported(row.fault)}; second: not called`,
+        `first: ${callOf(row.fault)}; second: not called`,
         'once, the two tokens shown',
       )
     })

@@ -22,7 +22,7 @@ export const accounts = readFileSync(FILE, 'utf8').replaceAll(/\$NATS_([A-Z]+)_P
 export type Operation = `PUB ${string}` | `SUB ${string}`
 
 /** Returns the broker's reply to one operation of a user: `+OK`, or an error. */
-export async function responseTo(url: string, user: string, operation: Operation): Promise<string> {
+export async function replyTo(url: string, user: string, operation: Operation): Promise<string> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
   try {

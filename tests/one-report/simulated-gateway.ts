@@ -42,7 +42,7 @@ export const PROMPT_ESTIMATE = 11
 const DEADLINE_MS = 60_000
 const KEY_HASH = 'hash'
 
-const neverRequested = (): never => {
+const neverCalled = (): never => {
   throw new Error('the relay has called admission for more than renewals and ends')
 }
 
@@ -114,13 +114,13 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
   const finished: { charge: number; tokens: number }[] = []
   const logger = createLogger({ service: 'test', level: 'silent' })
   const admission: EdgeAdmission = {
-    admit: neverRequested,
+    admit: neverCalled,
     async finish({ charge, tokens }) {
       if (!dead.has('edge')) finished.push({ charge, tokens })
     },
     renew: () => Promise.resolve([]),
-    partOf: neverRequested,
-    authenticate: neverRequested,
+    partOf: neverCalled,
+    authenticate: neverCalled,
   }
   const running = opened.use(trackRunningRequests(admission, logger))
   let outcome: { error: unknown } | null = null

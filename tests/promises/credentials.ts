@@ -69,7 +69,7 @@ export function promiseCredentials(gateway: () => Address): void {
       const { key, token } = await newDeveloper(gateway())
       for (const operation of reference) {
         const bearer = operation.credential === 'sign-in' ? token : key
-        for (const parts of [requestingNothing(operation, bearer), byApiKey(requestingNothing(operation, bearer))]) {
+        for (const parts of [emptyRequest(operation, bearer), byApiKey(emptyRequest(operation, bearer))]) {
           const { status } = await send(gateway().urls[0], pathOf(operation), parts)
           expect([operation.path, status]).not.toEqual([operation.path, 401])
         }
@@ -81,7 +81,7 @@ export function promiseCredentials(gateway: () => Address): void {
       const [one, other] = [await newDeveloper(gateway()), await newDeveloper(gateway())]
       for (const operation of reference.filter(({ credential }) => credential !== 'none')) {
         const asking = (bearer: string, apiKey: string) =>
-          send(url, pathOf(operation), { ...requestingNothing(operation, bearer), headers: { 'x-api-key': apiKey } })
+          send(url, pathOf(operation), { ...emptyRequest(operation, bearer), headers: { 'x-api-key': apiKey } })
         const refused = await asking(one.key, other.key)
         expect([operation.path, refused.status, codeOf(refused.body)]).toEqual([
           operation.path,
@@ -146,7 +146,7 @@ export function waysToRequest(
   bearer: string | undefined,
 ): [how: string, path: string, parts: Parts][] {
   const path = pathOf(operation)
-  const nothing = requestingNothing(operation, bearer)
+  const nothing = emptyRequest(operation, bearer)
   if (operation.method === 'GET') {
     return [
       ['as it is', path, nothing],
@@ -167,7 +167,7 @@ export function waysToRequest(
   ]
 }
 
-function requestingNothing({ method }: Operation, bearer: string | undefined): NonNullable<Parts> {
+function emptyRequest({ method }: Operation, bearer: string | undefined): NonNullable<Parts> {
   return { method, ...(bearer !== undefined && { key: bearer }), ...(method === 'POST' && { body: {} }) }
 }
 

@@ -19,18 +19,18 @@ const CAUGHT_UP = { timeout: 60_000, interval: 500 }
 /** Each response whose end reached its client is in the ledger once, with the tokens that the client read. */
 export async function expectMeteredOnce(database: Database, outcomes: readonly Outcome[]): Promise<void> {
   const completed = outcomes.filter((outcome) => outcome.completed)
-  const reported = new Map(completed.map(({ requestId, tokens }) => [requestId!, tokens]))
-  expect(reported.size).toBe(completed.length)
+  const received = new Map(completed.map(({ requestId, tokens }) => [requestId!, tokens]))
+  expect(received.size).toBe(completed.length)
   const readMissing = async () => {
     const rows = await readRows(database)
-    return [...reported.keys()].filter((requestId) => !rows.has(requestId))
+    return [...received.keys()].filter((requestId) => !rows.has(requestId))
   }
   await expect.poll(readMissing, CAUGHT_UP).toEqual([])
 
   const rows = await readRows(database)
-  const wrong = [...reported].filter(([requestId, tokens]) => rows.get(requestId)!.tokens !== tokens)
+  const wrong = [...received].filter(([requestId, tokens]) => rows.get(requestId)!.tokens !== tokens)
   expect(wrong).toEqual([])
-  expect([...reported.keys()].filter((requestId) => !rows.get(requestId)!.delivered)).toEqual([])
+  expect([...received.keys()].filter((requestId) => !rows.get(requestId)!.delivered)).toEqual([])
   const refused = outcomes.filter(({ problem }) => problem !== null && /^\d+$/.test(problem))
   expect(refused.filter(({ requestId }) => (rows.get(requestId!)?.charge ?? 0) > 0)).toEqual([])
   await expectWindowsToBeSums(database)

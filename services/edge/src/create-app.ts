@@ -64,13 +64,13 @@ export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
 
   // Nearly every request is for a model, and takes its steps without a look-up of its route in Express. Express knows them,
   // too: a path may come with a query, and each has other methods.
-  const ways = new Map<string, RequestListener>()
+  const directPaths = new Map<string, RequestListener>()
   for (const [path, methods] of Object.entries(routes)) {
     const onPath = app.route(path)
     for (const [method, route] of Object.entries(methods) as [Method, Route][]) {
       const steps = stepsOf(edge, route)
       onPath[method === 'GET' ? 'get' : 'post'](...steps)
-      if ('kind' in route && method === 'POST') ways.set(path, takeSteps(path, [...first, ...steps], fail))
+      if ('kind' in route && method === 'POST') directPaths.set(path, takeSteps(path, [...first, ...steps], fail))
     }
     onPath.all(methodNotAllowed(Object.keys(methods).toSorted()))
   }
@@ -78,8 +78,8 @@ export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
   app.use(fail)
 
   return (request, response) => {
-    const way = request.method === 'POST' ? ways.get(request.url!) : undefined
-    if (way) way(request, response)
+    const direct = request.method === 'POST' ? directPaths.get(request.url!) : undefined
+    if (direct) direct(request, response)
     else app(request, response)
   }
 }

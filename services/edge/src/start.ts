@@ -58,7 +58,7 @@ interface RunningEdge extends RunningService {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string
   /** Requests without a complete response. */
-  readonly responding: () => number
+  readonly inFlight: () => number
 }
 
 const LAST_WORDS_MS = 2_000
@@ -125,7 +125,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   let isStopping = false
   return {
     url: server.url,
-    responding: () => running.count,
+    inFlight: () => running.count,
     ready: () => !isStopping && bus.durable.isHealthy(),
     async [Symbol.asyncDispose]() {
       isStopping = true

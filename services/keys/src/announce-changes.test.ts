@@ -110,10 +110,10 @@ describe('for any changes and any unreachable destinations', () => {
         insert into keys.forgotten (id, account, reason) values (old.id, old.account, old.reason); return old; end $$;
       create trigger note_forgotten after delete on keys.outbox for each row execute function keys.note_forgotten()`)
     let worlds: Map<string, World>
-    const requested = new Map<string, number>()
+    const callCounts = new Map<string, number>()
     const publish = async (account: string, place: keyof World) => {
-      const times = (requested.get(`${account} ${place}`) ?? 0) + 1
-      requested.set(`${account} ${place}`, times)
+      const times = (callCounts.get(`${account} ${place}`) ?? 0) + 1
+      callCounts.set(`${account} ${place}`, times)
       const takes = worlds.get(account)![place]
       if (takes === 'is slow and refuses') await sleep(SLOW_MS)
       if (takes === 'takes it' || (takes === 'takes it the third time' && times >= 3)) return

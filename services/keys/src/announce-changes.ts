@@ -1,12 +1,12 @@
 /**
  * Announces a committed change: a tombstone for a dead key in the admission store, a message to every edge, the
- * account's facts in the store. The caller's reply waits for it, because a reply promises that the change holds.
+ * account's state in the store. The caller's reply waits for it, because a reply promises that the change holds.
  *
  * If the store stays away, or this process dies, the change is still in the outbox. Any process announces it, at its
  * start and every second. Announcing twice or late does no harm.
  *
  * The changes of an account are announced in order, and a failing one holds up no other account. A revocation has a
- * lane of its own and waits for no other change. It is known once tombstone and message are out. The account's facts
+ * lane of its own and waits for no other change. It is known once tombstone and message are out. The account's state
  * may follow later.
  */
 

@@ -1,7 +1,7 @@
 /**
- * Writes accounts' facts into the admission store.
+ * Writes accounts' state into the admission store.
  *
- * It holds no lock while it writes to the store. One statement reads the facts of all accounts at their versions, and
+ * It holds no lock while it writes to the store. One statement reads the state of all accounts at their versions, and
  * the store takes only newer ones. The epoch shows a store that forgot meanwhile. A store that is emptied by hand keeps
  * its epoch, so this file reads the versions again afterwards, and writes changed state again.
  */
@@ -38,7 +38,7 @@ export async function fillAccounts(
   requested: readonly RequestedAccount[],
 ): Promise<PromiseSettledResult<Filled>[]> {
   const { admission, database } = parts
-  // First the store's epoch, then the facts that it will be held against.
+  // First the store's epoch, then the state that it will be held against.
   const clocks = await Promise.allSettled(requested.map(({ account }) => admission.currentWindow(account)))
   const questions = requested.flatMap((one, index): RequestedState[] => {
     const clock = clocks[index]!

@@ -73,7 +73,7 @@ interface Flood {
 /** Sends requests at this rate, without waiting for the replies. */
 function flood(perSecond: number, send: (index: number) => Promise<{ kind: string }>): Flood {
   const replies = new Map<string, number>()
-  const requested = new Set<Promise<void>>()
+  const pending = new Set<Promise<void>>()
   const count = (kind: string) => void replies.set(kind, (replies.get(kind) ?? 0) + 1)
   const startedAtMs = performance.now()
   const running: Flood = {
@@ -81,7 +81,7 @@ function flood(perSecond: number, send: (index: number) => Promise<{ kind: strin
     replies,
     async stop() {
       clearInterval(timer)
-      await Promise.all(requested)
+      await Promise.all(pending)
     },
   }
   const timer = setInterval(() => {
@@ -91,8 +91,8 @@ function flood(perSecond: number, send: (index: number) => Promise<{ kind: strin
         ({ kind }) => count(kind),
         () => count('failed'),
       )
-      requested.add(reply)
-      void reply.finally(() => requested.delete(reply))
+      pending.add(reply)
+      void reply.finally(() => pending.delete(reply))
     }
   }, 5)
   return running

@@ -56,13 +56,13 @@ export function startSettlement(context: {
   async function report(totals: readonly Settled[]): Promise<Settled[]> {
     for (let start = 0; start < totals.length; start += TOTALS_AT_ONCE) {
       const portion = totals.slice(start, start + TOTALS_AT_ONCE)
-      const reported = await Promise.allSettled(portion.map((total) => admission.applyTotal(total)))
-      const failed = reported.find((outcome) => outcome.status === 'rejected')
+      const outcomes = await Promise.allSettled(portion.map((total) => admission.applyTotal(total)))
+      const failed = outcomes.find((outcome) => outcome.status === 'rejected')
       if (!failed) continue
       logger.warn({ err: failed.reason }, 'the admission store is away; totals are kept until it is back')
       storeAway = true
       resting.abort()
-      const unreported = portion.filter((_, index) => reported[index]?.status === 'rejected')
+      const unreported = portion.filter((_, index) => outcomes[index]?.status === 'rejected')
       return [...unreported, ...totals.slice(start + TOTALS_AT_ONCE)]
     }
     return []
@@ -161,13 +161,13 @@ async function deliverOwed(
       .execute()
     if (notes.length === 0) return { delivered: 0, failure: null, last: null }
     const totals = await readCurrentTotals(transaction, notes)
-    const reported = await Promise.allSettled(totals.map(report))
-    const taken = notes.filter((_, index) => reported[index]?.status === 'fulfilled').map(({ id }) => id)
+    const outcomes = await Promise.allSettled(totals.map(report))
+    const taken = notes.filter((_, index) => outcomes[index]?.status === 'fulfilled').map(({ id }) => id)
     await transaction
       .deleteFrom('metering.owed_totals')
       .where('id', '=', sql<number>`any(${taken}::bigint[])`)
       .execute()
-    const failed = reported.find((outcome) => outcome.status === 'rejected')
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected')
     const last = notes.length < NOTES_AT_A_TIME ? null : notes.at(-1)!.id
     return { delivered: taken.length, failure: failed ? failed.reason : null, last }
   })

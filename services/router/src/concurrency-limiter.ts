@@ -13,14 +13,14 @@ import { FailedBodies, type Body } from './core/failed-bodies.ts'
 import { createFairQueue, type Waiter } from '@gateway/in-flight/fair-queue'
 import { isFullEvenSo, type Backend, type Target } from './backend-registry.ts'
 
-/** One attempt at a target: a slot at its backend, and its trial where it is on one. */
+/** One attempt at a target, with a slot at its backend. */
 export interface Slot extends health.Attempt {
   readonly target: Target
   readonly body: Body
 }
 
 export interface ConcurrencyLimiter {
-  /** Takes a slot, and the trial of a target that is on one. */
+  /** Takes a slot. At a half-open target this is the half-open attempt. */
   take(target: Target, request: Requesting): Slot
   /** True if the request has failed there so often that others come first. */
   avoids(target: Target, body: Body): boolean
@@ -31,7 +31,7 @@ export interface ConcurrencyLimiter {
   recordFailure(slot: Slot, fault: BackendFault): health.Change
   /** A probe that began at `startedAtMs` found the backend so. */
   recordProbe(backend: Backend, startedAtMs: number, found: health.Probed): health.Change
-  /** The attempt is over, and its trial with it. Its slot is free when its connection is. */
+  /** The attempt is over, half-open or not. Its slot is free when its connection is. */
   recordEnd(slot: Slot): void
   free(backend: Backend): void
   /** Resolves with the choice, once `choose` makes one. */

@@ -1,6 +1,6 @@
 /**
  * Probes ejected backends when their interval is over, so that no client's request has to find out whether they are
- * back. A backend that responds goes on trial with one request; one that does not is ejected for longer. The router
+ * back. A backend that responds becomes half-open; one that does not is ejected for longer. The router
  * also probes a backend that fails at repeats of one request. If its probe fails, the fault is not the request's.
  */
 

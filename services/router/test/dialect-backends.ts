@@ -146,25 +146,25 @@ export async function routerOver(client: Client, backends: [dialect: ClientDiale
   const urls = opened.map(({ url }) => url)
   const running = await router(poolOver(urls, { backends: settings, targets }))
   const { header, body: requested } = REQUESTS[client]
-  const sendRequest = (stream: boolean, body: object = {}, reported: Partial<JobHeader> = {}) =>
+  const sendRequest = (stream: boolean, body: object = {}, headerChanges: Partial<JobHeader> = {}) =>
     running.sendRequest(
-      { dialect: client, includeUsage: true, ...header, stream, ...reported },
+      { dialect: client, includeUsage: true, ...header, stream, ...headerChanges },
       { ...requested, ...body },
     )
   return { opened, sendRequest }
 }
 
-export interface Reported {
+export interface StreamEvent {
   type: string
   sequence_number?: number
   usage?: object
   response?: typeof RESPONSE
 }
 
-export function eventsOf(job: FakeJob): Reported[] {
+export function eventsOf(job: FakeJob): StreamEvent[] {
   const blocks = job
     .text()
     .split('\n\n')
     .filter((block) => block !== '')
-  return blocks.map((block) => JSON.parse(block.slice(block.indexOf('data: ') + 6)) as Reported)
+  return blocks.map((block) => JSON.parse(block.slice(block.indexOf('data: ') + 6)) as StreamEvent)
 }

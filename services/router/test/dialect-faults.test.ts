@@ -14,7 +14,7 @@ import {
   type Client,
   type MESSAGE,
   type RESPONSE,
-  type Reported,
+  type StreamEvent,
 } from './dialect-backends.ts'
 import type { FakeJob } from './fake-job.ts'
 import { goodChat, openStream, sendJson } from './http-backend.ts'
@@ -26,7 +26,7 @@ interface ClientCase {
   terminal: string
   /** The event that brings a piece of text. */
   piece: string
-  usageIn(events: Reported[]): unknown
+  usageIn(events: StreamEvent[]): unknown
 }
 
 const CLIENTS: Record<Client, ClientCase> = {
@@ -49,7 +49,7 @@ const CLIENTS: Record<Client, ClientCase> = {
   },
 }
 
-function expectNumbers(events: Reported[]): void {
+function expectNumbers(events: StreamEvent[]): void {
   expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index))
 }
 

@@ -54,7 +54,7 @@ const FULL: Record<ClientDialect, RegExp> = {
   responses: /"incomplete_details":\{"reason":"max_output_tokens"\}/,
 }
 
-const ways = clientDialects.flatMap((client) => targetDialects.map((target) => ({ client, target })))
+const dialectPairs = clientDialects.flatMap((client) => targetDialects.map((target) => ({ client, target })))
 
 async function requested(client: ClientDialect, target: TargetDialect, text: string, mostOutputTokens?: number) {
   const { url, seen } = await backend(endless(target, text))
@@ -65,7 +65,7 @@ async function requested(client: ClientDialect, target: TargetDialect, text: str
   }
 }
 
-describe.each(ways)('a $client client of a $target backend', ({ client, target }) => {
+describe.each(dialectPairs)('a $client client of a $target backend', ({ client, target }) => {
   test('gets a full response once the cap is passed, and the backend is stopped', async () => {
     const { send, seen } = await requested(client, target, 'so many words go on and on. ', CAP_TOKENS)
     const job = send()

@@ -329,7 +329,7 @@ describe('time', () => {
   test.each([
     { which: 'answers', reply: goodChat, expected: ['a first_byte_timeout', 'b served'] },
     { which: 'hangs', reply: () => {}, expected: ['a first_byte_timeout', 'b first_byte_timeout', 'a served'] },
-  ])('a slow stream is the trial of a target that is back and $which', async ({ reply, expected }) => {
+  ])('a slow stream moves to a half-open attempt at a target that is back and $which', async ({ reply, expected }) => {
     const [a, b] = [await backend(thinks(2_000)), await backend(fails(401))]
     const under = await router(poolOver([a.url, b.url], { ...impatient, targets: [{ priority: 1 }, { priority: 2 }] }))
     const out = under.send({ stream: true, remainingMs: 20_000 })
@@ -366,7 +366,7 @@ describe('time', () => {
     expect(outcomes(await under.sendRequest(streamed))).toEqual(['b served'])
   })
 
-  test('a slow stream that was left for a dead target is requested again and waited for', async () => {
+  test('a slow stream that was left for a dead target is tried again and waited for', async () => {
     const [a, b] = [await backend(thinks(900)), await backend(fails(401))]
     const job = await (await router(poolOver([a.url, b.url], impatient))).sendRequest(streamed)
     expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])

@@ -74,10 +74,10 @@ test.each(['responses', 'messages'] as const)(
     const { opened, sendRequest } = await routerOver(dialect, [[dialect, good(dialect)]])
     const calls = fc.record({ web_search: fc.nat(9), web_fetch: fc.nat(9), mcp: fc.nat(9) }, { requiredKeys: [] })
     await fc.assert(
-      fc.asyncProperty(toolsOf(dialect), calls, fc.boolean(), async (tools, allowed, isReported) => {
+      fc.asyncProperty(toolsOf(dialect), calls, fc.boolean(), async (tools, allowed, isStated) => {
         const total = Object.values(allowed).reduce((sum, one) => sum + one, 0)
-        const reported = isReported ? { asksHostedTools: true, hostedTools: { calls: allowed, total } } : {}
-        const job = await sendRequest(false, { tools }, reported)
+        const header = isStated ? { asksHostedTools: true, hostedTools: { calls: allowed, total } } : {}
+        const job = await sendRequest(false, { tools }, header)
         expect(job.end).toBeDefined()
         const sent = opened[0]!.seen.at(-1)!.body as { tools?: Tool[]; max_tool_calls?: number }
         const left = sent.tools ?? []
@@ -89,7 +89,7 @@ test.each(['responses', 'messages'] as const)(
           const stays = isOwn(dialect, tool) || hosted.some(({ type }) => type === tool.type)
           expect(stays || named.has(`tools.${encodeURIComponent(tool.type!)}`)).toBe(true)
         }
-        if (!isReported) expect(hosted).toEqual([])
+        if (!isStated) expect(hosted).toEqual([])
         if (dialect === 'responses' && hosted.length > 0) expect(sent.max_tool_calls).toBe(total)
         if (dialect === 'messages') {
           const most = hosted.reduce((sum, { max_uses = Infinity }) => sum + max_uses, 0)

@@ -224,14 +224,14 @@ const TARGETS: Partial<ClientRequest>[] = [
 
 const ITEMS = 10_000
 
-const ways = clientDialects.flatMap((client) =>
+const dialectPairs = clientDialects.flatMap((client) =>
   targetDialects.flatMap((target) => {
     const route = dialectRoute(client, [target])
     return route ? [{ client, target, dialect: route.dialect }] : []
   }),
 )
 
-describe.each(ways)('$client to $target', ({ client, dialect }) => {
+describe.each(dialectPairs)('$client to $target', ({ client, dialect }) => {
   test.each(Object.entries(KINDS[client]))('twice as many %s take twice the time', (_, make) => {
     for (const target of TARGETS) {
       const growth = cpuGrowth(ITEMS, (count) => {

@@ -216,7 +216,7 @@ const ITEMS = 8_000
 const NO_TOKENS = { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: true }
 const identity = { id: 'i', created: 1, model: 'm' }
 
-const ways = targetDialects.flatMap((target) =>
+const dialectPairs = targetDialects.flatMap((target) =>
   clientDialects.map((client) => ({ target, client, dialect: dialectRoute(client, [target]).dialect })),
 )
 
@@ -228,7 +228,7 @@ const REQUESTED: Record<ClientDialect, object> = {
 }
 
 /** The parts of its request that reading a response needs. */
-function echoOf(client: ClientDialect, dialect: (typeof ways)[number]['dialect']): unknown {
+function echoOf(client: ClientDialect, dialect: (typeof dialectPairs)[number]['dialect']): unknown {
   const body = Buffer.from(JSON.stringify(REQUESTED[client]))
   return dialect.request({ kind: 'chat', body, model: 'm', stream: true, maxTokens: undefined, form: [] }).echo
 }
@@ -241,7 +241,7 @@ function orRefused(work: () => void): void {
   }
 }
 
-describe.each(ways)('$target to $client', ({ target, client, dialect }) => {
+describe.each(dialectPairs)('$target to $client', ({ target, client, dialect }) => {
   const echo = echoOf(client, dialect)
 
   test.each(Object.entries(RESPONSES[target]))('a response of twice as many %s takes twice the time', (_, make) => {

@@ -96,27 +96,27 @@ beforeAll(async () => {
 afterAll(() => nats[Symbol.asyncDispose]())
 
 /** Way to the broker of each caller that may be lost. */
-const ways = new WeakMap<Bus, DialectRoute>()
+const relays = new WeakMap<Bus, BrokerRelay>()
 /** `lose`: the caller is gone without a word. */
 const buses: { name: string; open: () => Promise<Bus>; lose: (caller: Bus) => void }[] = [
   { name: 'memory', open: () => openMemoryBus({ hub }), lose: (caller) => hub.cut(caller.processId) },
-  { name: 'NATS', open: openViaRoute, lose: (caller) => ways.get(caller)!.cut() },
+  { name: 'NATS', open: openBusOverRelay, lose: (caller) => relays.get(caller)!.cut() },
 ]
 
-async function openViaRoute(): Promise<Bus> {
-  const route = await openRoute(Number(new URL(nats.url).port))
-  const bus = await openNatsBus({ url: `nats://127.0.0.1:${route.port}`, name: 'test', streams })
-  ways.set(bus, route)
-  closing({ [Symbol.asyncDispose]: async () => route.cut() })
+async function openBusOverRelay(): Promise<Bus> {
+  const relay = await openRelay(Number(new URL(nats.url).port))
+  const bus = await openNatsBus({ url: `nats://127.0.0.1:${relay.port}`, name: 'test', streams })
+  relays.set(bus, relay)
+  closing({ [Symbol.asyncDispose]: async () => relay.cut() })
   return bus
 }
 
-interface DialectRoute {
+interface BrokerRelay {
   port: number
   cut(): void
 }
 
-async function openRoute(to: number): Promise<DialectRoute> {
+async function openRelay(to: number): Promise<BrokerRelay> {
   const sockets = new Set<Socket>()
   const server = createServer((inside) => {
     const outside = connect(to, '127.0.0.1')

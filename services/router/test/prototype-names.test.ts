@@ -98,7 +98,7 @@ const REQUESTS: Omit<ClientRequest, 'body'>[] = [
   { ...USUAL, model: 'gemini-3-pro', profile: VENDOR_PROFILES.gemini },
 ]
 
-const ways = clientDialects.flatMap((client) =>
+const dialectPairs = clientDialects.flatMap((client) =>
   targetDialects.flatMap((target) => {
     const route = dialectRoute(client, [target])
     return route ? [{ client, target, dialect: route.dialect }] : []
@@ -118,7 +118,7 @@ function failuresOf(work: () => void): string[] {
 /** Some targets refuse them, and a response needs none of them. */
 const NOT_EVERYWHERE = { tools: undefined, tool_choice: undefined, stop: undefined, stop_sequences: undefined }
 
-describe.each(ways)('from $client to $target', ({ client, target, dialect }) => {
+describe.each(dialectPairs)('from $client to $target', ({ client, target, dialect }) => {
   const identity = { id: 'i', created: 1, model: 'm' }
 
   test('a request is translated or refused', () => {

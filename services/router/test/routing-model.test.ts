@@ -266,7 +266,7 @@ const time = (ms: number): Event => ({ kind: 'time', ms })
 
 /** Findings of random sequences: each was a defect of its own. */
 const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
-  // An attempt of the last resort left the mark of a trial.
+  // An attempt of the last resort left the mark of a half-open attempt.
   [two(), [turns('refuses'), send(3)], [false, false, false, false], 0],
   // The ejection of one target ended while a job waited for the other.
   [
@@ -282,7 +282,7 @@ const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
     [false, false, false, false],
     0,
   ],
-  // A trial hung, and jobs that waited for the other target, which was full, never tried the first one again.
+  // A half-open attempt hung, and jobs that waited for the other target, which was full, never tried the first one again.
   [
     { ...two(), backends: [{ maxConcurrent: 2, priority: 1, speaks: ['chat'] }, ...two().backends.slice(1)] },
     [

@@ -87,7 +87,7 @@ const identity = { ...NAME, id: 'resp_1' }
 const usage = { promptTokens: 9, completionTokens: 4, cachedTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1 }
 const reported = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
 
-function responsesTo(client: ClientDialect, request: Json): { events: Json[]; wholes: Json[] } {
+function responsesTo(client: ClientDialect, request: Json): { events: Json[]; plain: Json[] } {
   const { dialect } = dialectRoute(client, ['chat'])
   const body = Buffer.from(JSON.stringify(request))
   const requested = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
@@ -101,11 +101,11 @@ function responsesTo(client: ClientDialect, request: Json): { events: Json[]; wh
     const written = sent.map((event) => reading.read(event))
     return eventsIn([...written, reading.usageChunk({ ...usage, estimated: false })])
   })
-  const wholes = RESPONSES.map(([, choice]) => {
+  const plain = RESPONSES.map(([, choice]) => {
     const completion = { ...NAME, object: 'chat.completion', choices: [{ index: 0, ...choice }], usage: reported }
     return dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(completion)), identity, echo).json
   })
-  return { events, wholes }
+  return { events, plain }
 }
 
 function eventsIn(written: (Buffer | null)[]): Json[] {
@@ -118,8 +118,8 @@ function eventsIn(written: (Buffer | null)[]): Json[] {
 test.each(['responses', 'messages'] as const)("responses in %s are those of the vendor's own SDK", async (client) => {
   const [file, reply, event] = TYPES[client]
   const lines = REQUESTS[client].flatMap((request) => {
-    const { events, wholes } = responsesTo(client, request)
-    return [...events.map((value) => [event, value] as const), ...wholes.map((value) => [reply, value] as const)]
+    const { events, plain } = responsesTo(client, request)
+    return [...events.map((value) => [event, value] as const), ...plain.map((value) => [reply, value] as const)]
   })
   const source = [
     `import type * as sdk from ${JSON.stringify(file)}`,

@@ -70,12 +70,12 @@ const SAID: Record<string, Said> = {
   'a text that a filter has cut': { text: 'Hello th', end: 'content_filter' },
 }
 
-interface Reported {
+interface BackendResponse {
   plain: Json
   events: Json[]
 }
 
-const BACKENDS: Record<TargetDialect, (said: Said) => Reported> = {
+const BACKENDS: Record<TargetDialect, (said: Said) => BackendResponse> = {
   chat({ text, thoughts, input, end }) {
     const name = { id: 'chatcmpl-1', created: 1, model: 'm' }
     const call = { id: 't', type: 'function', function: { name: 'look', arguments: JSON.stringify(input) } }
@@ -199,7 +199,7 @@ const PREFIXES: Record<ClientDialect, string> = { chat: 'chatcmpl-own', response
 const USAGE = { promptTokens: 9, completionTokens: 4, cachedTokens: 0, reasoningTokens: 0, estimated: false }
 
 /** A gateway of no network: the request is translated, and the backend's words back. */
-function gateway(client: ClientDialect, target: TargetDialect, reported: Reported): typeof fetch {
+function gateway(client: ClientDialect, target: TargetDialect, backendResponse: BackendResponse): typeof fetch {
   const { dialect } = dialectRoute(client, [target])
   return (_url, init) => {
     const { model, stream = false, ...body } = JSON.parse(init!.body as string) as Json
@@ -207,12 +207,17 @@ function gateway(client: ClientDialect, target: TargetDialect, reported: Reporte
     const { echo } = dialect.request({ ...question, stream: stream === true, maxTokens: undefined, form: [] })
     const identity = { id: PREFIXES[client], created: 1, model: 'm' }
     if (stream !== true) {
-      const reply = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(reported.plain)), identity, echo)
+      const reply = dialect.readBackendResponse(
+        'chat',
+        Buffer.from(JSON.stringify(backendResponse.plain)),
+        identity,
+        echo,
+      )
       const headers = { 'content-type': 'application/json' }
       return Promise.resolve(new Response(new Uint8Array(reply.bytes), { headers }))
     }
     const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
-    const written = reported.events.map((event) => {
+    const written = backendResponse.events.map((event) => {
       const named = typeof event.type === 'string' ? `event: ${event.type}\n` : ''
       return `${named}data: ${JSON.stringify(event)}\n\n`
     })

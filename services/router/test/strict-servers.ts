@@ -168,8 +168,8 @@ const azureOld: Reply = (response, { body }) => {
 const gemini: Reply = (response, { body }) => {
   const names = ['frequency_penalty', 'presence_penalty', 'seed'].filter((name) => name in body)
   if (names.length === 0) return good(response, body)
-  const reported = names.map((name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`)
-  const error = { code: 400, message: reported.join('\n'), status: 'INVALID_ARGUMENT' }
+  const lines = names.map((name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`)
+  const error = { code: 400, message: lines.join('\n'), status: 'INVALID_ARGUMENT' }
   return sendJson(response, 400, [{ error }])
 }
 

@@ -28,13 +28,13 @@ ${lanes ? `\nModels by lane:\n\n${describeLanes(lanes)}\n` : ''}${guestModel ? t
 `)
 }
 
-/** `responding`: requests whose responses are not complete. */
-export function announceStop(responding: number, drainMs: number): void {
-  if (responding === 0) return
-  const [are, their, them] = responding === 1 ? ['response is', 'its', 'it'] : ['responses are', 'their', 'them']
+/** `inFlight`: requests whose responses are not complete. */
+export function announceStop(inFlight: number, drainMs: number): void {
+  if (inFlight === 0) return
+  const [are, their, them] = inFlight === 1 ? ['response is', 'its', 'it'] : ['responses are', 'their', 'them']
   const minutes = Math.ceil(drainMs / 60_000)
   process.stdout.write(
-    `\nStopping: ${responding} ${are} still on ${their} way, for up to ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. ` +
+    `\nStopping: ${inFlight} ${are} still on ${their} way, for up to ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. ` +
       `Ctrl-C once more ends ${them} now.\n`,
   )
 }

@@ -42,7 +42,7 @@ try {
   const servers = await Promise.race([found, new Promise<[]>((resolve) => setTimeout(() => resolve([]), LOOK_MS))])
   announceHints(servers.map((server) => ({ ...server, command: commandFor(server, START_WITH) })))
   await stopped
-  announceStop(gateway.responding(), running.edge.drainMs)
+  announceStop(gateway.inFlight(), running.edge.drainMs)
 } catch (error) {
   reportFatal(error)
 }

@@ -35,7 +35,7 @@ export interface Standalone extends AsyncDisposable {
   /** Whose sign-in tokens it takes. */
   readonly issuer: string
   /** Requests whose responses are not complete. */
-  responding(): number
+  inFlight(): number
   /** A model that serves guests; undefined where none does. */
   readonly guestModel: string | undefined
 }
@@ -109,7 +109,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
     url: edge.url,
     issuer: signIn.issuer,
     guestModel,
-    responding: edge.responding,
+    inFlight: edge.inFlight,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

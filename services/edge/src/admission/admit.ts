@@ -70,7 +70,7 @@ export async function admit(
   let offer: Offer | null = null
   const { decision, waitedMs } = await decide(edge, caller, (planHint) => {
     offer = planHint === null ? null : makeOffer(config, planHint, model, inference)
-    return toRequest(caller, requestId, planHint, offer)
+    return admitRequestOf(caller, requestId, planHint, offer)
   })
   if (decision.kind === 'deny') throw denial(decision, config, model)
   const { plan, chosen } = (offer as Offer | null) ?? { plan: null, chosen: null }
@@ -81,16 +81,16 @@ export async function admit(
 
 type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
 
-/** Calls the store until it decides. `requestOn` gets the cached plan of the account; null: the edge has none. */
+/** Calls the store until it decides. `requestFor` gets the cached plan of the account; null: the edge has none. */
 export async function decide(
   edge: AdmitContext,
   caller: Caller,
-  requestOn: (planHint: string | null) => AdmitRequest,
+  requestFor: (planHint: string | null) => AdmitRequest,
 ): Promise<{ decision: Decision; waitedMs: number }> {
   let planHint = edge.plans.planOf(caller.account)
   let waitedMs = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { decision, tookMs } = await requestStore(edge, requestOn(planHint))
+    const { decision, tookMs } = await callStore(edge, requestFor(planHint))
     waitedMs += tookMs
     switch (decision.kind) {
       case 'allow':
@@ -112,15 +112,15 @@ export async function decide(
 }
 
 /** The measured time is the store's alone: calls to other services happen outside. */
-async function requestStore(
+async function callStore(
   edge: AdmitContext,
   request: AdmitRequest,
 ): Promise<{ decision: AdmitDecision; tookMs: number }> {
-  const requestedAtMs = performance.now()
+  const calledAtMs = performance.now()
   edge.shedder.enter()
   try {
     const decision = await orUnavailable(edge.admission.admit(request))
-    const tookMs = performance.now() - requestedAtMs
+    const tookMs = performance.now() - calledAtMs
     // A look that passes is followed by the request's own call.
     if (request.takes === undefined || decision.kind === 'deny') edge.metrics.admission(decision, tookMs)
     // A key that the store lacks is mostly made up.
@@ -150,7 +150,7 @@ export function makeOffer(
   return { plan, chosen: { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) } }
 }
 
-function toRequest(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitRequest {
+function admitRequestOf(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitRequest {
   const { plan, chosen } = offer ?? { plan: null, chosen: null }
   return {
     requestId,

@@ -30,10 +30,10 @@ describe('while the admission store is away', () => {
   let facts: LookUpReply
   let ledger: number
   let isAway: boolean
-  let losesResponses: boolean
+  let losesReplies: boolean
   /** The store sees a call when nobody waits for it any more. */
   let isLate: boolean
-  let seenLate: (() => Promise<unknown>)[]
+  let lateCalls: (() => Promise<unknown>)[]
   let running: Reservation[]
   let shared: ReturnType<typeof openMemoryAdmission>
   let admission: EdgeAdmission
@@ -45,7 +45,7 @@ describe('while the admission store is away', () => {
     facts = { kind: 'active', plan: 'free', overage: false, extra: 0 }
     ledger = 0
     isAway = true
-    losesResponses = false
+    losesReplies = false
     running = []
     shared = openMemoryAdmission()
     await shared.fill({
@@ -57,19 +57,19 @@ describe('while the admission store is away', () => {
       keys: [{ keyHash, version: 1, active: true }],
     })
     await shared.warm({ account, window, settled: 0, version: 0 })
-    seenLate = []
+    lateCalls = []
     isLate = false
     const store = new Proxy(shared, {
       get: (target, name: keyof EdgeAdmission) => {
         if (name === 'partOf') return target.partOf
         if (isLate) {
           return (...args: [never, never]) => {
-            seenLate.push(() => target[name](...args))
+            lateCalls.push(() => target[name](...args))
             return Promise.reject(new AdmissionUnavailableError('no answer'))
           }
         }
         if (isAway) return () => Promise.reject(new AdmissionUnavailableError('away'))
-        if (!losesResponses || name !== 'admit') return target[name]
+        if (!losesReplies || name !== 'admit') return target[name]
         return async (lost: AdmitRequest) => {
           await target.admit(lost)
           throw new AdmissionUnavailableError('no answer')
@@ -210,7 +210,7 @@ describe('while the admission store is away', () => {
 
   test('a request that is refused here is given back to a store that may have admitted it', async () => {
     isAway = false
-    losesResponses = true
+    losesReplies = true
     facts = { kind: 'dead' }
     expect(await kinds('a')).toEqual(['key'])
     expect(await shared.inspect(account)).toMatchObject({ running: 0 })
@@ -220,7 +220,7 @@ describe('while the admission store is away', () => {
     const end = () => admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
     const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: [{ requestId: 'a' }] })
     const hear = async () => {
-      for (const late of seenLate) await late()
+      for (const late of lateCalls) await late()
     }
 
     beforeEach(() => void (isAway = false))
@@ -239,7 +239,7 @@ describe('while the admission store is away', () => {
       facts = { kind: 'active', plan: 'pro', overage: false, extra: 0 }
       expect(await kinds('a')).toEqual(['plan'])
       // The call that released it is lost for good.
-      seenLate.pop()
+      lateCalls.pop()
       expect((await admission.admit(requestOf('a', { planHint: 'pro' }))).kind).toBe('allow')
       await end()
       await settle()

@@ -45,8 +45,8 @@ export function chooseLane(
     { costPreference: costPreferenceOf(plan, lanes), customLanes: customLanesOf(model) },
   )
   if (model.shadow !== undefined) {
-    const responding = lanes.find(({ id }) => id === model.shadow) ?? lanes[0]
-    return responding ? { lane: responding, reason: SHADOW_REASON, wantedId } : null
+    const serving = lanes.find(({ id }) => id === model.shadow) ?? lanes[0]
+    return serving ? { lane: serving, reason: SHADOW_REASON, wantedId } : null
   }
   const lane = lanes.find((candidate) => candidate.id === wantedId)
   return lane ? { lane, ...why, wantedId } : null

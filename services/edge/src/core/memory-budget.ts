@@ -42,13 +42,13 @@ export interface ByteBudget {
 }
 
 /** Parts of the whole. Those of bodies come to 5/8; together with `answers` the whole is given out. */
-const SHARES: Record<MemoryBudget, { memoryBudget: number; sender: number }> = {
-  unproven: { memoryBudget: 1 / 16, sender: 1 / 32 },
-  proving: { memoryBudget: 1 / 16, sender: 1 / 32 },
-  guests: { memoryBudget: 1 / 4, sender: 1 / 8 },
-  accounts: { memoryBudget: 1 / 2, sender: 3 / 8 },
+const SHARES: Record<MemoryBudget, { total: number; sender: number }> = {
+  unproven: { total: 1 / 16, sender: 1 / 32 },
+  proving: { total: 1 / 16, sender: 1 / 32 },
+  guests: { total: 1 / 4, sender: 1 / 8 },
+  accounts: { total: 1 / 2, sender: 3 / 8 },
   // The budget refuses no response; `isCrowding` finds the sender that holds more than its fair part.
-  answers: { memoryBudget: 3 / 8, sender: 3 / 8 },
+  answers: { total: 3 / 8, sender: 3 / 8 },
 }
 const PROVEN_SHARE = 1 / 2
 const BODIES_SHARE = 5 / 8
@@ -57,9 +57,9 @@ const BODIES_SHARE = 5 / 8
 export function createByteBudget(totalBytes: number, largestBody: number): ByteBudget {
   const bodyFits = (bytes: number) => Math.max(largestBody, Math.floor(bytes))
   const budgetOf = (memoryBudget: MemoryBudget): BudgetState => {
-    const { memoryBudget: ofAll, sender } = SHARES[memoryBudget]
+    const { total, sender } = SHARES[memoryBudget]
     const size = memoryBudget === 'guests' || memoryBudget === 'accounts' ? bodyFits : Math.floor
-    return { limit: size(totalBytes * ofAll), perSender: size(totalBytes * sender), used: 0, bySender: new Map() }
+    return { limit: size(totalBytes * total), perSender: size(totalBytes * sender), used: 0, bySender: new Map() }
   }
   const memoryBudgets = {
     unproven: budgetOf('unproven'),

@@ -97,10 +97,10 @@ export function quotaStatusHeaders(quotaStatus: QuotaStatus, unit: PlanUnit, spe
 
 /** `120ms`, `1.5s`, `6m0s`: the notation that OpenAI's clients know. */
 function duration(ms: number): string {
-  const complete = Math.max(0, Math.ceil(ms))
-  if (complete < 1000) return `${complete}ms`
-  if (complete < 60_000) return `${complete / 1000}s`
-  const seconds = Math.ceil(complete / 1000)
+  const roundedMs = Math.max(0, Math.ceil(ms))
+  if (roundedMs < 1000) return `${roundedMs}ms`
+  if (roundedMs < 60_000) return `${roundedMs / 1000}s`
+  const seconds = Math.ceil(roundedMs / 1000)
   return `${Math.floor(seconds / 60)}m${seconds % 60}s`
 }
 

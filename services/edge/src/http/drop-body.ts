@@ -1,6 +1,6 @@
 /**
- * Ends a response to a request whose body the edge does not need. The client gets the complete response at once. The edge reads the
- * rest of the body within its sender's share of the event loop, and TCP holds the sender back meanwhile.
+ * Ends a response to a request whose body the edge does not need. The client gets the complete response at once. The edge
+ * reads the rest of the body within its sender's share of the event loop, and TCP holds the sender back meanwhile.
  *
  * Most clients read nothing before they have sent everything. If the edge closed the connection meanwhile, a reset could
  * take the response from them. So it closes only after too many bytes or too long a time, as nginx does (`lingering_close`).

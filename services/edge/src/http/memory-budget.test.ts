@@ -21,7 +21,7 @@ function stage() {
 }
 
 /** One request, from its first byte to its last, as clients, keys and admission may have it. */
-interface Incarnation {
+interface RequestPlan {
   address: string
   account: string
   isGuest: boolean
@@ -39,7 +39,7 @@ interface Incarnation {
   leavesAfter: number
 }
 
-const life: fc.Arbitrary<Incarnation> = fc.record({
+const requestPlan: fc.Arbitrary<RequestPlan> = fc.record({
   address: fc.constantFrom('10.0.0.1', '10.0.0.2'),
   account: fc.constantFrom('a', 'b'),
   isGuest: fc.boolean(),
@@ -54,33 +54,33 @@ const life: fc.Arbitrary<Incarnation> = fc.record({
   leavesAfter: fc.nat(12),
 })
 
-/** Its steps, so that many lives can be lived at once. Ends where it is refused. */
-async function* live(life: Incarnation, reservation: MemoryReservation): AsyncGenerator<void> {
+/** The steps of one request, so that many can run at once. Ends where the request is refused. */
+async function* stepsOf(requestPlan: RequestPlan, reservation: MemoryReservation): AsyncGenerator<void> {
   const proven = async () => {
-    if (!life.keyLives) throw new Error('INVALID_KEY')
+    if (!requestPlan.keyLives) throw new Error('INVALID_KEY')
   }
-  if (!life.small || !reservation.takeUnproven(life.bytes % 65_536)) {
+  if (!requestPlan.small || !reservation.takeUnproven(requestPlan.bytes % 65_536)) {
     yield
-    await reservation.whileProving(life.bytes % 65_536, proven)
+    await reservation.whileProving(requestPlan.bytes % 65_536, proven)
     yield
-    reservation.takeProven(life.account, life.isGuest, life.bytes)
+    reservation.takeProven(requestPlan.account, requestPlan.isGuest, requestPlan.bytes)
   }
   yield
-  let read = life.bytes
-  for (const chunk of life.chunks) {
+  let read = requestPlan.bytes
+  for (const chunk of requestPlan.chunks) {
     const refusal = reservation.bodyIs((read += chunk))
     if (refusal) throw refusal
     yield
   }
-  if (!life.isAdmitted) throw new Error('denied')
-  reservation.provenAs(life.account, life.isGuest)
+  if (!requestPlan.isAdmitted) throw new Error('denied')
+  reservation.provenAs(requestPlan.account, requestPlan.isGuest)
   yield
   const running = Promise.withResolvers<void>()
-  const run = life.isClaimed ? reservation.whileRunning(() => running.promise) : undefined
-  for (const [index, bytes] of life.reserved.entries()) {
+  const run = requestPlan.isClaimed ? reservation.whileRunning(() => running.promise) : undefined
+  for (const [index, bytes] of requestPlan.reserved.entries()) {
     reservation.reserve(bytes)
     yield
-    if (index < life.released) reservation.release(bytes)
+    if (index < requestPlan.released) reservation.release(bytes)
     yield
   }
   running.resolve()
@@ -89,11 +89,11 @@ async function* live(life: Incarnation, reservation: MemoryReservation): AsyncGe
 
 test('however requests end, they leave no reserved byte behind', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 8 }), async (lives) => {
+    fc.asyncProperty(fc.array(requestPlan, { minLength: 1, maxLength: 8 }), async (plans) => {
       const { bytes, open } = stage()
-      const running = lives.map((one) => {
+      const running = plans.map((one) => {
         const { reservation, close } = open(one.address)
-        return { steps: live(one, reservation), left: one.leavesAfter, close, isOver: false }
+        return { steps: stepsOf(one, reservation), left: one.leavesAfter, close, isOver: false }
       })
       while (running.some(({ isOver }) => !isOver)) {
         for (const one of running) {

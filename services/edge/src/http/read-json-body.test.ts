@@ -87,10 +87,10 @@ const deep = '['.repeat(MOST_LEVELS + 1) + ']'.repeat(MOST_LEVELS + 1)
 const invalid = { code: 'VALIDATION_ERROR', message: 'body: is not valid JSON' }
 
 test.each([false, true])('long integers keep their digits (packed: %s)', async (packed) => {
-  const reported = '{"body":{"seed":1234567890123456789}}'
-  const body = packed ? gzipSync(reported.slice(8, -1)) : reported.slice(8, -1)
+  const expected = '{"body":{"seed":1234567890123456789}}'
+  const body = packed ? gzipSync(expected.slice(8, -1)) : expected.slice(8, -1)
   expect(await textTo({ body, headers: { ...lengthOf(body), ...(packed && { 'content-encoding': 'gzip' }) } })).toBe(
-    reported,
+    expected,
   )
 })
 

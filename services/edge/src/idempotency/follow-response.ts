@@ -42,9 +42,9 @@ export function followResponse(
       reservation: bytes.reserveResponse(request.account),
       onOutOfMemory: () => reader.cut(outOfMemory()),
     })
-    const over = (isResponded: boolean): void => {
+    const over = (isServed: boolean): void => {
       responseWindow.close()
-      resolve(isResponded)
+      resolve(isServed)
     }
     const job = bus.dispatch(
       {
@@ -92,8 +92,8 @@ export function joinResponse(response: SharedResponse, reader: HttpClient): Prom
   return new Promise((resolve) => {
     const joined = { ...reader, fail: (error: GatewayError) => resolve(failJoined(reader, error)) }
     if (!response.join(joined)) return resolve(false)
-    const isResponded = () => resolve(true)
-    reader.ended.then(isResponded, isResponded)
+    const served = () => resolve(true)
+    reader.ended.then(served, served)
   })
 }
 

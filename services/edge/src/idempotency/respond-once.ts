@@ -169,10 +169,10 @@ async function readFound(edge: OnceContext, attempt: Attempt, found: Found, call
     return replayResponse(edge, { account: claim.account, name: claim.name, requestId }, found, caller, reader)
   }
   reader.replays(requestId)
-  const isResponded = await readRunning(edge, attempt, found)
-  if (isResponded) edge.metrics.idempotent('joined')
+  const isServed = await readRunning(edge, attempt, found)
+  if (isServed) edge.metrics.idempotent('joined')
   else reader.replays(null)
-  return isResponded
+  return isServed
 }
 
 async function readRunning(

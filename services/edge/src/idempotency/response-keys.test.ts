@@ -53,8 +53,8 @@ test('a question has the fingerprint of itself and of no other', () => {
     fc.property(fc.string(), fc.uint8Array(), fc.string(), fc.uint8Array(), (head, body, otherHead, otherBody) => {
       const fingerprint = fingerprintOf(keys, [head, body])
       expect(isFingerprintOf(keys, fingerprint, [head, body])).toBe(true)
-      const complete = (first: string, second: Uint8Array) => Buffer.concat([Buffer.from(first), second])
-      fc.pre(!complete(head, body).equals(complete(otherHead, otherBody)))
+      const joined = (first: string, second: Uint8Array) => Buffer.concat([Buffer.from(first), second])
+      fc.pre(!joined(head, body).equals(joined(otherHead, otherBody)))
       expect(isFingerprintOf(keys, fingerprint, [otherHead, otherBody])).toBe(false)
     }),
   )

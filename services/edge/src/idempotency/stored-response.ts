@@ -118,9 +118,8 @@ export async function sealResponse(
   const headBytes = Buffer.from(JSON.stringify(head))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(headBytes.byteLength)
-  const complete = Buffer.concat([length, headBytes, ...pieces])
-  const packed =
-    complete.byteLength <= AT_ONCE_BYTES ? deflateRawSync(complete, PACKING) : await deflate(complete, PACKING)
+  const record = Buffer.concat([length, headBytes, ...pieces])
+  const packed = record.byteLength <= AT_ONCE_BYTES ? deflateRawSync(record, PACKING) : await deflate(record, PACKING)
   const { masterKeyId, sealed } = seal(keys, packed, bindingOf(held))
   return Buffer.concat([Buffer.from(masterKeyId, 'hex'), sealed])
 }
@@ -129,11 +128,11 @@ export async function sealResponse(
 export async function openResponse(keys: SealingKeys, held: HeldKey, kept: Uint8Array): Promise<StoredResponse> {
   const masterKeyId = Buffer.from(kept.subarray(0, MASTER_KEY_ID_LENGTH / 2)).toString('hex')
   const packed = open(keys, { masterKeyId, sealed: kept.subarray(MASTER_KEY_ID_LENGTH / 2) }, bindingOf(held))
-  const complete =
+  const record =
     packed.byteLength <= AT_ONCE_BYTES ? inflateRawSync(packed, UNPACKING) : await inflate(packed, UNPACKING)
-  const bodyAt = 4 + complete.readUInt32BE(0)
-  const head = keptHead.parse(JSON.parse(complete.subarray(4, bodyAt).toString()))
-  return { head, body: complete.subarray(bodyAt) }
+  const bodyAt = 4 + record.readUInt32BE(0)
+  const head = keptHead.parse(JSON.parse(record.subarray(4, bodyAt).toString()))
+  return { head, body: record.subarray(bodyAt) }
 }
 
 function bindingOf({ account, name, requestId }: HeldKey): string {

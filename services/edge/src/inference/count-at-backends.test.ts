@@ -4,25 +4,25 @@ import { openBackendCounts } from './count-at-backends.ts'
 const QUESTION = { pool: 'nova', body: '{"messages":[{"role":"user","content":"Hi"}]}', requestId: '1' }
 
 function counting(replies: (number | null | Error)[]) {
-  const inference: string[] = []
+  const bodies: string[] = []
   let nowMs = 0
   const count = openBackendCounts(
     async ({ body }) => {
-      inference.push(body)
+      bodies.push(body)
       const reply = replies.shift()
       if (reply instanceof Error) throw reply
       return { inputTokens: reply ?? null }
     },
     () => nowMs,
   )
-  return { count, inference, later: (ms: number) => (nowMs += ms) }
+  return { count, bodies, later: (ms: number) => (nowMs += ms) }
 }
 
 test('the same prompt is counted once in five minutes, for all requests', async () => {
-  const { count, inference, later } = counting([12, 13])
+  const { count, bodies, later } = counting([12, 13])
   expect(await count(QUESTION)).toBe(12)
   expect(await count({ ...QUESTION, requestId: '2' })).toBe(12)
-  expect(inference).toHaveLength(1)
+  expect(bodies).toHaveLength(1)
   later(300_001)
   expect(await count(QUESTION)).toBe(13)
 })
@@ -36,27 +36,27 @@ test('another pool, body or version of the API is another count', async () => {
 })
 
 test('a silent router costs one request its time, and no other for half a minute', async () => {
-  const { count, inference, later } = counting([new Error('nobody serves the subject'), 12])
+  const { count, bodies, later } = counting([new Error('nobody serves the subject'), 12])
   expect(await count(QUESTION)).toBeNull()
   expect(await count(QUESTION)).toBeNull()
-  expect(inference).toHaveLength(1)
+  expect(bodies).toHaveLength(1)
   later(30_001)
   expect(await count(QUESTION)).toBe(12)
 })
 
 test('a body that is too large for a message is not sent, and a count that failed is tried again', async () => {
-  const { count, inference } = counting([null, 12])
+  const { count, bodies } = counting([null, 12])
   expect(await count({ ...QUESTION, body: 'x'.repeat(256 * 1024 + 1) })).toBeNull()
-  expect(inference).toEqual([])
+  expect(bodies).toEqual([])
   expect(await count(QUESTION)).toBeNull()
   expect(await count(QUESTION)).toBe(12)
 })
 
 test('the edge keeps the newest thousand counts', async () => {
-  const { count, inference } = counting(Array.from({ length: 2_000 }, (_, at) => at))
+  const { count, bodies } = counting(Array.from({ length: 2_000 }, (_, at) => at))
   for (let at = 0; at <= 1_000; at++) await count({ ...QUESTION, body: `{"a":${at}}` })
   await count({ ...QUESTION, body: '{"a":1000}' })
-  expect(inference).toHaveLength(1_001)
+  expect(bodies).toHaveLength(1_001)
   await count({ ...QUESTION, body: '{"a":0}' })
-  expect(inference).toHaveLength(1_002)
+  expect(bodies).toHaveLength(1_002)
 })

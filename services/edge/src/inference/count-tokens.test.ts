@@ -7,9 +7,9 @@ const { config } = loadDefaultConfig()
 
 /** The client's response, where each backend counts 77 tokens. */
 async function counted(plan: string, model: string) {
-  const inference: string[] = []
+  const pools: string[] = []
   const countAtBackends = async ({ pool }: { pool: string }) => {
-    inference.push(pool)
+    pools.push(pool)
     return 77
   }
   const handle = countPromptTokens({ config: { current: config }, countAtBackends } as unknown as EdgeContext)
@@ -23,7 +23,7 @@ async function counted(plan: string, model: string) {
   }
   const request = { headers: {}, body: { model, messages: [{ role: 'user', content: 'Hello' }] } }
   await handle(request as never, response as never, { plan } as never)
-  return { inference, body, kind: headers['x-svc-token-count'] }
+  return { pools, body, kind: headers['x-svc-token-count'] }
 }
 
 test('a backend counts for a model that the plan includes', async () => {
@@ -31,7 +31,7 @@ test('a backend counts for a model that the plan includes', async () => {
 })
 
 test('no backend counts for a model outside the plan', async () => {
-  const { inference, kind, body } = await counted('free', 'svc-pro')
-  expect([inference, kind]).toEqual([[], 'estimate'])
+  const { pools, kind, body } = await counted('free', 'svc-pro')
+  expect([pools, kind]).toEqual([[], 'estimate'])
   expect(body).toEqual({ input_tokens: expect.any(Number) })
 })

@@ -103,7 +103,7 @@ function passEvents(
   dialect: ClientDialect,
   { reader, consumed, reservation, onOutOfMemory }: ResponseWindowEnds,
 ): ResponseWindow {
-  const complete = completeEvents()
+  const splitter = completeEvents()
   const isTerminal = terminalEventOf(dialect)
   /** From the terminal event on. */
   const ending: Uint8Array[] = []
@@ -122,7 +122,7 @@ function passEvents(
   }
 
   function take(bytes: Uint8Array): Uint8Array {
-    const taken = complete.push(bytes)
+    const taken = splitter.push(bytes)
     if (taken.length === 0) return taken
     const found = findEvents(taken)
     events += found.count
@@ -151,7 +151,7 @@ function passEvents(
     },
     note: (bytes) => void take(bytes),
     close: () => holdMore(-heldBytes),
-    rest: () => Buffer.concat([...ending, complete.end()]),
+    rest: () => Buffer.concat([...ending, splitter.end()]),
     taken(bytes) {
       const unreported = Math.max(0, bytes - reportedAhead)
       reportedAhead -= bytes - unreported

@@ -212,15 +212,15 @@ function asBuffer(bytes: Uint8Array): Buffer {
 /** Sends bytes and reports them as consumed once the client's socket takes more again. */
 function sendingTo(response: ServerResponse, consumed: Consumed): (bytes: Uint8Array) => void {
   const reservation = responseReservationOf(response)
-  let owed = 0
+  let buffered = 0
   response.on('drain', () => {
-    consumed(owed)
-    reservation.release(owed)
-    owed = 0
+    consumed(buffered)
+    reservation.release(buffered)
+    buffered = 0
   })
   return (bytes) => {
     if (response.write(bytes)) return consumed(bytes.byteLength)
-    owed += bytes.byteLength
+    buffered += bytes.byteLength
     if (!reservation.reserve(bytes.byteLength)) response.destroy()
   }
 }

@@ -94,11 +94,11 @@ class RelayedResponse implements ResponseEvents, Source {
     })
   }
 
-  onOffered(isResponded: boolean): void {
+  onOffered(isAccepted: boolean): void {
     const { shedder } = this.#edge
     shedder.leave()
     // A client that leaves early has not waited for us.
-    if (isResponded) shedder.arrived(this.#enteredAtMs)
+    if (isAccepted) shedder.arrived(this.#enteredAtMs)
   }
 
   onHead(head: ResponseHead): void {

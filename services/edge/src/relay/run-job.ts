@@ -32,10 +32,10 @@ export interface ResponseEvents {
   /** The router was lost, and the job can go to no other. */
   onInterrupted(): void
   /**
-   * Called once: the first router that got the dispatch has taken the job, or it has not. `isResponded` is false where the
+   * Called once: the first router that got the dispatch has taken the job, or it has not. `isAccepted` is false where the
    * run ends before.
    */
-  onOffered?(isResponded: boolean): void
+  onOffered?(isAccepted: boolean): void
   /** True where the response can begin again: then the job goes to another router, unless it is given up. */
   onRouterLost(loss: RouterLoss): boolean
   /** The time is up. The router keeps the time, but has not said so. */

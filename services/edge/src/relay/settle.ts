@@ -47,8 +47,8 @@ export function settle(edge: SettleContext, event: UsageEvent): Reported {
   const span = edge.tracer.isOn
     ? edge.tracer.start('report usage', { kind: 'producer', parent: event.traceparent })
     : NO_SPAN
-  const reported = span.isRecorded ? { ...event, traceparent: span.traceparent } : event
-  const { inTime, stored } = edge.usage.report(reported)
+  const traced = span.isRecorded ? { ...event, traceparent: span.traceparent } : event
+  const { inTime, stored } = edge.usage.report(traced)
   const finished = finishReservation(edge, event, charge, tokens)
   return { inTime: within(span, Promise.all([inTime, finished])), stored }
 }

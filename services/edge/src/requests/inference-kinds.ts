@@ -123,10 +123,10 @@ export const images: InferenceKind = (body, models) => {
  * The client's object without the members that the router writes itself (see `contracts/src/job.ts`). A null says nothing,
  * and some servers refuse it (SGLang 0.5.23), so it is left out, too.
  */
-export function jobBody(request: Record<string, unknown>, inference: readonly string[] = []): WrittenBody {
+export function jobBody(request: Record<string, unknown>, measured: readonly string[] = []): WrittenBody {
   const { model: _model, stream: _stream, stream_options: _options, encoding_format: _format, ...rest } = request
   const said = Object.entries(rest).filter(([, value]) => value !== null)
-  return writeBody(Object.fromEntries(said), inference)
+  return writeBody(Object.fromEntries(said), measured)
 }
 
 export function withModel(body: unknown, models: readonly ModelConfig[], kind: KindWithDefault): unknown {
@@ -134,9 +134,9 @@ export function withModel(body: unknown, models: readonly ModelConfig[], kind: K
   return { ...body, model: defaultModelId(models, kind) }
 }
 
-function vectorsOf(model: ModelConfig, inference: number | null | undefined) {
+function vectorsOf(model: ModelConfig, requested: number | null | undefined) {
   const { dimensions = DEFAULT_DIMENSIONS, minDimensions = dimensions } = model.type === 'auto' ? {} : model
-  const length = inference ?? dimensions
+  const length = requested ?? dimensions
   if (length >= minDimensions && length <= dimensions) return { dimensions: length, isShortened: length < dimensions }
   const range = minDimensions === dimensions ? `${dimensions}` : `from ${minDimensions} to ${dimensions}`
   throw new GatewayError('VALIDATION_ERROR', `dimensions: must be ${range} for ${model.id}`)

@@ -33,7 +33,7 @@ const inThread = (kind: KindName, text: string, sender = 'a') =>
 const inPlace = (kind: KindName, text: string) => understand(config, KINDS[kind], parseJson(Buffer.from(text)))
 
 /** All values that the rest of a request's way reads of it. */
-function reported({ inference, model }: Understood): unknown {
+function valuesOf({ inference, model }: Understood): unknown {
   const { estimate: _estimate, vectorsOf, conversationKey, messages: _messages, body, ...rest } = inference
   const offers = config.plans.map((plan) => makeOffer(config, plan.slug, model, inference))
   const vectors = vectorsOf?.(model)
@@ -76,7 +76,7 @@ describe.each(Object.keys(KINDS) as KindName[])('%s', (kind) => {
     await fc.assert(
       fc.asyncProperty(requests[kind], async (request) => {
         const text = JSON.stringify(request)
-        expect(reported(await inThread(kind, text))).toEqual(reported(inPlace(kind, text)))
+        expect(valuesOf(await inThread(kind, text))).toEqual(valuesOf(inPlace(kind, text)))
       }),
       { numRuns: 60 },
     )

@@ -106,10 +106,10 @@ const ODD = [
 
 type Path = readonly (string | number)[]
 
-function slotsIn(value: unknown, path: Path = []): Path[] {
+function pathsIn(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [path]
   const inner = Object.entries(value).flatMap(([name, member]) => {
-    return slotsIn(member, [...path, Array.isArray(value) ? Number(name) : name])
+    return pathsIn(member, [...path, Array.isArray(value) ? Number(name) : name])
   })
   return path.length === 0 ? inner : [path, ...inner]
 }
@@ -146,7 +146,7 @@ test.each<[string, (body: unknown) => void, object]>([
   ['images', read(images), { model: 'm', prompt: 'x', size: '64x64', n: 2 }],
 ])('a body for %s is read, or its field is named: none is a failure of the edge', (_, readBody, body) => {
   readBody(body)
-  const change = fc.tuple(fc.constantFrom(...slotsIn(body)), fc.constantFrom(...ODD))
+  const change = fc.tuple(fc.constantFrom(...pathsIn(body)), fc.constantFrom(...ODD))
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
       try {

@@ -58,14 +58,14 @@ export function unpackRequest(packed: PackedRequest, model: ModelConfig): Unders
     if (!known) throw new Error(`a request was not read for the lane ${id}`)
     return known
   }
-  const complete: InferenceRequest = {
+  const unpacked: InferenceRequest = {
     ...inference,
     messages,
     ...(vectors && { vectorsOf: () => vectors }),
     ...(conversationKey !== undefined && { conversationKey: () => conversationKey }),
     estimate: (lane) => ofLane(lane).estimate,
   }
-  return { inference: complete, model }
+  return { inference: unpacked, model }
 }
 
 function lanesOf(model: ModelConfig, models: readonly ModelConfig[]): ServedModelConfig[] {

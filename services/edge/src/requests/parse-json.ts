@@ -62,13 +62,13 @@ export class BodyBytes {
 }
 
 function inOne(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  const complete = new Uint8Array(length)
+  const joined = new Uint8Array(length)
   let at = 0
   for (const piece of pieces) {
-    complete.set(piece, at)
+    joined.set(piece, at)
     at += piece.length
   }
-  return complete
+  return joined
 }
 
 export function parseJson(bytes: Buffer): object {

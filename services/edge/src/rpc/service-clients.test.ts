@@ -4,7 +4,7 @@ import type { Bus } from '@gateway/bus/port'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { FindSessionReply } from '@gateway/contracts/developer-keys-api'
-import { requestsOn, createKeysClient, createMeteringClient, endsKey } from './service-clients.ts'
+import { callsOn, createKeysClient, createMeteringClient, endsKey } from './service-clients.ts'
 
 let opened: AsyncDisposableStack
 let edge: Bus
@@ -34,7 +34,7 @@ async function serve(subject: string, reply: object, failures = 0): Promise<{ ti
 
 describe('a question to another service', () => {
   test('waits while nobody responds, so that a restart is not noticed', async () => {
-    const calling = requestsOn(edge)('keysMint')(OWNER)
+    const calling = callsOn(edge)('keysMint')(OWNER)
     await new Promise((resolve) => setTimeout(resolve, 300))
     const calls = await serve(subjects.keysMint, MINTED)
     expect(await calling).toEqual(MINTED)
@@ -43,7 +43,7 @@ describe('a question to another service', () => {
 
   test('that is repeatable is sent again where the service failed, for it may just be finding its store', async () => {
     const calls = await serve(subjects.keysFindAccount, NOBODY, 2)
-    expect(await requestsOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
+    expect(await callsOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
     expect(calls.times).toBe(3)
   })
 
@@ -53,30 +53,30 @@ describe('a question to another service', () => {
       const handler = async () => (calls++ === 0 ? new Promise<never>(() => {}) : encodeJson(NOBODY))
       opened.use(await service.serve(subjects.keysFindAccount, groups.keys, handler))
     }
-    expect(await requestsOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
+    expect(await callsOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
     expect(calls).toBe(2)
   })
 
   test('that changes something is sent once where the service failed', async () => {
     const calls = await serve(subjects.keysMint, MINTED, 1)
-    await expect(requestsOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    await expect(callsOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     expect(calls.times).toBe(1)
   })
 
   test('that goes on failing ends in a 503', async () => {
     await serve(subjects.keysFindAccount, NOBODY, Infinity)
-    const calling = requestsOn(edge)('keysFindAccount')(OWNER)
+    const calling = callsOn(edge)('keysFindAccount')(OWNER)
     await expect(calling).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', cause: { name: 'RemoteError' } })
   })
 
   test('without a reply ends in a 503', async () => {
-    const calling = requestsOn(edge)('keysFindAccount')(OWNER)
+    const calling = callsOn(edge)('keysFindAccount')(OWNER)
     await expect(calling).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
 
   test('whose reply has not the shape of the contract ends in a 503', async () => {
     await serve(subjects.keysMint, { kind: 'minted' })
-    await expect(requestsOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    await expect(callsOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
 })
 
@@ -136,7 +136,7 @@ test('a key that is dead, or a former keys service, needs no ticket', async () =
 })
 
 /** A service that serves this call, and the bus of an edge. */
-async function responding(subject: string, reply: () => object) {
+async function serving(subject: string, reply: () => object) {
   const handler = vi.fn<() => Promise<Uint8Array>>(async () => {
     await new Promise((resolve) => setTimeout(resolve, 5))
     return encodeJson(reply())
@@ -148,7 +148,7 @@ async function responding(subject: string, reply: () => object) {
 const many = <Reply>(send: () => Promise<Reply>) => Promise.all(Array.from({ length: 1_000 }, send))
 
 test('1,000 requests of an account that the store does not know have it filled once', async () => {
-  const { bus, handler } = await responding(subjects.keysFill, () => ({ kind: 'filled', plan: 'free' }))
+  const { bus, handler } = await serving(subjects.keysFill, () => ({ kind: 'filled', plan: 'free' }))
   const keys = createKeysClient(bus)
   const replies = await many(() => keys.fill({ account: 'Tag12345', keyHash: 'hash' }))
   expect(replies).toHaveLength(1_000)
@@ -158,7 +158,7 @@ test('1,000 requests of an account that the store does not know have it filled o
 })
 
 test('another key of the account, and another account, get their own calls', async () => {
-  const { bus, handler } = await responding(subjects.keysFill, () => ({ kind: 'filled', plan: 'free' }))
+  const { bus, handler } = await serving(subjects.keysFill, () => ({ kind: 'filled', plan: 'free' }))
   const keys = createKeysClient(bus)
   await Promise.all([
     keys.fill({ account: 'Tag12345', keyHash: 'hash' }),
@@ -169,7 +169,7 @@ test('another key of the account, and another account, get their own calls', asy
 })
 
 test('1,000 requests of an account whose total the store does not know have it warmed once', async () => {
-  const { bus, handler } = await responding(subjects.meteringWarm, () => ({ kind: 'warmed' }))
+  const { bus, handler } = await serving(subjects.meteringWarm, () => ({ kind: 'warmed' }))
   const metering = createMeteringClient(bus)
   await many(() => metering.warm('Tag12345'))
   expect(handler).toHaveBeenCalledTimes(1)
@@ -177,7 +177,7 @@ test('1,000 requests of an account whose total the store does not know have it w
 
 test('a call that failed is not remembered', async () => {
   let isBroken = true
-  const { bus, handler } = await responding(subjects.meteringWarm, () => {
+  const { bus, handler } = await serving(subjects.meteringWarm, () => {
     if (isBroken) throw new Error('broken')
     return { kind: 'warmed' }
   })
@@ -192,7 +192,7 @@ test('a call that failed is not remembered', async () => {
 
 test('callers that joined a call have a time of their own when that call fails', async () => {
   let isBroken = true
-  const { bus } = await responding(subjects.meteringWarm, () => {
+  const { bus } = await serving(subjects.meteringWarm, () => {
     if (isBroken) throw new Error('broken')
     return { kind: 'warmed' }
   })
@@ -204,7 +204,7 @@ test('callers that joined a call have a time of their own when that call fails',
 })
 
 test("each request reads its key's state again while the store is away: a revoke holds at once", async () => {
-  const { bus, handler } = await responding(subjects.keysLookUp, () => ({ kind: 'dead' }))
+  const { bus, handler } = await serving(subjects.keysLookUp, () => ({ kind: 'dead' }))
   const keys = createKeysClient(bus)
   await Promise.all([1, 2, 3].map(() => keys.lookUp({ account: 'Tag12345', keyHash: 'hash' })))
   expect(handler).toHaveBeenCalledTimes(3)

@@ -15,7 +15,7 @@ import { keepFigures } from './cached-figures.ts'
 export type KeysClient = ReturnType<typeof createKeysClient>
 
 export function createKeysClient(bus: Bus) {
-  const callOf = requestsOn(bus)
+  const callOf = callsOn(bus)
   const fill = callOf('keysFill')
   const findSession = callOf('keysFindSession')
   return {
@@ -67,7 +67,7 @@ export function endsKey<Reply extends { kind: string; isLate?: boolean | undefin
 export type MeteringClient = ReturnType<typeof createMeteringClient>
 
 export function createMeteringClient(bus: Bus) {
-  const callOf = requestsOn(bus)
+  const callOf = callsOn(bus)
   const warm = callOf('meteringWarm')
   return {
     /** Writes the account's window total into the admission store, once for all requests that find it cold at once. */
@@ -114,8 +114,8 @@ const SILENT_FOR_MS = 1_000
 
 type Call<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
 
-/** Makes the function that calls one of the table's procedures. */
-export function requestsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Call<Name> {
+/** Returns a function that makes the call of each procedure. */
+export function callsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Call<Name> {
   const edge = rpcClient('edge', bus)
   return (name) => async (question) => {
     const timeoutPolicy = procedures[name].isRepeatable

@@ -1,5 +1,5 @@
 /**
- * The facts of accounts for admission, a page of them at once.
+ * The state of accounts for admission, a page of them at once.
  */
 
 import { sql } from 'kysely'

@@ -10,7 +10,7 @@
 import { sql } from 'kysely'
 import type { KeysDatabase } from './tables.ts'
 
-/** `facts` is the rest of a revocation: the tombstone is written, and the account's facts are not. */
+/** `facts` is the rest of a revocation: the tombstone is written, and the account's state is not. */
 export type ChangeReason = 'rotated' | 'revoked' | 'plan' | 'overage' | 'top_up' | 'facts'
 
 export type Lane = 'revocation' | 'account'

@@ -75,7 +75,7 @@ async function makeGuestKey(
   return { kind: 'made', key: await makeKey(context, transaction, account) }
 }
 
-/** A device whose key was revoked gets a new one, on the same account with its plan, standing and history. */
+/** A device whose key was revoked gets a new one, on the same account with its plan, quota status and history. */
 async function keyOfKnownDevice(context: KeysContext, transaction: KeysDatabase, account: Account): Promise<Outcome> {
   const held = await findActiveKey(transaction, account.tag)
   if (held) return { kind: 'held', key: held }

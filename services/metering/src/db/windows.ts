@@ -18,7 +18,7 @@ export interface WindowTotal extends WindowName {
   version: number
 }
 
-/** The facts of a window for the admission store. */
+/** The state of a window for the admission store. */
 export interface Settled extends WindowTotal {
   included: IncludedRequest[]
 }

@@ -47,7 +47,7 @@ async function changeUnit(context: WarmContext, { account, unit, planVersion }: 
     const [outcome] = await writeTotals(context, [account])
     if (outcome!.status === 'rejected') throw outcome!.reason
   }
-  // A second try: the store may have begun a new life between its epoch and the writing.
+  // A second try: the store may have restarted between the read of its epoch and the write.
   await write().catch(write)
 }
 

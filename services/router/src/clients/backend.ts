@@ -33,7 +33,7 @@ export interface BackendCall {
 export interface BackendClient {
   /** Starts a call; its outcome is read from the exchange. */
   call(call: BackendCall): Exchange
-  /** Reads an address of the backend's own origin, for images that it responds as addresses. */
+  /** Reads an address of the backend's own origin, for images that it returns as addresses. */
   fetchOwn(url: URL, budgetMs: number): Exchange
   /** True if the backend responds. */
   probe(): Promise<Probed>

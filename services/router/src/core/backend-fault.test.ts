@@ -13,7 +13,7 @@ import { plain } from '../vendors/plain.ts'
 
 const status = (code: number, retryAfterMs?: number) =>
   new BackendFault('status', '', { status: code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
-const clientRequest = (code: number, body: object) =>
+const classified = (code: number, body: object) =>
   classifyFault(new BackendFault('status', '', { status: code, body: JSON.stringify(body) }), {
     clientRequest: Buffer.from('{"messages":[{"content":[{"file_id":"file_011CNha8iCJc"}]}]}'),
     secrets: [],
@@ -61,7 +61,7 @@ describe('the consequences of a fault', () => {
     [404, { error: { message: 'No endpoints found that support tool use. Try disabling "look".', code: 404 } }],
     [404, { error: { message: "Item with id 'rs_04962823ecde01b9' not found. Items are not persisted", code: null } }],
   ])('%i with %j is of the request, so it takes the target from nobody', (code, body) => {
-    const fault = clientRequest(code, body)
+    const fault = classified(code, body)
     expect(isRequestsOwnFault(fault)).toBe(true)
     expect(attributeFailure(fault).on).toBe('nobody')
   })
@@ -71,13 +71,13 @@ describe('the consequences of a fault', () => {
     [404, { error: { message: 'No endpoints found for a/model.', code: 404 } }, 'target'],
     [404, { error: { message: 'The model `a-model` does not exist', code: 'model_not_found' } }, 'target'],
   ])('%i with %j is of the %s', (code, body, on) => {
-    const fault = clientRequest(code, body)
+    const fault = classified(code, body)
     expect(isRequestsOwnFault(fault)).toBe(false)
     expect(attributeFailure(fault)).toMatchObject({ on: on.replace(/.* /, ''), weight: 'hard' })
   })
 
   test('a 404 that names a thing of the client takes the target from nobody, and another one is tried', () => {
-    const fault = clientRequest(404, {
+    const fault = classified(404, {
       error: { type: 'not_found_error', message: 'no such document: file_011CNha8iCJc' },
     })
     expect(isRequestsOwnFault(fault)).toBe(false)

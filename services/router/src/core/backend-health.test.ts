@@ -142,7 +142,7 @@ describe('requests that no target survives', () => {
     expect(isUsable(afterFailure(health, at(12, 'bob'), soft(), 12, 0), 13, 'bob')).toBe(true)
   })
 
-  test('fail a trial for their account alone: the others try, one at a time', () => {
+  test('fail a half-open attempt for their account alone: the others try, one at a time', () => {
     const dead = afterFailure(newHealth(), at(0), hard, 0, 0)
     const halfOpenAttempt = at(1_000, 'alice')
     let health = afterFailure(afterStart(dead, halfOpenAttempt), halfOpenAttempt, soft(), 1_001, 0)
@@ -170,7 +170,7 @@ describe('requests that no target survives', () => {
   })
 })
 
-describe('a trial', () => {
+describe('a half-open attempt', () => {
   const ejected = failure(newHealth(), hard, 0)
   const halfOpenAttempt = at(1_000)
   const halfOpen = afterStart(ejected, halfOpenAttempt)

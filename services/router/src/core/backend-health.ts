@@ -1,7 +1,7 @@
 /**
  * The health of one backend, or of one model on it, learnt from the traffic itself.
  *
- * healthy ──failures──> ejected ──interval over──> on trial ──first content──> healthy
+ * healthy ──failures──> ejected ──interval over──> half-open ──first content──> healthy
  *                          ^─────────failure──────────┘  (with twice the interval)
  *
  * A client may send a body that no backend survives. So soft failures count once for each body of a request, and those of
@@ -9,16 +9,16 @@
  * failure. A failure that no body can cause puts the target out for all: a hard failure, or a failed probe.
  *
  * A 429 cools the target instead: nothing chooses it for the time that the backend requested, and it gets no mark. A
- * target on trial takes one request at a time, and a further one after five seconds of silence: a plain response may
- * take minutes. The attempt that holds the trial is named, so no other attempt can end it or keep it. An attempt that
- * began before the last ejection or recovery says nothing about the target as it is now. Values in, values out; the
- * clock is an argument.
+ * half-open target takes one request at a time, and a further one after five seconds of silence: a plain response may
+ * take minutes. The health names its half-open attempt, so no other attempt can end or prolong it. An attempt that began
+ * before the last ejection or recovery says nothing about the target as it is now. Values in, values out; the clock is an
+ * argument.
  */
 
 import type { HealthView } from '@gateway/contracts/routers-api'
 import type { FailureAttribution } from './backend-fault.ts'
 
-/** One attempt; a trial knows its own by identity. */
+/** One attempt. Health compares attempts by identity. */
 export interface Attempt {
   readonly startedAtMs: number
   readonly account: string
@@ -60,9 +60,9 @@ export interface Health {
   /** Out of the choice until then; 0 when it never was. */
   ejectedUntilMs: number
   coolingUntilMs: number
-  /** Back on trial since its last ejection, until a request has content. */
+  /** Half-open since its last ejection, until a request has content. */
   halfOpen: boolean
-  /** The newest attempt that holds the trial. */
+  /** The newest attempt at the half-open target. */
   halfOpenAttempt: Attempt | null
   recoveredAtMs: number
   /** Of the last ejection, or the start of the attempt that proved the last recovery. Older attempts are old news. */
@@ -116,12 +116,12 @@ function isOutFor({ outFor }: Health, account: string | undefined): boolean {
   return outFor === null || account === undefined || outFor === account
 }
 
-/** True if a request of the account would be a trial. */
+/** True if a request of the account would be a half-open attempt. */
 export function isHalfOpenFor(health: Health, account: string | undefined): boolean {
   return health.halfOpen && (isOutFor(health, account) || health.othersTryToo)
 }
 
-/** An attempt starts. On trial it goes first; one that comes as the last resort, earlier, is no trial. */
+/** An attempt starts. The first one after an ejection is half-open; one of the last resort, during the ejection, is not. */
 export function afterStart(health: Health, attempt: Attempt): Health {
   const { startedAtMs, account } = attempt
   if (!isHalfOpenFor(health, account) || !isUsable(health, startedAtMs, account)) return health
@@ -203,7 +203,7 @@ function withFailure(failures: Health['softFailures'], account: string, { body, 
   return isRepeat ? failures : [...failures, { account, body }].slice(-SOFT_FAILURES_IN_A_ROW)
 }
 
-/** An attempt is over, however it ended: a trial of its own is, too. */
+/** An attempt is over, however it ended. After the half-open attempt the next one may start. */
 export function afterEnd(health: Health, attempt: Attempt): Health {
   return health.halfOpenAttempt === attempt ? { ...health, halfOpenAttempt: null } : health
 }
@@ -295,7 +295,7 @@ export interface Clocks {
   wallMs: number
 }
 
-/** An ejection outweighs a cooling; a target on trial is one whose ejection is over. */
+/** An ejection outweighs a cooling; a half-open target is one whose ejection is over. */
 export function viewHealth(health: Health, { nowMs, wallMs }: Clocks): HealthView {
   const until = (atMs: number): number => Math.round(wallMs + atMs - nowMs)
   if (nowMs < health.ejectedUntilMs) return { state: 'ejected', untilMs: until(health.ejectedUntilMs) }

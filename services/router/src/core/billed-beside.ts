@@ -1,6 +1,6 @@
 /**
- * Reads the items that vendors bill or report beside the tokens: sound, tool calls, and their own price of the request. The names are published. OpenAI and Google have `audio_tokens`, Anthropic and
- * OpenRouter `server_tool_use`. xAI has `server_side_tool_usage_details`, `num_sources_used` and `cost_in_usd_ticks`
+ * Reads the items that vendors bill or report beside the tokens: sound, tool calls, and their own price of the request.
+ * The names are published. OpenAI and Google have `audio_tokens`, Anthropic and OpenRouter `server_tool_use`. xAI has `server_side_tool_usage_details`, `num_sources_used` and `cost_in_usd_ticks`
  * (docs.x.ai/developers/cost-tracking). Perplexity has `num_search_queries`, and OpenRouter and Perplexity have `cost`
  * (each read on 2026-11-28).
  *

@@ -29,7 +29,7 @@ export interface ErrorMeanings {
    * counts.
    */
   rejectedParameter: readonly RegExp[]
-  /** A prompt that is too long. The groups `asked` and `most` hold its tokens and the most that there may be. */
+  /** A prompt that is too long. The groups `promptTokens` and `most` hold its tokens and the most that there may be. */
   tooLong: readonly RegExp[]
   /** The vendor's filter of contents has refused the request, by its code or sentence. */
   filtered: readonly (string | RegExp)[]

@@ -1,6 +1,6 @@
 /**
- * Judges a backend's whole JSON response before a byte of it goes out. A wrong response is the backend's fault, such as an HTML page under a 200, a truncated body or a vector of the
- * wrong length.
+ * Judges a backend's whole JSON response before a byte of it goes out. A wrong response is the backend's fault, such as
+ * an HTML page under a 200, a truncated body or a vector of the wrong length.
  *
  * The backend's bytes stay as they are unless the contract demands another form. It may demand base64 vectors, vectors
  * in the order of the inputs, images inline, or a usage block where the backend left it out.

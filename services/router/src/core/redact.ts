@@ -44,9 +44,9 @@ export function redactBody(body: string, secrets: Secrets, requested: Buffer): s
   if (said === null) return null
   const words = wordsOfClient(requested)
   const read = body.length <= LONGEST_BODY_READ ? said : sentenceOf(said)
-  const reported = redact(read, (text) => redactText(text, secrets, words), DEEPEST)
-  const json = JSON.stringify(reported)
-  const short = json.length <= LONGEST_BODY ? json : JSON.stringify(sentenceOf(reported))
+  const redacted = redact(read, (text) => redactText(text, secrets, words), DEEPEST)
+  const json = JSON.stringify(redacted)
+  const short = json.length <= LONGEST_BODY ? json : JSON.stringify(sentenceOf(redacted))
   return holdsSecret(short, secrets) ? null : short
 }
 
@@ -59,9 +59,9 @@ function redact(value: unknown, text: (value: string) => string, depth: number):
 }
 
 /** The sentence of a body that is too long. */
-function sentenceOf(reported: unknown): object {
-  if (!isObject(reported)) return {}
-  const { error, message } = reported
+function sentenceOf(redacted: unknown): object {
+  if (!isObject(redacted)) return {}
+  const { error, message } = redacted
   if (typeof error === 'string') return { error }
   return isObject(error) ? { error: { message: error.message } } : { message }
 }
@@ -80,14 +80,14 @@ function wordsOfClient(requested: Buffer): WordsOfClient {
 }
 
 function redactText(text: string, secrets: Secrets, isClients: WordsOfClient): string {
-  let reported = text
-  for (const secret of secrets) reported = replaceAll(reported, secret)
-  reported = reported.slice(0, 2 * LONGEST_TEXT)
-  for (const shape of CREDENTIALS) reported = reported.replace(shape, MARK)
-  for (const shape of NAMES_OF_ORGANISATIONS) reported = reported.replace(shape, `$1${MARK}`)
-  for (const shape of ADDRESSES) reported = reported.replace(shape, (address) => (isClients(address) ? address : MARK))
-  reported = reported.length <= LONGEST_TEXT ? reported : `${reported.slice(0, LONGEST_TEXT)}…`
-  return holdsSecret(reported, secrets) ? '' : reported
+  let redacted = text
+  for (const secret of secrets) redacted = replaceAll(redacted, secret)
+  redacted = redacted.slice(0, 2 * LONGEST_TEXT)
+  for (const shape of CREDENTIALS) redacted = redacted.replace(shape, MARK)
+  for (const shape of NAMES_OF_ORGANISATIONS) redacted = redacted.replace(shape, `$1${MARK}`)
+  for (const shape of ADDRESSES) redacted = redacted.replace(shape, (address) => (isClients(address) ? address : MARK))
+  redacted = redacted.length <= LONGEST_TEXT ? redacted : `${redacted.slice(0, LONGEST_TEXT)}…`
+  return holdsSecret(redacted, secrets) ? '' : redacted
 }
 
 /** Hosts are the same in capital letters, so nothing is taken to differ by them. */
@@ -96,13 +96,13 @@ function replaceAll(text: string, secret: string): string {
   const sought = secret.toLowerCase()
   // Some letters have a lower case of another length.
   if (lower.length !== text.length) return text.replaceAll(secret, MARK)
-  let reported = ''
+  let redacted = ''
   let from = 0
   for (let at = lower.indexOf(sought); at >= 0; at = lower.indexOf(sought, from)) {
-    reported += text.slice(from, at) + MARK
+    redacted += text.slice(from, at) + MARK
     from = at + sought.length
   }
-  return reported + text.slice(from)
+  return redacted + text.slice(from)
 }
 
 const CREDENTIALS = [

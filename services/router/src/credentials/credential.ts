@@ -54,7 +54,7 @@ const REQUEST_MS = 30_000
 export function bearerTokens(request: () => Promise<Token>): Credential {
   let token: Token | null = null
   let former = ''
-  let requesting: Promise<Token> | null = null
+  let renewing: Promise<Token> | null = null
   const mayRenew = rationRenewals()
 
   async function renew(): Promise<Token> {
@@ -66,20 +66,20 @@ export function bearerTokens(request: () => Promise<Token>): Credential {
       return (token = renewed)
     } finally {
       clearTimeout(timer)
-      requesting = null
+      renewing = null
     }
   }
 
   async function current(): Promise<Token> {
     const nowMs = Date.now()
     if (token && token.expiresAtMs - nowMs > RENEW_AHEAD_MS) return token
-    requesting ??= renew()
+    renewing ??= renew()
     // The old one is good until its end: nobody waits, and no failure is reported yet.
     if (token && token.expiresAtMs > nowMs) {
-      requesting.catch(() => {})
+      renewing.catch(() => {})
       return token
     }
-    return requesting
+    return renewing
   }
 
   return {

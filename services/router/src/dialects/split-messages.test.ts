@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseParser } from '@gateway/sse/parse-events'
-import { RESPONSE_TOOL } from './chat-to-messages/tools.ts'
+import { OUTPUT_TOOL } from './chat-to-messages/tools.ts'
 import { dialectRoute } from './dialects.ts'
 
 type Json = Record<string, unknown>
@@ -282,5 +282,5 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 
 /** Where the model must call our tool to respond, it calls no other. */
 function asResponse(block: Block): Block {
-  return block.type === 'tool_use' ? { ...block, name: RESPONSE_TOOL } : block
+  return block.type === 'tool_use' ? { ...block, name: OUTPUT_TOOL } : block
 }

@@ -176,8 +176,8 @@ function isAnyReady(targets: Target[], target: Target, run: JobContext): boolean
 }
 
 /**
- * A target that was left waiting may have been at work: the router tries it again before it trusts a trial with all the
- * time.
+ * A target that was left waiting may have been at work. The router tries it again before it spends all the time on a half-open
+ * target.
  */
 function canGoBack({ run, capable, faults, repeats, pool }: FailoverState): boolean {
   if (repeats >= MAX_REPEATS_PER_REQUEST || spend(pool.retryBudget) === null) return false

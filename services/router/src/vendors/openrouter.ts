@@ -18,7 +18,7 @@ const CONTROL = namesIn('debug session_id stop_server_tools_when trace')
 export const openrouter: VendorProfile = {
   name: 'openrouter',
   authentication: {},
-  // Its SDK's request has no `n` (`@openrouter/sdk` 1.3.19, 2026); that it responds one choice then is assumed.
+  // Its SDK's request has no `n` (`@openrouter/sdk` 1.3.19, 2026); that it returns one choice then is assumed.
   rejectedParameters: (model) => [...rejectedByName(model), ...rejections('n')],
   parameters: { chat: () => CHAT, control: CONTROL },
   pricedOptions: {

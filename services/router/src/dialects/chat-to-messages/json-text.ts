@@ -3,7 +3,7 @@
  * glued to it, they would make it unreadable.
  *
  * A model that must call our tool responds by the call. One that must write an object may write prose or a fence around
- * it. Where no response comes, the words are the content, in both cases.
+ * it. Where no JSON comes, the words are the content, in both cases.
  */
 
 /** The request's choice of the two. */
@@ -20,7 +20,7 @@ const MOST_HELD_CHARACTERS = 64 * 1024
 export class JsonText {
   #by: JsonBy
   #held = ''
-  #hasResponse = false
+  #hasJson = false
   #hasWordsBehind = false
   /** Brackets that are open; the JSON ends when none is. */
   #open = 0
@@ -34,10 +34,10 @@ export class JsonText {
   /** A piece of text. */
   take(piece: string): Split {
     if (this.#open > 0) return this.#read(piece, 0)
-    if (this.#hasResponse) return { content: '', thoughts: this.#behind(piece) }
+    if (this.#hasJson) return { content: '', thoughts: this.#behind(piece) }
     const begin = this.#by === 'text' ? piece.search(/[[{]/) : -1
     if (begin >= 0) {
-      this.#hasResponse = true
+      this.#hasJson = true
       const { content, thoughts } = this.#read(piece, begin)
       return { content, thoughts: this.#release() + piece.slice(0, begin) + thoughts }
     }
@@ -47,14 +47,14 @@ export class JsonText {
 
   /** The call of our tool has begun. False where it is another one than the first. */
   beginCall(): { isFirst: boolean; thoughts: string } {
-    const isFirst = !this.#hasResponse
-    this.#hasResponse = true
+    const isFirst = !this.#hasJson
+    this.#hasJson = true
     return { isFirst, thoughts: this.#release() }
   }
 
   /** The content that is left when the response ends. */
   end(): string {
-    return this.#hasResponse ? '' : this.#release()
+    return this.#hasJson ? '' : this.#release()
   }
 
   #release(): string {

@@ -11,7 +11,7 @@ import type { PlainResponse } from '../dialect.ts'
 import { parseMessage, readMessagesUsage } from '../messages-to-messages/response.ts'
 import { responseId } from '../../core/response-id.ts'
 import { JsonText, type JsonBy, type Split } from './json-text.ts'
-import { RESPONSE_TOOL } from './tools.ts'
+import { OUTPUT_TOOL } from './tools.ts'
 
 export function readMessage(bytes: Buffer, { id, created, model }: Identity, by: JsonBy | null): PlainResponse {
   const message = parseMessage(bytes)
@@ -38,7 +38,7 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity, by:
 
 function chatMessageOf(blocks: JsonObject[], by: JsonBy | null): JsonObject {
   const { content: text, thoughts: reasoning } = wordsOf(blocks, by)
-  const calls = blocks.filter((block) => block.type === 'tool_use' && !isResponse(block))
+  const calls = blocks.filter((block) => block.type === 'tool_use' && !isOutputCall(block))
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
@@ -49,7 +49,7 @@ function chatMessageOf(blocks: JsonObject[], by: JsonBy | null): JsonObject {
 
 /** In their order, as a stream reports them. */
 function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
-  const json = by === null && !blocks.some(isResponse) ? null : new JsonText(by ?? 'call')
+  const json = by === null && !blocks.some(isOutputCall) ? null : new JsonText(by ?? 'call')
   let [content, thoughts] = ['', '']
   for (const block of blocks) {
     if (block.type === 'thinking') thoughts += textOf(block.thinking)
@@ -58,7 +58,7 @@ function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
       const split = json?.take(words) ?? { content: words, thoughts: '' }
       content += split.content
       thoughts += split.thoughts
-    } else if (json && isResponse(block)) {
+    } else if (json && isOutputCall(block)) {
       const call = json.beginCall()
       thoughts += call.thoughts
       if (call.isFirst) content += argumentsOf(block.input)
@@ -68,8 +68,8 @@ function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
 }
 
 /** The call of our own tool, whose arguments are the response's text. */
-export function isResponse({ type, name }: JsonObject): boolean {
-  return type === 'tool_use' && name === RESPONSE_TOOL
+export function isOutputCall({ type, name }: JsonObject): boolean {
+  return type === 'tool_use' && name === OUTPUT_TOOL
 }
 
 /** The vendor's reason, where it gives one. */
@@ -106,20 +106,20 @@ const FINISH_REASONS = new Map<unknown, string>(
 
 export interface Called {
   /** Our own tool: the model had to respond by it, and has merely stopped. */
-  response: boolean
+  output: boolean
   /** Tools of the client's. */
   tools: boolean
 }
 
 function endedBy(blocks: JsonObject[]): Called {
   return {
-    response: blocks.some(isResponse),
-    tools: blocks.some((block) => block.type === 'tool_use' && !isResponse(block)),
+    output: blocks.some(isOutputCall),
+    tools: blocks.some((block) => block.type === 'tool_use' && !isOutputCall(block)),
   }
 }
 
-export function finishReasonOf(stopReason: unknown, { response, tools }: Called): string {
-  if (stopReason === 'tool_use' && response) return 'stop'
+export function finishReasonOf(stopReason: unknown, { output, tools }: Called): string {
+  if (stopReason === 'tool_use' && output) return 'stop'
   const reason = FINISH_REASONS.get(stopReason) ?? 'stop'
   return reason === 'stop' && tools ? 'tool_calls' : reason
 }

@@ -13,7 +13,7 @@ import type { ChatReading } from '../dialect.ts'
 import { errorMessageOf, faultOf } from '../messages-to-messages/errors.ts'
 import { MessageWatch } from '../messages-to-messages/watch-message.ts'
 import { JsonText, type JsonBy } from './json-text.ts'
-import { argumentsOf, finishReasonOf, isResponse, refusalOf, writeUsage } from './response.ts'
+import { argumentsOf, finishReasonOf, isOutputCall, refusalOf, writeUsage } from './response.ts'
 
 export class MessagesStream implements ChatReading {
   #watch = new MessageWatch()
@@ -24,7 +24,7 @@ export class MessagesStream implements ChatReading {
   /** The position of each tool call among the tool calls, by the index of its block. */
   #toolCalls = new Map<unknown, number>()
   /** The blocks that are calls of our own tool. */
-  #responses = new Set<unknown>()
+  #outputCalls = new Set<unknown>()
   /** Arguments that came with the start of a call, by the index of its block: pieces behind it replace them. */
   #waiting = new Map<unknown, string>()
 
@@ -96,7 +96,7 @@ export class MessagesStream implements ChatReading {
     if (block.type === 'text') return this.#text(block.text)
     if (block.type === 'thinking') return this.#content('reasoning_content', block.thinking)
     if (block.type !== 'tool_use') return null
-    if (isResponse(block)) return this.#startResponse(index, argumentsIn(block, data))
+    if (isOutputCall(block)) return this.#startOutput(index, argumentsIn(block, data))
     this.#waiting.set(index, argumentsIn(block, data))
     this.progress.begun = true
     const position = this.#toolCalls.size
@@ -120,10 +120,10 @@ export class MessagesStream implements ChatReading {
   }
 
   /** Another call than the first would be glued to it. */
-  #startResponse(index: unknown, args: string): Chunk | null {
+  #startOutput(index: unknown, args: string): Chunk | null {
     const { isFirst, thoughts } = (this.#json ??= new JsonText('call')).beginCall()
     if (isFirst) {
-      this.#responses.add(index)
+      this.#outputCalls.add(index)
       this.#waiting.set(index, args)
     }
     return this.#content('reasoning_content', thoughts)
@@ -150,7 +150,7 @@ export class MessagesStream implements ChatReading {
   /** Of a tool that the backend runs itself (it has no position) the client learns the outcome only. */
   #arguments(index: unknown, fragment: unknown): Chunk | null {
     if (fragment !== '') this.#waiting.delete(index)
-    if (this.#responses.has(index)) return this.#content('content', fragment)
+    if (this.#outputCalls.has(index)) return this.#content('content', fragment)
     const position = this.#toolCalls.get(index)
     if (position === undefined || typeof fragment !== 'string' || fragment === '') return null
     return this.#chunk({ tool_calls: [{ index: position, function: { arguments: fragment } }] })
@@ -164,7 +164,7 @@ export class MessagesStream implements ChatReading {
     const words = this.#content('content', this.#json?.end())
     const refusal = refusalOf(delta.stop_details)
     const reason = finishReasonOf(delta.stop_reason, {
-      response: this.#responses.size > 0,
+      output: this.#outputCalls.size > 0,
       tools: this.#toolCalls.size > 0,
     })
     const end = this.#chunk(refusal === null ? {} : { refusal }, reason)

@@ -10,7 +10,7 @@ import type { JsonBy } from './json-text.ts'
 import { refused } from '../../core/backend-fault.ts'
 
 /** A call of it is the response's text. */
-export const RESPONSE_TOOL = 'svc_answer_in_json'
+export const OUTPUT_TOOL = 'svc_answer_in_json'
 
 export interface ToolMembers {
   tools?: Json[]
@@ -39,8 +39,8 @@ export function toolMembers(chat: Json, model: string): ToolMembers {
   if (own.length > 0) return { ...members, dropped: [...lost, 'response_format'] }
   if (!schema.isGiven) return { ...members, json: 'text' }
   const description = 'Gives the answer. Its arguments are the whole answer.'
-  const tool = { name: RESPONSE_TOOL, description, input_schema: schema.schema }
-  return { tools: [tool], tool_choice: { type: 'tool', name: RESPONSE_TOOL }, json: 'call', dropped: [] }
+  const tool = { name: OUTPUT_TOOL, description, input_schema: schema.schema }
+  return { tools: [tool], tool_choice: { type: 'tool', name: OUTPUT_TOOL }, json: 'call', dropped: [] }
 }
 
 function schemaOf(format: unknown): { schema: unknown; isGiven: boolean } | null {

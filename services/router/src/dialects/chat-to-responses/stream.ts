@@ -205,8 +205,8 @@ export class ResponsesToChatStream implements ChatReading {
   }
 
   #delta(delta: JsonObject, logprobs: JsonObject[] = []): Chunk {
-    const reported = logprobs.length === 0 ? null : { content: logprobs, refusal: null }
-    return this.#chunk({ choices: [{ index: 0, delta, logprobs: reported, finish_reason: null }] })
+    const chatLogprobs = logprobs.length === 0 ? null : { content: logprobs, refusal: null }
+    return this.#chunk({ choices: [{ index: 0, delta, logprobs: chatLogprobs, finish_reason: null }] })
   }
 
   #chunk(rest: JsonObject): Chunk {

@@ -86,8 +86,8 @@ function customFunction(name: string, { description, format }: JsonObject): Json
     required: ['input'],
     additionalProperties: false,
   }
-  const reported = [description, grammar].filter((text) => typeof text === 'string' && text !== '')
-  return { name, ...(reported.length > 0 ? { description: reported.join('\n\n') } : {}), parameters }
+  const parts = [description, grammar].filter((text) => typeof text === 'string' && text !== '')
+  return { name, ...(parts.length > 0 ? { description: parts.join('\n\n') } : {}), parameters }
 }
 
 interface Named {
