@@ -29,12 +29,12 @@ export interface Backend {
   config: BackendConfig
   /** The router's knowledge of its vendor. */
   profile: VendorProfile
-  /** Of its words, in errors and at the end of responses. */
+  /** The meanings of its words, in errors and at the end of responses. */
   meanings: Meanings
   client: BackendClient
   /** Its secrets, which no client may read. */
   secrets(): readonly string[]
-  /** Of clients of each dialect. */
+  /** The routes of clients of each dialect. */
   routes: Record<ClientDialect, BackendRoute>
   health: health.Health
   /** The state of each of its models, by name. All pools share it. */
@@ -61,7 +61,7 @@ export interface Target {
   contextWindow: number | undefined
   /** The rules for parameters that its clients may send. */
   policies: ParameterPolicies
-  /** Of its backend. */
+  /** The backend's state of this model. */
   state: TargetState
 }
 

@@ -85,7 +85,7 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
     return slot
   }
 
-  /** Of the backend and of its model. A waiting job may choose a target that a change brings back. */
+  /** Changes the health of the backend and of its model. A waiting job may choose a target that a change brings back. */
   function change({ target: { backend, state } }: Slot, after: (before: health.Health) => health.Health): void {
     const [ofBackend, ofModel] = [after(backend.health), after(state.health)]
     if (ofBackend === backend.health && ofModel === state.health) return

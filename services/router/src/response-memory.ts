@@ -34,7 +34,7 @@ export class ResponseMemory {
   #reservedFor: HeldResponse | null = null
   #waiting: Waiting[] = []
 
-  /** Of `totalBytes`, the largest response's are the reserve. */
+  /** The reserve is a part of `totalBytes` and as large as the largest response. */
   constructor(totalBytes: number) {
     this.#left = Math.max(0, totalBytes - LARGEST_RESPONSE_BYTES)
   }

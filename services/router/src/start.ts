@@ -38,7 +38,7 @@ export interface RouterParts {
   /** Where a process writes all its counts; a router of its own makes one. */
   metrics?: Metrics
   tracer?: Tracer
-  /** Bytes that responds may hold at once; a part of the machine's memory when left out. */
+  /** Bytes that responses may hold at once; a part of the machine's memory when left out. */
   responseBytes?: number
 }
 

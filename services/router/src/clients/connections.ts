@@ -84,7 +84,7 @@ type Call = Parameters<Connections['dispatch']>
 
 export function openPool(origin: string, { most, lifetimeMs, ...options }: PoolOptions): Connections {
   const kept = new Set<Connection>()
-  /** Of those in `kept`; the last one was the last in use. */
+  /** The idle connections in `kept`; the last one was the last in use. */
   const free: Connection[] = []
   const waiting: Call[] = []
   const closing = new Set<Promise<void>>()

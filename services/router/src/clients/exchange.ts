@@ -48,7 +48,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #silentSinceMs = 0
   #phase: 'connect_timeout' | 'first_byte_timeout' | 'idle_timeout' | 'over' = 'connect_timeout'
   #controller: Dispatcher.DispatchController | null = null
-  /** Of the response, since its headers are there. */
+  /** The response's status, since its headers are there. */
   #status: number | undefined
   #fault: unknown = null
   #received = Promise.withResolvers<ExchangeResponse>()

@@ -12,8 +12,8 @@ import type { AccountSign, ErrorMeanings } from './error-meanings.ts'
 import { isObject, membersOf } from '@gateway/contracts/json'
 
 /**
- * As a sign says. `quoted`: the client itself wrote these words, or the conversation that a template refuses, so the router
- * cannot know.
+ * The trouble that a sign reports. `quoted`: the client itself wrote these words, or the conversation that a template
+ * refuses, so the router cannot know.
  */
 export type AccountTrouble = Exclude<AccountSign['is'], 'passing'> | 'quoted'
 

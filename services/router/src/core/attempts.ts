@@ -120,7 +120,7 @@ export interface TimeoutPolicy {
   othersLeft(): boolean
 }
 
-/** Of calls that no client waits for. */
+/** The policy of calls that no client waits for. */
 export const NO_TIMEOUTS: TimeoutPolicy = { stream: false, shareMs: Infinity, othersLeft: () => true }
 
 export function endsAttempt(
@@ -146,7 +146,7 @@ export function attemptBudgetMs(remainingMs: number, untriedTargets: number): nu
   return Math.max(0, remainingMs) / Math.max(1, untriedTargets)
 }
 
-/** Of a pool. */
+/** The repeats that a pool may spend. */
 export interface RetryBudget {
   tokens: number
 }

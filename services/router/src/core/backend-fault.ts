@@ -16,7 +16,7 @@ import { COMMON_MEANINGS, type ErrorMeanings } from './error-meanings.ts'
 import { redactBody } from './redact.ts'
 
 export type FaultKind =
-  /** Of this router's own: no free file, port or memory for a connection. */
+  /** This router has no free file, port or memory for a connection. */
   | 'shortage'
   | 'connect'
   | 'connect_timeout'

@@ -40,9 +40,9 @@ export interface AttributedFailure extends FailureAttribution {
 }
 
 export interface Health {
-  /** Of different requests and in a row, the newest last. */
+  /** Consecutive failures of different requests, the newest last. */
   softFailures: readonly SoftFailure[]
-  /** Soft failures in a row, those of repeats too. */
+  /** Consecutive soft failures, those of repeats too. */
   consecutiveFailures: number
   /**
    * The time of the last of three or more failures in a row. A probe then finds out whether the request or the target is
@@ -65,7 +65,7 @@ export interface Health {
   /** The newest attempt at the half-open target. */
   halfOpenAttempt: Attempt | null
   recoveredAtMs: number
-  /** Of the last ejection, or the start of the attempt that proved the last recovery. Older attempts are old news. */
+  /** The time of the last ejection, or the start of the attempt that proved the last recovery. Older attempts count no more. */
   turnedAtMs: number
   /** The same, without ejections for one account. */
   turnedForAllAtMs: number
@@ -281,7 +281,7 @@ function isStaleEvent(health: Health, attempt: Started): boolean {
   return attempt.startedAtMs < health.turnedAtMs
 }
 
-/** An ejection for one account makes no old news of the failures that others meet. */
+/** An ejection for one account makes no failure stale that others meet. */
 function isStaleFailure(health: Health, { startedAtMs, account }: Attempt): boolean {
   const isConcerned = !health.halfOpen || isHalfOpenFor(health, account)
   return startedAtMs < (isConcerned ? health.turnedAtMs : health.turnedForAllAtMs)

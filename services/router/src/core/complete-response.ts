@@ -170,7 +170,7 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-/** As a time in seconds, this is thousands of years away. */
+/** Read as seconds, this time is thousands of years away. */
 const MILLISECONDS = 100_000_000_000
 
 /**
@@ -242,7 +242,7 @@ interface Call {
   index: number
 }
 
-/** Of one choice. By index: the one of which the backend last wrote under it. */
+/** The calls of one choice. `byIndex` holds the call that the backend last wrote under the index. */
 interface Calls {
   byId: Map<unknown, Call>
   byIndex: Map<unknown, Call>

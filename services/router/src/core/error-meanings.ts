@@ -43,7 +43,7 @@ export const COMMON_MEANINGS: ErrorMeanings = {
     { is: 'no_model', code: 'model_not_found' },
   ],
   requestFaults: {
-    // Of files that a client names: assumed.
+    // Responses about files that a client names: assumed.
     404: [/^(?:File not found|No such File object)\b/i],
   },
   rejectedParameter: [

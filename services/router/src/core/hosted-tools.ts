@@ -21,7 +21,7 @@ import { refused } from './backend-fault.ts'
 export const NO_CALLS: HostedCalls = { calls: {}, total: 0 }
 
 export interface HostedToolRequest {
-  /** Of client and target. */
+  /** The dialect of client and target. */
   dialect: ClientDialect
   /** Undefined: nobody has looked yet. */
   isRequested: boolean | undefined

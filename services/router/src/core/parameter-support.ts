@@ -41,7 +41,7 @@ type Cap = (typeof CAPS)[number]
 
 /** Models that reason take these at some efforts only (GPT-5.1 and later: vercel/ai#10932, 2025), and know some efforts only. */
 const BY_EFFORT = new Set<Parameter>([...DROPPED.slice(0, 7), 'reasoning_effort'])
-/** As `openai` 7.55 (2026) lists them. A refusal at any other value teaches nothing. */
+/** `openai` 7.55 (2026) lists these. A refusal at any other value teaches nothing. */
 const EFFORTS = new Set(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
 export interface Rejection {
@@ -164,7 +164,7 @@ function renameCap(chat: Record<string, unknown>, applying: ParameterSupport): b
   if (name === null) return false
   const other = counterpart(name) as Cap
   if (!(other in chat) || !hasRefused(applying, other)) return false
-  // As the edge reads them: the newer name wins.
+  // The edge reads them so, too: the newer name wins.
   const cap = chat.max_completion_tokens ?? chat.max_tokens
   delete chat[other]
   delete chat[name]

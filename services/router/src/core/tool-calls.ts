@@ -23,7 +23,7 @@ export interface ToolCallRules {
   needsSignature?(model: string): boolean
 }
 
-/** As OpenAI writes them. */
+/** An id in OpenAI's form. */
 export const callId = (digest: string) => `call_${digest.slice(0, 24)}`
 
 /** Anthropic: maximhq/bifrost#5097 (2026-07-10). */

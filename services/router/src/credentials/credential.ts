@@ -48,8 +48,8 @@ const REQUEST_MS = 30_000
 
 /**
  * Bearer tokens that expire: each is used until shortly before its end, and callers that need a new one wait for the
- * same request. A failure is reported to those who wait; the next caller tries again. A token that the vendor refuses before
- * the router sends its request again, once a minute at most.
+ * same request. A failure is reported to those who wait; the next caller tries again. When the vendor refuses a token
+ * before its end, the router requests another, once a minute at most.
  */
 export function bearerTokens(request: () => Promise<Token>): Credential {
   let token: Token | null = null

@@ -148,7 +148,7 @@ class OpenAiStream implements ChatReading {
   #isFirst = true
   /** The first chunk, where it holds neither a name nor a choice (Azure's filters): it waits for the second one's name. */
   #nameless: Chunk | null = null
-  /** As the backend wrote it. */
+  /** The chunk in the backend's own form. */
   #own: Chunk | null = null
   /** Where only the id is another one than the backend's. */
   #ownBytes: Buffer | null = null

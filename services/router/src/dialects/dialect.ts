@@ -76,7 +76,7 @@ export interface StreamOptions {
   /** Choices that the request wants: all must finish. */
   choices: number
   identity: Identity
-  /** Of the request. */
+  /** The echo of the request. */
   echo?: unknown
 }
 
@@ -172,7 +172,7 @@ export interface ChatReading extends StreamReading {
   cutChunk(): JsonObject
 }
 
-/** Of clients that speak chat. */
+/** A dialect for clients that speak chat. */
 export interface ChatDialect extends Dialect {
   readStream(options: StreamOptions): ChatReading
 }

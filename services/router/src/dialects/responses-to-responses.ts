@@ -142,7 +142,7 @@ function readEvent(data: string): JsonObject | null {
   }
 }
 
-/** As nearly all servers write it, and all events that the router has named itself. */
+/** Nearly all servers write the id so, and the router names events so itself. */
 const ID = /"response":\{"id":"([\w-]{1,200})"/
 
 interface LastEvent {

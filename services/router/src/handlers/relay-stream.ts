@@ -192,7 +192,7 @@ async function usageOf({ progress }: StreamReading, run: JobContext, tokens: Tok
   return withCalls(estimatedUsage(run, usage ?? prompt, Math.min(MOST_TOKENS, completionTokens)), { toolCalls })
 }
 
-/** Of so many characters of the text. */
+/** Counts the tokens of so many characters of the text. */
 async function tokensOf(text: GeneratedText, characters: number, tokens: TokenCounter): Promise<number> {
   if (characters === 0) return 0
   const all = scaleToInteger(text, await tokens.count(text.kept))

@@ -58,7 +58,7 @@ export const VENDOR_PROFILES: Record<VendorName, VendorProfile> = {
   xai,
 }
 
-/** Of the vendor that the config names, else of the one whose address it is. */
+/** The profile of the vendor that the config names, else of the one whose address it is. */
 export function profileOf({ vendor, url }: Pick<BackendConfig, 'vendor' | 'url'>): VendorProfile {
   const name = vendor ?? vendorByHost(url)
   return name === null ? plain : VENDOR_PROFILES[name]

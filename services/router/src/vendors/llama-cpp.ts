@@ -15,7 +15,7 @@ const CHAT = namesIn(
 const CONTROL = namesIn(
   'backend_sampling cache_prompt chat_format chat_parser generation_prompt grammar_lazy grammar_triggers grammar_type id_slot include_usage lora message_delimiters n_cache_reuse n_discard n_keep parse_tool_calls preserved_tokens reasoning_budget_end_tag reasoning_budget_end_tags reasoning_budget_message reasoning_budget_start_tag reasoning_control response_fields sse_ping_interval verbose',
 )
-/** Of completions, infills, rankings, tokens and slots. */
+/** Parameters of completions, infills, rankings, tokens and slots. */
 const UNRELATED = namesIn(
   'action add_special content documents echo embd_normalize encoding_format filename id input input_extra input_prefix input_suffix n_indent parse_special prompt query texts tokens top_n with_pieces',
 )

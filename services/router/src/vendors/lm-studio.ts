@@ -5,7 +5,7 @@ import { CHAT, TIERS } from './openai.ts'
 import type { VendorProfile } from './profile.ts'
 import { rejections } from '../core/parameter-support.ts'
 
-/** As LM Studio names them in its own settings: assumed. */
+/** LM Studio names these in its own settings: assumed. */
 const LM_STUDIO_CHAT = new Set([...CHAT, 'min_p', 'repeat_penalty', 'top_k'])
 
 export const lmStudio: VendorProfile = {

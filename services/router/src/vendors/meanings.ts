@@ -49,7 +49,7 @@ function joined(parts: readonly (Partial<ErrorMeanings> | undefined)[]): ErrorMe
   }
 }
 
-/** Of two meanings the later counts. */
+/** The later of two meanings counts. */
 function finishReasonsOf(profile: VendorProfile, others: readonly VendorProfile[]): FinishReasons {
   const wordsOf = ({ finishReasons = {} }: VendorProfile): [string, FinishMeaning][] => Object.entries(finishReasons)
   return new Map([...others.flatMap(wordsOf), ...COMMON_FINISH_REASONS, ...wordsOf(profile)])

@@ -88,5 +88,5 @@ export function policiesFor(
   }
 }
 
-/** Of a server without a profile, whose operator allows nothing. */
+/** The policies of a server without a profile, whose operator allows nothing. */
 export const PLAIN_POLICIES = policiesFor(plain, '', { allowParameters: [] })

@@ -35,7 +35,7 @@ export interface VendorProfile {
   /** It serves `/messages/count_tokens`, whichever dialects the config names. */
   countsTokens?: boolean
   toolCalls: ToolCallRules
-  /** Of conversations that the router has translated. */
+  /** The rules for conversations that the router has translated. */
   messages: MessageRules
   usage: UsageRules
   /** Words of its own in errors (`core/error-meanings.ts`). Those of other vendors hold after them: `meanings.ts`. */
@@ -71,7 +71,7 @@ export interface VendorParameters {
 export interface Authentication {
   /** Where the key goes elsewhere than the dialect says. */
   keyHeaders?(apiKey: string): Record<string, string>
-  /** Of the machine, for a backend without a key. */
+  /** The identity of the machine, for a backend without a key. */
   identity?: Identity
 }
 

@@ -147,7 +147,7 @@ export class MessagesStream implements ChatReading {
     return this.#arguments(index, this.#waiting.get(index))
   }
 
-  /** Of a tool that the backend runs itself (it has no position) the client learns the outcome only. */
+  /** The client learns only the outcome of a tool that the backend runs itself, which has no position. */
   #arguments(index: unknown, fragment: unknown): Chunk | null {
     if (fragment !== '') this.#waiting.delete(index)
     if (this.#outputCalls.has(index)) return this.#content('content', fragment)

@@ -129,7 +129,7 @@ export class ResponsesToChatStream implements ChatReading {
     return [this.#say(member, delta, objectsOf(logprobs))]
   }
 
-  /** Of an item's reasoning and its summary the client reads the one that comes first. */
+  /** The client reads an item's reasoning or its summary: the one that comes first. */
   #isReceived(at: unknown, kind: string): boolean {
     if (!kind.startsWith('reasoning')) return true
     const received = this.#reasoning.get(at) ?? kind

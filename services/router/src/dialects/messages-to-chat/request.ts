@@ -51,7 +51,7 @@ export function writeChat(requested: JsonObject): WrittenChat {
   return { chat, dropped: [...lost].toSorted(), echo: { showsThinking: showsThinking(requested.thinking) } }
 }
 
-/** Of an identifier that every vendor takes. OpenRouter takes no more than 128 letters, Claude Code sends 150 (ujisati/claude-code-provider-proxy#11, 2025-07-21). */
+/** The letters of an identifier that every vendor takes. OpenRouter takes no more than 128 letters, Claude Code sends 150 (ujisati/claude-code-provider-proxy#11, 2025-07-21). */
 const USER = /^[\w-]{1,64}$/
 
 /** A digest still distinguishes one user from another. */

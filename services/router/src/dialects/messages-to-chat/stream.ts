@@ -18,7 +18,7 @@ import type { Echo } from './request.ts'
 
 interface Block {
   kind: 'text' | 'thinking' | 'tool_use'
-  /** As it begins. */
+  /** The block in its first event. */
   start: JsonObject
   /** Not yet written. */
   waiting: string
@@ -35,7 +35,7 @@ export class MessagesEvents {
   #id: string | null = null
   /** Null: it has ended. */
   #blocks: (Block | null)[] = []
-  /** Of the block that is under way. */
+  /** The index of the block that is under way. */
   #index = 0
   #calls = new Map<unknown, Block>()
   #lastCall: unknown

@@ -83,7 +83,7 @@ function count(reported: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
-/** Of a whole message. */
+/** Writes the usage of a whole message. */
 export function writeMessagesUsage(usage: TokenUsage): JsonObject {
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = usage
   const written = {
@@ -96,7 +96,7 @@ export function writeMessagesUsage(usage: TokenUsage): JsonObject {
   }
 }
 
-/** Of the event that ends a message. */
+/** Writes the usage of the event that ends a message. */
 export function writeDeltaUsage(usage: TokenUsage): JsonObject {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens, toolCalls } = usage
   return {

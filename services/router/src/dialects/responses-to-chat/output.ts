@@ -18,7 +18,7 @@ export interface Listener {
   notifyPiece(type: string, place: JsonObject, piece: string): void
 }
 
-/** Of a plain response, which has no events. */
+/** The listener of a plain response, which has no events. */
 export const NO_LISTENER: Listener = { emit() {}, notifyPiece() {} }
 
 type PartKind = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text'
@@ -41,7 +41,7 @@ interface Part {
   kind: PartKind
   text: string
   logprobs: unknown[]
-  /** Of its pieces, where they bring no logprobs. */
+  /** The place of its pieces, where they bring no logprobs. */
   place: JsonObject
 }
 
@@ -57,10 +57,10 @@ interface Call {
   position: number
   id: string
   callId: string
-  /** Of the function. */
+  /** The function's name. */
   called: string
   args: string
-  /** Of its pieces. */
+  /** The place of its pieces. */
   place: JsonObject
 }
 
