@@ -96,7 +96,7 @@ async function knownAccounts(): Promise<string[]> {
   return names
 }
 
-/** As long as a SHA-256 in base64url. */
+/** Returns a key as long as a SHA-256 in base64url. */
 function keyOf(account: string): string {
   return account.padEnd(43, '0')
 }

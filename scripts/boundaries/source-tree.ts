@@ -72,7 +72,7 @@ function ownerOf(directory: string, manifest: Manifest): Owner {
   return { folder, kind, manifest }
 }
 
-/** As the packages' `exports` have it. Past them, by the file's place. */
+/** Follows the packages' `exports`; past them, the file's place. */
 function resolve(from: string, specifier: string, owners: Owner[]): string | null {
   if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier)
   const owner = owners.find(({ manifest }) => specifier.startsWith(`${manifest.name}/`))

@@ -5,7 +5,7 @@ interface Package {
   version: string
   /** An SPDX expression. */
   license?: string
-  /** As packages of old say it. */
+  /** The form in old packages. */
   licenses?: { type: string }[]
 }
 

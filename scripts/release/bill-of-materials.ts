@@ -25,7 +25,7 @@ interface Component {
 export interface Described {
   target: string
   version: string
-  /** Of the image's contents. */
+  /** The digest of the image's contents. */
   digest: string
   base: string
   createdAt: number

@@ -25,7 +25,7 @@ export function nameOfImage({ target, version }: Pick<ImagePlan, 'target' | 'ver
   return `model-gateway/${target}:${version}`
 }
 
-/** Of docker. */
+/** The arguments of `docker`. */
 export function buildArguments(plan: ImagePlan): string[] {
   const { target, version, commit, checkout, archive, base } = plan
   const buildArgs = { VERSION: version, REVISION: commit, ...(base && { NODE_IMAGE: 'base' }) }

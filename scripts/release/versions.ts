@@ -19,7 +19,7 @@ export function versionOf(root: string): string {
   return readVersion(root, 'package.json')
 }
 
-/** Of the image of a target of `deploy/Dockerfile`: a service's own, or the release's. */
+/** The version of the image of a target of `deploy/Dockerfile`: a service's own, or the release's. */
 export function versionOfImage(root: string, target: string): string {
   const manifest = `services/${target}/package.json`
   return existsSync(join(root, manifest)) ? readVersion(root, manifest) : versionOf(root)

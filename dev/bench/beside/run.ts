@@ -40,7 +40,7 @@ interface Step {
   /** Beside the same attack on a bare server. */
   bare: Latency | null
   statuses: Record<string, number>
-  /** Of the edge, and of the bare server, per megabyte of a refused body, less the neighbour's cost to the edge. */
+  /** CPU time of the edge, and of the bare server, per megabyte of a refused body, less the neighbour's cost to the edge. */
   edgeMsPerMb: number | null
   bareMsPerMb: number | null
 }
@@ -49,7 +49,7 @@ interface Latency {
   p50: number
   p99: number
   failed: number
-  /** Of the process that is attacked. */
+  /** CPU time of the process that is attacked. */
   cpuMs: number
 }
 

@@ -12,7 +12,7 @@ import { ROOT } from './folders.ts'
 export const environment = z.object({
   takenAt: z.string(),
   commit: z.string(),
-  /** Of the gateway's own code: equal for two commits that differ elsewhere. */
+  /** A hash of the gateway's own code: equal for two commits that differ elsewhere. */
   code: z.string(),
   machine: z.string(),
   kernel: z.string(),

@@ -9,7 +9,7 @@ export interface Spread {
   count: number
 }
 
-/** Undefined for none. */
+/** Returns undefined for an empty list. */
 export function spreadOf(values: number[]): Spread | undefined {
   if (values.length === 0) return undefined
   const sorted = values.toSorted((a, b) => a - b)

@@ -14,10 +14,10 @@ const level = z.object({
   goodput: z.number(),
   p50: z.number(),
   p99: z.number(),
-  /** Of those that were due, 0 to 1. */
+  /** The share of requests that were due, 0 to 1. */
   refused: z.number(),
   refusalP99: z.number(),
-  /** Of those that were due: their clients gave up. */
+  /** The share of due requests whose clients gave up. */
   gaveUp: z.number(),
   /** Ends other than a response, a refusal or a client that left. */
   errors: z.number(),

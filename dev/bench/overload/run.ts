@@ -25,7 +25,7 @@ const SECONDS = 12
 const TIMEOUT_SECONDS = 2
 /** More than are busy while the gateway keeps up. A client that finds none free gives up at once. */
 const CONNECTIONS = 4_000
-/** As many as the gateway takes on at once without refusing any: a load on more connections costs it more per request. */
+/** The most that the gateway takes on at once without refusing any. A load on more connections costs it more per request. */
 const CLOSED_CONNECTIONS = 512
 /** Until the engine has compiled the hot path of every process; five seconds found half of the later capacity. */
 const WARM_UP_SECONDS = 30

@@ -54,7 +54,7 @@ const LOADS: Record<string, ProfiledLoad> = {
 }
 
 export interface ProfileOptions {
-  /** None: all. */
+  /** An empty list stands for all. */
   only: string[]
   signal: AbortSignal
   say(line: string): void

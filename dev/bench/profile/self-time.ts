@@ -73,7 +73,7 @@ function largestFirst<Time extends { share: number }>(times: Time[]): Time[] {
   return times.toSorted((a, b) => b.share - a.share)
 }
 
-/** Of the time that was not idle; a sample stands for the time until the next one. */
+/** Shares of the time that was not idle; a sample stands for the time until the next one. */
 function sharesByNode(profile: CpuProfile, fromUs: number, toUs: number): Map<ProfileNode, number> {
   const nodes = new Map(profile.nodes.map((each) => [each.id, each]))
   const times = new Map<ProfileNode, number>()

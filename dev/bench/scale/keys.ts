@@ -96,7 +96,7 @@ export function makeKeys(masterKeys: MasterKeys, count: number): Held[] {
   })
 }
 
-/** As minting would leave them. */
+/** Stores them as minting would. */
 export async function store(database: Database, keys: Held[]): Promise<void> {
   await database.query(
     `insert into keys.accounts (tag, kind, issuer, subject, plan)
@@ -116,7 +116,7 @@ export async function store(database: Database, keys: Held[]): Promise<void> {
   )
 }
 
-/** As their first request would leave them. */
+/** Fills admission as their first request would. */
 export async function fillStore(admission: Admission, keys: Held[]): Promise<void> {
   const { window } = await admission.currentWindow()
   await Promise.all(

@@ -32,7 +32,7 @@ export const CURVE_NAMES = Object.keys(CURVES)
 const PART = 'scale'
 
 export interface ScaleOptions extends Scaling {
-  /** None: all. */
+  /** An empty list stands for all. */
   only: string[]
   fresh: boolean
   deadlineMs: number

@@ -63,7 +63,7 @@ function growthTable(samples: SoakSample[]): string {
   )
 }
 
-/** Of the line that lies nearest to the points, by least squares. */
+/** The slope of the line that lies nearest to the points, by least squares. */
 export function slope(points: [x: number, y: number][]): number {
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))]

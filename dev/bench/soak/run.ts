@@ -18,7 +18,7 @@ import { isExact, type Audit, type SoakResult } from './soak-result.ts'
 const PART = 'soak'
 const PLAIN: Order = { stream: false, bytes: 700 }
 const STREAM: Order = { stream: true, chunks: 100, everyUs: 50_000, bytes: 20 }
-/** As the backend reports them for these two. */
+/** The tokens that the backend reports for these two. */
 const PLAIN_TOKENS = 176
 const STREAM_TOKENS = 100
 const STREAMS = 50

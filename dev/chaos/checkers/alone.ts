@@ -26,7 +26,7 @@ export function countStarved({ alone, injected }: Facts): number {
   return alone.filter(({ atMs }) => !isExplained(atMs)).length
 }
 
-/** True where the fault takes away the services that an edge calls while it decides by itself. */
+/** Returns true when the fault takes away the services that an edge calls while it decides by itself. */
 export function takesFactsAway(injection: Pick<Injected, 'fault' | 'victim'>): boolean {
   return affectedPlaces(injection).some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
 }

@@ -55,7 +55,7 @@ export interface Call {
   startedAtMs: number
   /** Null where it runs on. */
   endedAtMs: number | null
-  /** True when its response had begun. */
+  /** Its response had begun. */
   hasResponded: boolean
 }
 
@@ -93,7 +93,7 @@ export interface WindowFact {
 
 export interface StoreFact {
   account: string
-  /** True while it claims to know the window's total: not since it forgot it, until the next request. */
+  /** It claims to know the window's total: not since it forgot it, until the next request. */
   known: boolean
   settled: number
   running: number

@@ -10,7 +10,7 @@ export interface Question {
   way: ClientDialect
   body: object
   isStream: boolean
-  /** Of a chat; null for embeddings. */
+  /** The expected text of a chat; null for embeddings. */
   expected: string | null
 }
 

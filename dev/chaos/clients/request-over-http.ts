@@ -24,7 +24,7 @@ const GIVE_UP_MS = 60_000
 const SIP_EVERY_MS = 100
 /** Long enough for the first half of a body to arrive. */
 const SENDING_MS = 50
-/** Of a stream's events, about, for each character of its text. */
+/** The approximate size of a stream's events for each character of its text. */
 const BYTES_PER_CHARACTER = 40
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity })
 
@@ -164,7 +164,7 @@ function codeIn(body: string): string {
   }
 }
 
-/** True when the response ended in good order. */
+/** Resolves to true when the response ends in good order. */
 function ended(response: IncomingMessage): Promise<boolean> {
   return new Promise((resolve) => {
     response.once('end', () => resolve(response.complete))

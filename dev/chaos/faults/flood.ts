@@ -15,7 +15,7 @@ import {
 } from '@gateway/contracts/api-key'
 import type { Stage } from '../stage/open-stage.ts'
 
-/** Of each kind. */
+/** The number of strangers of each kind. */
 const STRANGERS = 12
 /** Two cores carry the gateway, its servers and the flood: enough to fill queues, and not to starve the checkers. */
 const PAUSE_MS = 25

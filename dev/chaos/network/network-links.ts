@@ -21,7 +21,7 @@ import { openServers, type ReplicatedServers } from './replicated/open-servers.t
 export interface Loss {
   /** From those who connect, or to them; both when left out. */
   way?: 'outward' | 'inward'
-  /** Of the packets; all when left out. */
+  /** The share of the packets; all when left out. */
   share?: number
 }
 
@@ -41,7 +41,7 @@ export interface Network extends Links {
   silence(host: string, to: readonly string[]): Promise<Losing>
   /** Every packet between the host and these others takes so much longer, each way. */
   delay(host: string, others: readonly string[], delayMs: number): Promise<Losing>
-  /** Of a run with `--replicated`. */
+  /** Null without `--replicated`. */
   readonly servers: ReplicatedServers | null
 }
 
@@ -65,7 +65,7 @@ export async function openNetwork({ backends, replicated }: NetworkOptions): Pro
   let served: Promise<unknown> | undefined = servers ? Promise.resolve() : undefined
   const hostsOf = (place: string): readonly string[] => serverHosts?.[place as ServerName] ?? [place]
 
-  /** Of packets on the link, as its host sees them. */
+  /** The rules for packets on the link, as its host sees them. */
   function rulesOf(link: LinkName) {
     const [from, to] = endsOf(link)
     const [host, peer] = isHost(from) ? [from, to] : [to, from]

@@ -143,7 +143,7 @@ export function shiftsRedisTime(fault: FaultAction): boolean {
   return fault.kind === 'clock' && fault.victim === 'redis'
 }
 
-/** True when Redis is away or has forgotten, for somebody at least. */
+/** Returns true when Redis is away or has forgotten, for somebody at least. */
 export function touchesRedis(fault: FaultAction): boolean {
   switch (fault.kind) {
     case 'kill':

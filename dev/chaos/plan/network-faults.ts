@@ -33,7 +33,7 @@ const SERVER_CLOCKS = 0.5
 const CLOCK_OFF_MS = 30_000
 /** Three NATS servers elect a leader within ten seconds. */
 const FAIL_OVER_MS = [4_000, 14_000] as const
-/** Of Redis, where others decide: as often as a kill. Half of them kill the primary. */
+/** Faults of Redis, where others decide, come as often as a kill. Half of them kill the primary. */
 const DECIDED_ON = 1
 const UNHEARD = 0.5
 const LATE = 0.5

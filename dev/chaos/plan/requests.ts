@@ -52,11 +52,11 @@ export interface PlannedRequest {
   model: string
   words: number
   includeUsage: boolean
-  /** Of a leaver. */
+  /** For a leaver. */
   leavesAt: LeavesAt
-  /** Of a leaver that waits. */
+  /** For a leaver that waits. */
   leaveAfterMs: number
-  /** Of a dead key: which one. Of one that repeats, and of a leaver that waits: even ones stream. */
+  /** Chooses among the dead keys. A request that repeats, and a leaver that waits, stream if it is even. */
   chosen: number
 }
 

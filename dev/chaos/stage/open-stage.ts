@@ -33,7 +33,7 @@ export interface Stage extends AsyncDisposable {
   readonly folder: string
   readonly cluster: Cluster
   readonly links: Links
-  /** Of a run with `--network`. */
+  /** Null without `--network`. */
   readonly network: Network | null
   readonly clocks: Clocks
   /** The broker's; null where none can be made full. */
@@ -41,7 +41,7 @@ export interface Stage extends AsyncDisposable {
   /** A file with a failpoint's name here is death to the next process that passes it. */
   readonly failpoints: string
   readonly logs: LogWatch
-  /** As clients reach them. */
+  /** The addresses at which clients reach them. */
   readonly edgeUrls: readonly [string, string]
   readonly keyring: Keyring
   /** Straight to the servers, past everything that a run puts in between. */

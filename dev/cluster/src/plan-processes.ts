@@ -10,7 +10,7 @@ import type { ProcessPlan } from './supervise.ts'
 export interface ClusterShape {
   edges: number
   routers: number
-  /** Of keys and of metering each; one when left out. */
+  /** Processes of keys and of metering each; one when left out. */
   keepers?: number
   dataDir: string
   /** edge-1's; 0 takes a free one. */

@@ -14,7 +14,7 @@ const SERVICES = ['edge', 'router', 'keys', 'metering', 'nats-1', 'redis', 'post
 
 export type Figures = Record<string, number>
 
-/** Of the images of ours, beyond the stand-in for Node's. */
+/** Sizes of our own images, without the stand-in for Node's. */
 export async function imageSizesMb(version: string): Promise<Figures> {
   const base = await sizeMb(standIns.node)
   const sizes = targets.map(async (target) => [target, (await sizeMb(`model-gateway/${target}:${version}`)) - base])

@@ -62,7 +62,7 @@ export async function tour(project: Project): Promise<void> {
   })
 }
 
-/** As an operator does it, with the image of the command line. */
+/** Sets the plan as an operator does, with the image of the command line. */
 export async function putOnPlan({ compose }: Project, key: string): Promise<void> {
   await compose(PRESENT, 'run', '--rm', '--no-deps', 'ctl', 'accounts', 'set-plan', parseKey(key)!.accountTag, 'pro')
 }

@@ -27,7 +27,7 @@ export function expectNoFailure(
   return `${outcomes.length} responses, ${describeProblems(failed)}`
 }
 
-/** True for a response under way at some moment between these times. */
+/** Returns true for a response under way at some moment between these times. */
 export function wasOpenAt(
   { startedAtMs, endedAtMs }: Outcome,
   { fromMs, toMs }: { fromMs: number; toMs: number },

@@ -28,7 +28,7 @@ export async function release(name: string, { environment }: Builder): Promise<s
   return folder
 }
 
-/** Of the images of a release: the digest of each one's contents. */
+/** The digest of each image's contents in a release. */
 export function contentsOf(folder: string): Record<string, string> {
   const { subject } = JSON.parse(readFileSync(join(folder, 'provenance.json'), 'utf8')) as {
     subject: { name: string; digest: { sha256: string } }[]

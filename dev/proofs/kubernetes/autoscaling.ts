@@ -14,7 +14,7 @@ export const LEAST = 2
 const MOST = 4
 const WITHIN_MS = 300_000
 const POLL_MS = 1_000
-/** Of a processor: a fraction of the clients' need of one edge, and several times the need of an idle one. */
+/** The share of a processor is a fraction of the clients' need of one edge, and several times the need of an idle one. */
 const BY_CPU = 'autoscaling.enabled=true,autoscaling.cpuPercent=30,resources.requests.cpu=100m'
 /** The chart's own keeps pods for ten minutes, since streams last. */
 const DOWN_AT_ONCE = {

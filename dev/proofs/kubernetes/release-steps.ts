@@ -14,7 +14,7 @@ import { differences } from './differences.ts'
 import { step } from '../engine/steps.ts'
 
 const RELEASE = 'gateway'
-/** Of an upgrade: something changes, something comes, something goes. */
+/** The settings of an upgrade: something changes, something comes, something goes. */
 const OTHER_VERSION = ['--set', 'image.tag=9.9.9,ctl.enabled=true,networkPolicy.enabled=false']
 /** Objects that the cluster makes by itself in each namespace. */
 const OF_THE_CLUSTER = ['kube-root-ca.crt', 'default']

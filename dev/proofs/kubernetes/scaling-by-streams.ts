@@ -96,7 +96,7 @@ async function streamsOfLeaving(release: Release): Promise<number> {
   return open
 }
 
-/** As the autoscaler reported them; throws when anything but streams called for more edges. */
+/** The sizes that the autoscaler reported; throws when anything but streams called for more edges. */
 async function sizesByStreams(tools: ClusterTools): Promise<string[]> {
   const which = `involvedObject.name=${AUTOSCALER},reason=SuccessfulRescale`
   const { items } = await tools.read<{ items: { message: string }[] }>(

@@ -161,7 +161,7 @@ function podsOf(...names: string[]): object[] {
   return [{ podSelector: { matchExpressions: [{ key: 'app', operator: 'In', values: names }] } }]
 }
 
-/** Of the models, one that a step may add. */
+/** The configuration of the gateway, with the models that a step adds. */
 export function gatewayConfig(...added: string[]): object {
   const chat = (id: string) => ({ id, type: 'chat', pool: 'chat', multiplier: 1, maxOutputTokens: 8_192 })
   return {

@@ -21,7 +21,7 @@ export interface ContainerPlan {
   url(hostAndPort: string): string
 }
 
-/** True when a container engine responds. */
+/** Checks that a container engine responds. */
 export async function hasContainerEngine(): Promise<boolean> {
   return (await openEngine()) !== undefined
 }

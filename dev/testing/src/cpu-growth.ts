@@ -32,7 +32,7 @@ function growth(onceMs: number, twiceMs: number): number {
   return Math.max(LEAST_MS, twiceMs) / Math.max(LEAST_MS, onceMs)
 }
 
-/** Of this thread alone: compilers and collectors work in others. */
+/** CPU time of this thread alone: compilers and collectors work in others. */
 function cpuMsOf(work: () => void): number {
   const before = process.threadCpuUsage()
   work()

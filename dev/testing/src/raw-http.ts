@@ -51,7 +51,7 @@ function parseResponses(text: string): RawResponse['responses'] {
 
 /** Sockets that are held open for as long as the other side lets them. */
 export interface Crowd extends AsyncDisposable {
-  /** Of those that were opened, how many live. */
+  /** The number of connections that are still open. */
   readonly alive: number
   /** The longest lifetime of a connection. */
   readonly longestMs: number

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 
 export interface Member {
   name: string
-  /** As it is written. */
+  /** The type as the SDK writes it. */
   type: string
   isList: boolean
 }

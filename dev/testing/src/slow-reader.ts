@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface SlowReader {
-  /** False when its response has ended, however it did. */
+  /** Its response is under way. */
   readonly isServed: boolean
   /** Takes up to so many of the bytes that have arrived. */
   sip(bytes: number): void

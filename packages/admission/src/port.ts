@@ -24,7 +24,7 @@ export interface AdmitRequest {
   keyHash: string
   /** The plan that the edge believes the account has; null when it does not know. */
   planHint: string | null
-  /** True when the hinted plan includes the model. */
+  /** The hinted plan includes the model. */
   planIncludesModel: boolean
   limits: PlanLimits
   /** Tokens to reserve in the tokens-per-minute bucket: prompt + the lane's usual response. */

@@ -31,7 +31,7 @@ import {
 const RENEW_AT_ONCE = 500
 
 interface RedisAdmissionOptions {
-  /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
+  /** The address of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
   /** A call without a reply rejects after this time, or after four times as long where it waits behind others. */
   timeoutMs?: number

@@ -19,7 +19,7 @@ export function retryDelayMs(failures: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS)
 }
 
-/** True when a stream's subject (`usage.>`, `usage.*` or literal) takes an event's subject. */
+/** Returns true when a stream's subject (`usage.>`, `usage.*` or literal) takes an event's subject. */
 export function takesSubject(pattern: string, subject: string): boolean {
   const wanted = pattern.split('.')
   const given = subject.split('.')

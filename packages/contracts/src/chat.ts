@@ -92,9 +92,9 @@ export const chatRequest = z
 export type ChatRequest = z.infer<typeof chatRequest>
 export type ChatMessage = z.infer<typeof chatMessage>
 
-/** Of cl100k_base, the tokenizer of OpenAI's embedding models: clients such as LangChain send tokens. */
+/** The last token of cl100k_base, the tokenizer of OpenAI's embedding models: clients such as LangChain send tokens. */
 const LAST_TOKEN = 100_255
-/** As OpenAI has it, of all inputs together. A token may stand for 128 bytes, so the texts of many fill a router's memory. */
+/** OpenAI's limit for all inputs together. A token may stand for 128 bytes, so the texts of many fill a router's memory. */
 const MOST_TOKENS = 300_000
 const tokens = z.array(z.int().min(0).max(LAST_TOKEN)).min(1).max(MOST_TOKENS)
 const MOST_INPUTS = 2_048

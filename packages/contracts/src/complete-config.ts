@@ -15,7 +15,7 @@ export interface CompletedConfig {
 
 /** Prices of vendors' lists, for the models that the file leaves without one. */
 export interface ListPrices {
-  /** Of a direct model; undefined: no list knows it. */
+  /** The rates of a direct model; undefined when no list knows it. */
   ratesOf(model: ServedModelConfig): VendorRates | undefined
   /** In US dollars for each call. */
   toolsOf(model: ServedModelConfig): Partial<Record<HostedTool, number>>

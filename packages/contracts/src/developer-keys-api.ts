@@ -22,7 +22,7 @@ export const mintKeyReply = z.object({ kind: z.literal('minted'), key: z.string(
 export type MintKeyRequest = z.infer<typeof mintKeyRequest>
 export type MintKeyReply = z.infer<typeof mintKeyReply>
 
-/** Of {@link findSessionReply}. A former edge has none. */
+/** The ticket of {@link findSessionReply}. A former edge has none. */
 const ticket = z.string().optional()
 /** `isLate`: the ticket is void, since a mint has returned the key after it was given. */
 const invalid = z.object({ kind: z.literal('invalid'), isLate: z.boolean().optional() })
@@ -128,6 +128,6 @@ export const developerKeyListResponse = z.object({
       last_used_at: z.string().nullable(),
     }),
   ),
-  /** Of an edge that is older than the console it is missing. */
+  /** Missing from an edge that is older than the console. */
   next: z.string().nullable().optional(),
 })

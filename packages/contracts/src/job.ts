@@ -62,7 +62,7 @@ export const jobHeader = z.object({
   promptTokensEstimate: z.int().min(0),
   /** images: the tokens that admission reserved for the pictures. They cost as many when their backend does not count them. */
   reservedOutputTokens: z.int().min(0).optional(),
-  /** True when the request may have a vendor run a tool. An edge of the former version does not say. */
+  /** The request may have a vendor run a tool. An edge of the former version leaves it out. */
   asksHostedTools: z.boolean().optional(),
   /** Those that the price covers: the most calls of each tool, and of all together. The router leaves all others out. */
   hostedTools: hostedCalls.optional(),

@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
 }
 
-/** None where the value is no object. */
+/** Returns an empty object when the value is not an object. */
 export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
@@ -109,7 +109,7 @@ const DIGITS_OF_DOUBLE = 15
 /** Smaller ones are written with an exponent. */
 const BELOW_A_MILLIONTH = '0.000000'
 
-/** True only for numbers that `JSON.stringify` writes in the same text. */
+/** Returns true only for numbers that `JSON.stringify` writes in the same text. */
 function isWrittenAsRead(text: string, start: number, end: number): boolean {
   let digits = 0
   let hasPoint = false

@@ -7,7 +7,7 @@
 import * as z from 'zod'
 import { boundedList, MOST_MESSAGES, MOST_TOOLS } from './chat.ts'
 
-/** Of a message, the system's prompt, or a tool's result. Kinds that the gateway does not read are the backend's to judge. */
+/** A block of a message, the system's prompt, or a tool's result. Kinds that the gateway does not read are the backend's to judge. */
 const anyBlock = z.looseObject({ type: z.string(), text: z.string().nullish() })
 const resultContent = z.union([z.string(), z.array(anyBlock)]).nullish()
 const block = anyBlock.superRefine((given, context) => {

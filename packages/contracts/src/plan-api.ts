@@ -26,11 +26,11 @@ export type PlannedModel = z.infer<typeof plannedModel>
 export const planRecord = z.object({
   object: z.literal('plan'),
   plan: z.string(),
-  /** Of `limit`. */
+  /** The unit of `limit`. */
   unit: planUnit,
   /** The month's allowance, top-ups included. */
   limit: z.number(),
-  /** True: the gateway also serves requests beyond the allowance. */
+  /** The gateway also serves requests beyond the allowance. */
   overage: z.boolean(),
   requests_per_minute: z.int(),
   tokens_per_minute: z.int(),

@@ -19,7 +19,7 @@ const vendorPrice = {
   audio_output_usd_per_million: z.number().optional(),
 }
 
-/** Of tools that the vendor runs, by name. */
+/** The price per call of tools that the vendor runs, by name. */
 const perCall = z.record(z.string(), z.number()).optional()
 
 /** In the units of the catalog and of vendors' price lists. */
@@ -44,7 +44,7 @@ export const quoteResponse = z.object({
   reason: z.string().nullable(),
   pool: z.string(),
   plan: z.string(),
-  /** Of every amount below. */
+  /** The unit of every amount below. */
   unit: planUnit,
   price: quotedPrice,
   /** For a response of the usual length. */
@@ -53,6 +53,6 @@ export const quoteResponse = z.object({
   worst_case_charge: z.number(),
   /** By the ledger. */
   remaining: z.number(),
-  /** True: the worst case fits the rest of the allowance. */
+  /** The worst case fits the rest of the allowance. */
   fits: z.boolean(),
 })

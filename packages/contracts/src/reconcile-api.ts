@@ -45,7 +45,7 @@ export type ReconcileKeysReply = z.infer<typeof reconcileKeysReply>
 
 export const reconcileTotalsRequest = z.object({
   accounts: z.array(z.string()),
-  /** As keys has just reported them; the unit of any other account is not checked. */
+  /** The plans that keys has just reported; the unit of any other account is not checked. */
   plans: z.array(accountPlan).default([]),
   repair: z.boolean(),
 })

@@ -4,7 +4,7 @@
 
 import { membersOf } from './json.ts'
 
-/** Null where it says nothing. */
+/** Returns null when it says nothing. */
 export function refusalSentence(body: string | undefined): string | null {
   const said = membersOf(parse(body))
   const { error, message, detail } = said

@@ -69,7 +69,7 @@ export const usageEvent = z.object({
   backendModel: z.string(),
   usage: tokenUsage,
   outcome: openEnum(usageOutcomes),
-  /** True when the end of the response was ready to reach the client. */
+  /** The end of the response was ready to reach the client. */
   delivered: z.boolean(),
   streamed: z.boolean(),
   attempts: z.array(attemptRecord),

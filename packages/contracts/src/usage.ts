@@ -31,7 +31,7 @@ export const tokenUsage = z.object({
   toolCalls: z.record(z.string(), count).optional(),
   /** The operator's cost of the request as the vendor reports it, in nano-dollars. */
   vendorCostNanoUsd: count.optional(),
-  /** True where the backend reported no usage and the router counted with a tokenizer. */
+  /** The backend reported no usage, and the router counted with a tokenizer. */
   estimated: z.boolean().default(false),
 })
 export type TokenUsage = z.infer<typeof tokenUsage>
@@ -58,7 +58,7 @@ const ratesPerKiloToken = {
   audioOutputNanoUsdPerKiloToken: count.optional(),
 }
 
-/** Of a vendor's tools, by name: a thousand calls, in the unit of the price. */
+/** The price of a thousand calls of a vendor's tools, by name, in the unit of the price. */
 const perKiloCall = z.record(z.string(), count).optional()
 
 /**

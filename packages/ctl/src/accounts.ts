@@ -22,7 +22,7 @@ export async function setOverage(gateway: Gateway, subject: string, text: string
   return describe(accountIn(await gateway.request('keysSetOverage', { subject, overage: text === 'on' })))
 }
 
-/** As of a plan's limit. */
+/** The same bound as a plan's limit. */
 const LARGEST_TOP_UP = 1e12
 
 /** The same id adds nothing more, so an operator can repeat a top-up whose reply was lost. */

@@ -15,7 +15,7 @@ import { oneLine, renderTable, type CommandResult } from './response.ts'
 import { importLitellm } from './import-litellm.ts'
 
 export interface CheckOptions {
-  /** False: secrets are not in this environment. */
+  /** False when secrets are not in this environment. */
   secrets: boolean
   strict?: boolean
   /** The file that runs now: a model of it may not be missing without notice. */

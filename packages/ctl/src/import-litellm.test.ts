@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { importLitellmFile } from './config.ts'
 import { importLitellm } from './import-litellm.ts'
 
-/** As docs.litellm.ai/docs/proxy/configs shows them (2026-10-13). */
+/** Settings as docs.litellm.ai/docs/proxy/configs shows them (2026-10-13). */
 const CONFIG = {
   model_list: [
     {

@@ -30,7 +30,7 @@ async function serve(listener: RequestListener): Promise<string> {
 
 const publish = (list: unknown) => serve((_, response) => response.end(JSON.stringify(list)))
 
-/** As the authors publish it (`prices/new_data/v2/data.json`, November 2026). */
+/** A model as the authors publish it (`prices/new_data/v2/data.json`, November 2026). */
 const model = (id: string, prices: object) => ({ id, match: { equals: id }, prices })
 const LIST = [
   {

@@ -14,7 +14,7 @@ import { readText } from './config.ts'
 
 export interface RefreshOptions {
   write?: boolean
-  /** Of a copy of the list; the authors' own without it. */
+  /** The address of a copy of the list; the authors' own without it. */
   url?: string
 }
 
@@ -61,7 +61,7 @@ export async function refreshPrices(file: string, { write = false, url }: Refres
   }
 }
 
-/** As the file has them, whether or not it can be used: a new model is only in the newest list. */
+/** The direct models of the file, even of one that cannot be used: a new model is only in the newest list. */
 function directModelsOf({ document }: ConfigDocument) {
   const { models } = Object(document.toJS()) as { models?: unknown }
   return (Array.isArray(models) ? models : []).flatMap((entry: unknown, index) => {

@@ -25,7 +25,7 @@ const SCRIPTS = {
 }
 
 interface RedisIdempotencyOptions {
-  /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
+  /** The address of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
   /** A call without a reply rejects after this time, or after four times as long where it waits behind others. */
   timeoutMs?: number

@@ -13,7 +13,7 @@ import { openDatabase, type Database } from './database.ts'
 const stack = new AsyncDisposableStack()
 const trusted = getCACertificates('default')
 const own = createOwnAuthority()
-/** Of files with an authority, which an address can name. */
+/** A folder of files with an authority, which an address can name. */
 let folder: string
 let server: PostgresServer
 

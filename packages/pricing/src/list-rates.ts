@@ -32,7 +32,7 @@ export interface PriceList {
   /** Every ledger row names it. */
   source: string
   asOf: string
-  /** Of a fetched list. */
+  /** The providers of a fetched list. */
   providers?: Provider[]
 }
 

@@ -38,7 +38,7 @@ const OWNERS = new Map(
   }),
 )
 
-/** Undefined for a list that says nothing of its server. */
+/** Returns undefined for a list that says nothing of its server. */
 export function ownerOf(listed: readonly JsonObject[]) {
   return OWNERS.get(textOf(listed[0]?.['owned_by']))
 }

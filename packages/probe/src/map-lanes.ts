@@ -82,7 +82,7 @@ function sizesOf(models: readonly ListedModel[]): Sizes {
   return { small: at(0), middle: at(1 / 3), large: at(2 / 3), largest: at(1), code }
 }
 
-/** Of a vendor's many versions, the newest of each size; of models with a known size, each. */
+/** The newest of each size among a vendor's many versions, and every model with a known size. */
 function ladderOf(models: readonly ListedModel[]): ListedModel[] {
   if (models.every(({ parameters }) => parameters !== null)) return bySize(models)
   const newest = new Map<number, ListedModel>()

@@ -83,7 +83,7 @@ function writeConfig(
   ].join('\n')
 }
 
-/** Of a server without a vendor's own times: a model may be loaded from disk first, or reason for minutes. */
+/** Timeouts for a server without a vendor's own: a model may be loaded from disk first, or reason for minutes. */
 const LONG_TIMEOUTS = '    timeouts: { firstByteMs: 300000, idleMs: 120000 }'
 
 function idOf(index: number): string {

@@ -85,7 +85,7 @@ type Redirection =
   /** No node serves the slot. */
   | { kind: 'nobody' }
 
-/** Undefined where the call failed for another reason. `error`: as the connection rejects, its cause being the node's. */
+/** Returns undefined when the call failed for another reason. `error`: as the connection rejects, its cause being the node's. */
 export function redirectionIn(error: unknown): Redirection | undefined {
   const cause = error instanceof Error ? error.cause : undefined
   if (!(cause instanceof Error)) return undefined

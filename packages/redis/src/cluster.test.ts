@@ -8,7 +8,7 @@ import type { ScriptConnection } from './connection.ts'
 import { keySlot } from './cluster-map.ts'
 
 const TIMEOUT_MS = 250
-/** Of a connection that still waits while the others have given up, however slow the machine. */
+/** The timeout of a connection that still waits while the others have given up, however slow the machine. */
 const LONG_TIMEOUT_MS = 100 * TIMEOUT_MS
 
 class NotesUnavailableError extends Error {}

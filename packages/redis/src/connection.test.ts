@@ -7,7 +7,7 @@ import { connect, type ScriptConnection } from './connection.ts'
 import type { Script } from './script.ts'
 
 const TIMEOUT_MS = 250
-/** Of a connection that still waits while the others have given up, however slow the machine. */
+/** The timeout of a connection that still waits while the others have given up, however slow the machine. */
 const LONG_TIMEOUT_MS = 100 * TIMEOUT_MS
 
 class NotesUnavailableError extends Error {}
@@ -125,7 +125,7 @@ test('a process that stood still for longer than it waits for Redis takes the re
   await expect(read(connection)).resolves.toBeDefined()
 })
 
-/** As a suspended process does, or one that gets no time. */
+/** Blocks, as a suspended process does, or one that gets no time. */
 function standStill(forMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs)
 }

@@ -11,7 +11,7 @@
 
 import { InFlightList, type Entry } from '@gateway/in-flight/collections'
 
-/** Of a call that waits behind others, and of a connection that says nothing. */
+/** The deadline of a call that waits behind others, and of a silent connection, in timeouts. */
 export const LONGEST_TIMEOUTS = 4
 const TICKS = 10
 

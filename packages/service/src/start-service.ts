@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface RunningService extends AsyncDisposable {
-  /** True: the service takes work; false while it drains. */
+  /** The service takes work; false while it drains. */
   readonly ready: () => boolean
 }
 

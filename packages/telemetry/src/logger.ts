@@ -40,7 +40,7 @@ export function createLogger({ service, level, output }: LoggerOptions): Logger 
   )
 }
 
-/** Of lines that are still to be written; those beyond are dropped. */
+/** The most bytes of lines that are still to be written; lines beyond are dropped. */
 const MOST_UNWRITTEN_BYTES = 16 * 1024 * 1024
 
 /**

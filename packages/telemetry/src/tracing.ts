@@ -20,7 +20,7 @@ export interface SpanStart {
 }
 
 export interface Span {
-  /** False: the span drops its attributes, so callers need not build them. */
+  /** False when the span drops its attributes, so callers need not build them. */
   readonly isRecorded: boolean
   /** To send along with the work of this span; undefined without tracing. */
   readonly traceparent: string | undefined
@@ -68,7 +68,7 @@ export interface TracingSettings {
   /** Where the collector is; none: no traces. */
   endpoint: string | undefined
   sampler: SamplerName
-  /** Of the ratio samplers. */
+  /** The ratio of the ratio samplers. */
   ratio: number
 }
 

@@ -12,7 +12,7 @@ import { openRedisNodes, type ReplicatedRedis, until } from './redis-nodes.ts'
 const PRIMARIES = 3
 const COMPLETE_WITHIN_MS = 60_000
 
-/** Of `CLUSTER SLOTS`. */
+/** A node in the reply to `CLUSTER SLOTS`. */
 type Node = [host: string, port: number, ...unknown[]]
 type Range = [first: number, last: number, primary: Node, ...replicas: Node[]]
 

@@ -17,6 +17,6 @@ export interface Replicated extends AsyncDisposable {
 
 /** It reads the time from libc. */
 export interface Clocked extends Replicated {
-  /** Of the primary; resolves when it goes by this time. */
+  /** Sets the clock of the primary; resolves when it goes by this time. */
   setClock(wrongByMs: number): Promise<void>
 }

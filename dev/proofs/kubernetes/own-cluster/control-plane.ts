@@ -8,7 +8,7 @@ import { request } from 'node:https'
 import { join } from 'node:path'
 import { startDaemon } from './daemon.ts'
 
-/** Of the host's interface in the namespace; everything listens there or on loopback. */
+/** The address of the host's interface in the namespace; everything listens there or on loopback. */
 export const HOST_ADDRESS = '10.200.0.1'
 export const SERVICE_RANGE = '10.96.0.0/16'
 export const DNS_ADDRESS = '10.96.0.10'
@@ -76,7 +76,7 @@ function tokensOf(users: ClusterUser[]): Map<ClusterUser, string> {
   return new Map(users.map((user) => [user, randomBytes(16).toString('hex')]))
 }
 
-/** As the API server reads them: token, name, id, groups. */
+/** A line in the API server's format: token, name, id, groups. */
 function tokenLine([user, token]: [ClusterUser, string]): string {
   const group = user === 'admin' ? 'system:masters' : user.startsWith('node:') ? 'system:nodes' : ''
   return `${token},system:${user},${user},${group}`

@@ -11,7 +11,7 @@ export const execute = promisify(execFile)
 export interface Host {
   readonly name: string
   readonly address: string
-  /** Of its pods. */
+  /** The addresses of its pods. */
   readonly podRange: string
   /** The command that runs a program on it. */
   command(file: string, args: string[]): Command
@@ -73,7 +73,7 @@ async function run(program: string, ...words: string[]): Promise<void> {
   await execute(program, words)
 }
 
-/** As a node has it. */
+/** Sets the kernel's forwarding as a node has it. */
 export async function forwardPackets(host: Host): Promise<void> {
   await runOn(host, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward')
   // A pod that is gone has no route of its own: packets to it would leave this world.

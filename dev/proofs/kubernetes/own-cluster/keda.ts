@@ -91,7 +91,7 @@ export async function startKeda(
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** Of both, and its own authority. */
+/** Makes a certificate for both, with its own authority. */
 async function makeCertificate(folder: string): Promise<string> {
   await mkdir(folder)
   const certificate = join(folder, 'tls.crt')

@@ -34,7 +34,7 @@ export async function linkCniPrograms(folder: string, engine: string): Promise<v
   for (const name of ['host-local', 'loopback']) await symlink(join(DEBIANS_PROGRAMS, name), join(folder, name))
 }
 
-/** As containerd reads it. Other nodes are reached by routes of the host. */
+/** A configuration for containerd. Other nodes are reached by routes of the host. */
 export function podNetwork(folder: string, host: Host, kubeconfig: string): object {
   return {
     cniVersion: '0.4.0',

@@ -33,7 +33,7 @@ interface Monitor {
 
 interface Slice {
   metadata: { labels: Record<string, string> }
-  /** Of a Service without pods: null. */
+  /** Null for a Service without pods. */
   ports: { name: string; port: number }[] | null
   endpoints: { addresses: string[]; targetRef: { name: string } }[]
 }
@@ -42,7 +42,7 @@ export async function startPrometheus(
   file: string,
   { state, logs }: ClusterFolders,
   tools: ClusterTools,
-  /** Of the gateway. */
+  /** The gateway's namespace. */
   namespace: string,
 ): Promise<AsyncDisposable> {
   const folder = join(state, 'prometheus')

@@ -9,7 +9,7 @@ import { DAY_MS } from './month.ts'
 /** A dead key's mark outlasts any fill that was under way; after that, the fill itself says that the key is dead. */
 const DEAD_KEY_KEPT_MS = DAY_MS
 const PRUNE_ABOVE = 100
-/** Of more, the earlier half is deleted: a client that rotates in a loop does not fill the store. */
+/** Beyond this the earlier half is deleted, so a client that rotates in a loop does not fill the store. */
 const DEAD_KEYS_AT_MOST = 500
 
 interface KeyFact {

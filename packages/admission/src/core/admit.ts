@@ -77,7 +77,7 @@ export function admit({ state, use, held }: AccountNow, request: AdmitRequest, n
   return { decision: allow(after, plan, request, use.window, nowMs), use: after, record }
 }
 
-/** Of a request that runs nowhere. */
+/** Counts a request that runs nowhere. */
 function countRequest(use: Use, now: RatesNow, plan: PlanFacts, request: AdmitRequest, nowMs: number): Admission {
   const retryAfterMs = waitForRequest(now.log, request.limits.requestsPerMinute, nowMs)
   if (retryAfterMs > 0) {

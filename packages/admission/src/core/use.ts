@@ -189,7 +189,7 @@ export interface Sums {
 
 type AllowanceVerdict = 'fits' | 'allowance' | 'pending'
 
-/** As much as runs now, once more, would reach the limit. */
+/** Returns true when the running requests, once more, would reach the limit. */
 export function isAllowanceTight({ used, running, limit, overage }: Sums): boolean {
   return !overage && used + 2 * running >= limit
 }

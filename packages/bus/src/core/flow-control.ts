@@ -62,7 +62,7 @@ function append(sender: Sender, kind: FrameKind, bytes: Uint8Array, dataBytes = 
   sender.heldBytes += dataBytes
 }
 
-/** True when the producer may go on; otherwise it waits for acknowledgements. */
+/** Returns true when the producer may go on; otherwise it waits for acknowledgements. */
 export function hasCapacity(sender: Sender): boolean {
   return sender.heldBytes < sender.windowBytes
 }
@@ -169,7 +169,7 @@ function shouldResume(receiver: Receiver, nowMs: number): boolean {
   return true
 }
 
-/** The reader has taken `bytes` more. True when an acknowledgement is due. */
+/** The reader has taken `bytes` more. Returns true when an acknowledgement is due. */
 export function consume(receiver: Receiver, bytes: number): boolean {
   receiver.consumedSinceAck += bytes
   receiver.partlyConsumed += bytes

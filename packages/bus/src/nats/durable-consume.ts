@@ -14,7 +14,7 @@ import { ACK_WAIT_MS, type JetStreamParts } from './jetstream-api.ts'
 const PULL_EXPIRES_MS = 5_000
 const PULL_SILENT_MS = 6_000
 const REOPEN_MS = 250
-/** Of a pull. Each event is read into many times its bytes, while the next pull comes. */
+/** The size of a pull. Each event is read into many times its bytes, while the next pull comes. */
 export const PORTION_BYTES = 16 * 1024 * 1024
 const ACK = Buffer.from('+ACK')
 const WORKING = Buffer.from('+WPI')

@@ -229,11 +229,11 @@ async function kept(broker: Broker): Promise<number> {
   return (await broker.call<{ state: { messages: number } }>('STREAM.INFO.EVENTS')).state.messages
 }
 
-/** As in a cluster whose Service of NATS is deleted. */
+/** Fails look-ups of names, as in a cluster whose Service of NATS is deleted. */
 function forgetNames(): Disposable {
   const lookUp = vi.spyOn(dns, 'lookup').mockImplementation((...args: unknown[]) => {
-    const response = args.at(-1) as (error: Error) => void
-    process.nextTick(() => response(new Error('the name is not known')))
+    const callback = args.at(-1) as (error: Error) => void
+    process.nextTick(() => callback(new Error('the name is not known')))
   })
   return { [Symbol.dispose]: () => lookUp.mockRestore() }
 }

@@ -71,7 +71,7 @@ export class Offer {
     if (!this.#publishByName(job)) wire.publish(this.#job.subject, job, inbox.address('j', this.#stream))
   }
 
-  /** False where the queue is to pick the worker. */
+  /** Returns false when the queue is to pick the worker. */
   #publishByName(job: Uint8Array): boolean {
     const { wire, tuning, processId, workers } = this.#context
     const { subject, timeouts = 0 } = this.#job
@@ -123,7 +123,7 @@ export class Offer {
   }
 }
 
-/** Of one subject. A worker has a new name each time it starts, so old names gather. */
+/** The most workers of one subject. A worker has a new name each time it starts, so old names gather. */
 const MOST_WORKERS = 64
 
 /**

@@ -39,7 +39,7 @@ export interface BackendCall extends CallRequest {
   /** `aborted`: the client left, or the fault ended it. */
   outcome: 'running' | 'completed' | 'aborted'
   chunksSent: number
-  /** As reported to the client. Where the response broke off before, as it would have been. */
+  /** The usage as reported to the client, or as it would have been when the response broke off before. */
   usage: ReportedUsage | null
   /** chat: the response's `id`, which no other has. */
   responseId: string | null

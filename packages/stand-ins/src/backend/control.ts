@@ -11,7 +11,7 @@ import { parseBody, readBody, refuse, sendJson } from './serve.ts'
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 
-/** True when control has taken the request and responds to it. */
+/** Returns true when control has taken the request and responds to it. */
 export function serveControl(req: IncomingMessage, res: ServerResponse, backend: () => Backend): boolean {
   if (req.url !== '/_control/faults') return false
   obey(req, backend())

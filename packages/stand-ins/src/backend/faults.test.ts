@@ -26,7 +26,7 @@ interface Received {
   headers: Record<string, unknown>
   pieces: Buffer[]
   text: string
-  /** True when the response ended as HTTP wants it. */
+  /** The response ended as HTTP wants it. */
   complete: boolean
 }
 

@@ -55,7 +55,7 @@ const FIELDS = {
 
   dieAfterChunks: isAmount,
   stallAfterChunks: isAmount,
-  /** As after a power cut: nothing is written and nothing read any more, so a client's leaving goes unnoticed. */
+  /** Simulates a power cut: nothing is written and nothing read any more, so a client's leaving goes unnoticed. */
   halfOpenAfterChunks: isAmount,
   /** `dieAfterChunks` and `disconnect` send RST instead of FIN. */
   reset: isBoolean,
@@ -100,7 +100,7 @@ export type Fault = { [Name in keyof typeof FIELDS]?: Checked<(typeof FIELDS)[Na
 
 export interface FaultedRequest {
   endpoint: Endpoint
-  /** As the client wrote it, with the query after `?`. */
+  /** The path as the client wrote it, with the query after `?`. */
   model: string | null
   stream: boolean
   /** The value of `x-simulated-backend`. */
