@@ -20,9 +20,12 @@ export async function tour(project: Project): Promise<void> {
     () => 'by the identity provider',
   )
   await step('chat', async () => {
-    const reply = await developer.client.chat.completions.create({ model: MODEL, messages: userMessages('Say: hello') })
-    expectEqual(reply.choices[0]?.message.content, 'hello')
-    return `${reply.usage?.total_tokens} tokens`
+    const response = await developer.client.chat.completions.create({
+      model: MODEL,
+      messages: userMessages('Say: hello'),
+    })
+    expectEqual(response.choices[0]?.message.content, 'hello')
+    return `${response.usage?.total_tokens} tokens`
   })
   await step('stream', async () => {
     const request = { model: MODEL, messages: userMessages('40 words'), stream: true as const }

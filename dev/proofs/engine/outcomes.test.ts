@@ -30,8 +30,8 @@ test('silence is no proof', () => {
 })
 
 test('a response was open at a cut unless it ended before or began after', () => {
-  const reply = outcome(null)
-  const open = [15, 10, 20, 9, 21].map((atMs) => wasOpenAt(reply, { fromMs: atMs, toMs: atMs }))
+  const response = outcome(null)
+  const open = [15, 10, 20, 9, 21].map((atMs) => wasOpenAt(response, { fromMs: atMs, toMs: atMs }))
   expect(open).toEqual([true, true, true, false, false])
-  expect(wasOpenAt(reply, { fromMs: 5, toMs: 30 })).toBe(true)
+  expect(wasOpenAt(response, { fromMs: 5, toMs: 30 })).toBe(true)
 })

@@ -14,7 +14,7 @@ const done: Step[] = []
 export async function step<T>(
   title: string,
   work: () => Promise<T>,
-  describe = (reply: T): string => (typeof reply === 'string' ? reply : ''),
+  describe = (result: T): string => (typeof result === 'string' ? result : ''),
 ): Promise<T> {
   const startedAt = performance.now()
   const end = (finding: string): Step => {
@@ -24,10 +24,10 @@ export async function step<T>(
   }
   process.stderr.write(`… ${title}\n`)
   try {
-    const reply = await work()
-    const { seconds, finding } = end(describe(reply))
+    const result = await work()
+    const { seconds, finding } = end(describe(result))
     process.stderr.write(`✓ ${title}: ${finding} (${seconds.toFixed(1)} s)\n`)
-    return reply
+    return result
   } catch (error) {
     const { seconds } = end('FAILED')
     process.stderr.write(`✗ ${title}: ${String(error)} (${seconds.toFixed(1)} s)\n`)

@@ -67,14 +67,14 @@ export async function openClients({ gateway, issuer }: Addresses, databaseUrl: s
 async function useOnce(caller: Caller, address: Address, databaseUrl: string): Promise<void> {
   const [url] = address.urls
   const body = { model: 'chat', messages: [{ role: 'user', content: '20 words' }] }
-  const reply = await send(url, '/v1/chat/completions', { key: caller.key, body })
-  if (reply.status !== 200) throw new Error(`chat: ${reply.status} ${JSON.stringify(reply.body)}`)
+  const response = await send(url, '/v1/chat/completions', { key: caller.key, body })
+  if (response.status !== 200) throw new Error(`chat: ${response.status} ${JSON.stringify(response.body)}`)
   const load = startLoad(address, [caller.key], { model: 'chat', clients: 1, streamsOfWords: 20 })
   await served(load.outcomes, 1)
   await load.stop()
   expectNoFailure(load.outcomes)
   await proveLedger(databaseUrl, load.outcomes)
-  const { total_tokens: plain } = reply.body['usage'] as { total_tokens: number }
+  const { total_tokens: plain } = response.body['usage'] as { total_tokens: number }
   const expected = plain + load.outcomes.reduce((sum, { tokens }) => sum + tokens, 0)
   const { used } = await quotaOf(caller, url)
   if (used !== expected) throw new Error(`the quota reports ${used} used tokens, the responses ${expected}`)

@@ -14,8 +14,8 @@ export interface ClusterTools {
   /** Feeds kubectl a manifest: objects, or their text. */
   apply(manifest: string | object[], ...args: string[]): Promise<string>
   read<T = ClusterObject>(...args: string[]): Promise<T>
-  /** Its words beside the reply are warnings of the API server. */
-  helm(...args: string[]): Promise<{ reply: string; warnings: string[] }>
+  /** Its lines on stderr are warnings of the API server. */
+  helm(...args: string[]): Promise<{ output: string; warnings: string[] }>
   /** Until it is disposed, a local port leads to a port of a pod of the workload. Policies have no effect on it. */
   forward(workload: string, ports: { local: number; remote: number }, ...args: string[]): Promise<AsyncDisposable>
 }
@@ -58,21 +58,21 @@ export function clusterTools(access: Access, find: (tool: Tool) => string = find
   const run = async (tool: Tool, args: string[], input = '') => {
     const child = start(tool, args)
     child.stdin.on('error', () => {}).end(input)
-    const [reply, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
-    if (code !== 0) throw new Error(`${tool} ${args.join(' ')}: ${said.trim() || reply.trim()}`)
-    return { reply, said }
+    const [output, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+    if (code !== 0) throw new Error(`${tool} ${args.join(' ')}: ${said.trim() || output.trim()}`)
+    return { output, said }
   }
-  const kubectl = async (...args: string[]) => (await run('kubectl', args)).reply
+  const kubectl = async (...args: string[]) => (await run('kubectl', args)).output
   return {
     kubectl,
     async apply(manifest, ...args) {
       const input = typeof manifest === 'string' ? manifest : JSON.stringify(listOf(manifest))
-      return (await run('kubectl', ['apply', '--server-side', '--filename', '-', ...args], input)).reply
+      return (await run('kubectl', ['apply', '--server-side', '--filename', '-', ...args], input)).output
     },
     read: async <T>(...args: string[]) => JSON.parse(await kubectl('get', '--output', 'json', ...args)) as T,
     async helm(...args) {
-      const { reply, said } = await run('helm', args)
-      return { reply, warnings: said.split('\n').filter((line) => line !== '' && !IS_NO_WARNING.test(line)) }
+      const { output, said } = await run('helm', args)
+      return { output, warnings: said.split('\n').filter((line) => line !== '' && !IS_NO_WARNING.test(line)) }
     },
     async forward(workload, { local, remote }, ...args) {
       const child = start('kubectl', ['port-forward', workload, `${local}:${remote}`, ...args])

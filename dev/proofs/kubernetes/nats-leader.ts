@@ -28,8 +28,8 @@ interface Accounts {
 /** A server has the name of its pod. */
 async function nameOfLeader(tools: ClusterTools, { metadata }: Pod): Promise<string> {
   const read = ['wget', '--quiet', '--output-document=-', STREAMS_URL]
-  const reply = await tools.kubectl('exec', metadata.name, '--namespace', NAMESPACE, '--container=nats', '--', ...read)
-  const { account_details: accounts } = JSON.parse(reply) as Accounts
+  const output = await tools.kubectl('exec', metadata.name, '--namespace', NAMESPACE, '--container=nats', '--', ...read)
+  const { account_details: accounts } = JSON.parse(output) as Accounts
   const stream = accounts
     .flatMap(({ stream_detail: streams = [] }) => streams)
     .find(({ name }) => name === usageStream.name)

@@ -12,17 +12,17 @@ export interface Address {
 }
 
 /** A policy drops packets; `closed`: there is no server. */
-export type Reply = 'open' | 'closed' | 'silent'
+export type Reachability = 'open' | 'closed' | 'silent'
 
 /** The kernel of an open port replies to the first packet, or else the second, a second later. */
 const SILENT_MS = 3_000
 
-function connectTo({ address, port }: Address): Promise<Reply> {
+function connectTo({ address, port }: Address): Promise<Reachability> {
   return new Promise((resolve) => {
     const socket = connect({ host: address, port })
-    const end = (reply: Reply) => {
+    const end = (reachability: Reachability) => {
       socket.destroy()
-      resolve(reply)
+      resolve(reachability)
     }
     socket.once('connect', () => end('open'))
     socket.once('error', () => end('closed'))
@@ -32,7 +32,7 @@ function connectTo({ address, port }: Address): Promise<Reply> {
 }
 
 /** Pods speak UDP to CoreDNS alone. */
-async function resolveName({ address, port }: Address): Promise<Reply> {
+async function resolveName({ address, port }: Address): Promise<Reachability> {
   const resolver = new Resolver({ timeout: SILENT_MS, tries: 1 })
   resolver.setServers([`${address}:${port}`])
   return resolver.resolve4('kubernetes.default.svc.cluster.local').then(

@@ -10,7 +10,7 @@ import type { ClusterTools } from './cluster-tools.ts'
 import { API_PORT, HOST_ADDRESS } from './own-cluster/control-plane.ts'
 import { execute } from './own-cluster/host.ts'
 import { openOutsiders } from './policies-outsiders.ts'
-import type { Address, Reply } from './policies-probe.ts'
+import type { Address, Reachability } from './policies-probe.ts'
 import type { Release } from './release.ts'
 import { CLIENTS_NAMESPACE, guardStores, NAMESPACE } from './stage.ts'
 
@@ -52,7 +52,7 @@ interface Target extends Address {
 interface Connection {
   from: string
   to: string
-  reply: Reply
+  reachability: Reachability
 }
 
 /** Returns the numbers of open and of refused connections. The cluster's folder holds those of its nodes. */
@@ -63,18 +63,18 @@ export async function provePolicies(cluster: Cluster, release: Release): Promise
   const enforced = await until(probe, isAsPromised)
   await release.upgrade('--set', 'networkPolicy.enabled=false')
   await tools.kubectl('delete', 'networkpolicies.networking.k8s.io', '--all', '--namespace', NAMESPACE)
-  await until(probe, ({ reply }) => reply === 'open')
+  await until(probe, ({ reachability }) => reachability === 'open')
   await release.rollback()
   await guardStores(tools)
   await until(probe, isAsPromised)
-  const refused = enforced.filter(({ reply }) => reply === 'silent').length
+  const refused = enforced.filter(({ reachability }) => reachability === 'silent').length
   return `${enforced.length - refused} connections as promised, ${refused} refused, each open without the policies`
 }
 
-function isAsPromised({ from, to, reply }: Connection): boolean {
+function isAsPromised({ from, to, reachability }: Connection): boolean {
   const own = MAY_SPEAK_TO[from]
   const isOpen = own ? own.includes(to) : PERMITTED_CALLERS.some(([by, what]) => by === from && what.test(to))
-  return reply === (isOpen ? 'open' : 'silent')
+  return reachability === (isOpen ? 'open' : 'silent')
 }
 
 function isGuarded({ from, to }: { from: string; to: string }): boolean {
@@ -92,7 +92,7 @@ async function until(
     const wrong = connections.filter((connection) => !isRight(connection))
     if (wrong.length === 0) return connections
     if (Date.now() > deadlineMs) {
-      const lines = new Set(wrong.map(({ from, to, reply }) => `${from} to ${to}: ${reply}`))
+      const lines = new Set(wrong.map(({ from, to, reachability }) => `${from} to ${to}: ${reachability}`))
       throw new Error(
         `${wrong.length} of ${connections.length} connections are not as promised:\n${[...lines].join('\n')}`,
       )
@@ -139,8 +139,8 @@ async function probeFrom(id: string, from: string, targets: readonly Target[]): 
   const addresses = targets.map(({ address, port, protocol }) => ({ address, port, protocol }))
   const probe = [process.execPath, PROBE, JSON.stringify(addresses)]
   const { stdout } = await execute('nsenter', [`--net=/proc/${id}/ns/net`, ...probe])
-  const replies = JSON.parse(stdout) as Reply[]
-  return targets.map(({ name }, index) => ({ from, to: name, reply: replies[index]! }))
+  const reached = JSON.parse(stdout) as Reachability[]
+  return targets.map(({ name }, index) => ({ from, to: name, reachability: reached[index]! }))
 }
 
 /** One of each pod, as this world numbers them. */

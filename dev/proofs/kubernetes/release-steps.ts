@@ -42,9 +42,9 @@ async function proveRelease(tools: ClusterTools, set: string): Promise<void> {
   const named = (what: string) => `values/${set}.yaml: ${what}`
   const values = ['--values', join(DEPLOY, 'values', `${set}.yaml`)]
   const helm = async (...args: string[]) => {
-    const { reply, warnings } = await tools.helm(...args, '--namespace', set)
+    const { output, warnings } = await tools.helm(...args, '--namespace', set)
     if (warnings.length > 0) throw new Error(`the API server warns:\n${warnings.join('\n')}`)
-    return reply
+    return output
   }
   const objects = () => objectsOf(tools, set)
 
@@ -106,8 +106,8 @@ async function objectsOf(tools: ClusterTools, namespace: string): Promise<Cluste
 }
 
 async function sentObjects(tools: ClusterTools, namespace: string): Promise<ClusterObject[]> {
-  const { reply } = await tools.helm('get', 'manifest', RELEASE, '--namespace', namespace)
-  return readManifests(reply) as unknown as ClusterObject[]
+  const { output } = await tools.helm('get', 'manifest', RELEASE, '--namespace', namespace)
+  return readManifests(output) as unknown as ClusterObject[]
 }
 
 /** Everything in the namespace that the cluster did not make by itself. */

@@ -152,7 +152,7 @@ export interface IncomingJob {
    * still takes an `end` or a `failure`. The signal does not abort after either of the two.
    */
   readonly signal: AbortSignal
-  /** The reason for which `signal` has aborted, or null. A signal costs more than this look. */
+  /** The reason for which `signal` has aborted, or null. A signal costs more than this check. */
   readonly aborted: JobAborted | null
   /** Calls the listener when `signal` aborts. A job has one such listener. */
   onAbort(listener: (aborted: JobAborted) => void): void

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { AccountReply, AccountView } from '@gateway/contracts/accounts-api'
 import { readDecimalNumber } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
-import { oneLine, type CommandResult } from './response.ts'
+import { oneLine, type CommandResult } from './command-result.ts'
 import type { Gateway } from './gateway.ts'
 
 export async function showAccount(gateway: Gateway, subject: string): Promise<CommandResult> {

@@ -3,7 +3,7 @@
  */
 
 import type { BackendView, HealthView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
-import { renderTable, type CommandResult } from './response.ts'
+import { renderTable, type CommandResult } from './command-result.ts'
 import type { Gateway } from './gateway.ts'
 
 export async function showBackends(gateway: Gateway): Promise<CommandResult> {

@@ -11,7 +11,7 @@ import type { ConfigProblem } from '@gateway/contracts/check-config'
 import type { ConfigFileInput, ModelConfig } from '@gateway/contracts/config'
 import { findModel, isRetired } from '@gateway/contracts/models'
 import { UsageError } from '@gateway/service/report-fatal'
-import { oneLine, renderTable, type CommandResult } from './response.ts'
+import { oneLine, renderTable, type CommandResult } from './command-result.ts'
 import { importLitellm } from './import-litellm.ts'
 
 export interface CheckOptions {

@@ -4,7 +4,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UsageError } from '@gateway/service/report-fatal'
-import type { CommandResult } from './response.ts'
+import type { CommandResult } from './command-result.ts'
 import type { Gateway } from './gateway.ts'
 
 const PAUSE_MS = 500

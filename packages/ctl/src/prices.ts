@@ -9,7 +9,7 @@ import { reviewConfig } from '@gateway/config/review-config'
 import { servedModelConfig, vendorRates, type ServedModelConfig, type VendorRates } from '@gateway/contracts/config'
 import { listRates, PRICE_LIST, PUBLISHED_AT, readPriceList, type PriceList } from '@gateway/pricing/list-rates'
 import { UsageError } from '@gateway/service/report-fatal'
-import { renderTable, type CommandResult } from './response.ts'
+import { renderTable, type CommandResult } from './command-result.ts'
 import { readText } from './config.ts'
 
 export interface RefreshOptions {

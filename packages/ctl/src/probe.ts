@@ -11,7 +11,7 @@ import { dialectNames } from '@gateway/contracts/vendors'
 import { loadConfig } from '@gateway/config/load-config'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { UsageError } from '@gateway/service/report-fatal'
-import { oneLine, renderTable, type CommandResult } from './response.ts'
+import { oneLine, renderTable, type CommandResult } from './command-result.ts'
 import { readText } from './config.ts'
 
 export interface ProbeOptions {

@@ -3,7 +3,7 @@
  */
 
 import type { Drift, ReconcileKeysReply } from '@gateway/contracts/reconcile-api'
-import { renderTable, type CommandResult } from './response.ts'
+import { renderTable, type CommandResult } from './command-result.ts'
 import type { Gateway } from './gateway.ts'
 
 const REPORT_EVERY_ACCOUNTS = 10_000

@@ -7,7 +7,7 @@ import { toUsageRecord, toUsageTotals } from '@gateway/pricing/usage-record'
 import { readInteger } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
 import { findAccount } from './accounts.ts'
-import { renderTable, type CommandResult, type Column } from './response.ts'
+import { renderTable, type CommandResult, type Column } from './command-result.ts'
 import type { Gateway } from './gateway.ts'
 
 export interface UsageOptions {

@@ -151,8 +151,8 @@ interface Sample {
 }
 
 async function runQuery(query: string): Promise<Sample[]> {
-  const reply = await fetch(`${URL_ON_HOST}/api/v1/query?${new URLSearchParams({ query }).toString()}`)
-  if (!reply.ok) throw new Error(`${query}: ${await reply.text()}`)
-  const { data } = (await reply.json()) as { data: { result: Sample[] } }
+  const response = await fetch(`${URL_ON_HOST}/api/v1/query?${new URLSearchParams({ query }).toString()}`)
+  if (!response.ok) throw new Error(`${query}: ${await response.text()}`)
+  const { data } = (await response.json()) as { data: { result: Sample[] } }
   return data.result
 }

@@ -129,7 +129,7 @@ function startPuller(
     clearTimeout(silence)
     void ensure().then(open)
   }
-  const respond = (ackTo: string, verdict: Uint8Array) => {
+  const acknowledge = (ackTo: string, verdict: Uint8Array) => {
     if (wire.connected) wire.publish(ackTo, verdict)
     else held.push([ackTo, verdict])
   }
@@ -159,10 +159,10 @@ function startPuller(
     const beganAtMs = performance.now()
     try {
       await options.handler(batch.map(({ message }) => message))
-      for (const event of batch) respond(event.ackTo, ACK)
+      for (const event of batch) acknowledge(event.ackTo, ACK)
     } catch (error) {
       onStatus({ type: 'error', error, during: `consuming ${options.subject} as ${options.consumer}` })
-      for (const event of batch) respond(event.ackTo, retryLater(event.deliveries))
+      for (const event of batch) acknowledge(event.ackTo, retryLater(event.deliveries))
     } finally {
       clearInterval(working)
       lastTookMs = performance.now() - beganAtMs

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { showAccount } from './accounts.ts'
-import { renderTable } from './response.ts'
+import { renderTable } from './command-result.ts'
 import type { Gateway } from './gateway.ts'
 
 test('texts stand to the left, numbers to the right with thousands apart', () => {
@@ -30,9 +30,9 @@ test('a name commands no terminal and writes no line of its own', async () => {
 
   const view = { account: 'tag', kind: 'developer', issuer: 'https://id.test', subject: HOSTILE, plan: 'free' }
   const account = { ...view, unit: 'tokens', overage: false, extra: 0, keys: [], hasMoreKeys: false }
-  const responding = (reply: object) => ({ request: async () => reply }) as unknown as Gateway
-  const { text } = await showAccount(responding({ kind: 'account', account }), 'eve')
+  const gatewayReturning = (reply: object) => ({ request: async () => reply }) as unknown as Gateway
+  const { text } = await showAccount(gatewayReturning({ kind: 'account', account }), 'eve')
   expect(text.split('\n')).toContain(`subject  https://id.test|${SHOWN}`)
-  const several = showAccount(responding({ kind: 'ambiguous', matches: [`https://id.test|${HOSTILE}`] }), 'eve')
+  const several = showAccount(gatewayReturning({ kind: 'ambiguous', matches: [`https://id.test|${HOSTILE}`] }), 'eve')
   await expect(several).rejects.toThrow(`https://id.test|${SHOWN}`)
 })
