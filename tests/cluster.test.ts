@@ -97,7 +97,7 @@ describe('a part that fails under load has lost nothing and doubled nothing when
       load.outcomes.filter((outcome) => outcome.url === url && outcome.completed && outcome.endedAtMs > atMs).length
     for (const url of gateway.urls) await expect.poll(() => servedSince(url, 0), SOON).toBeGreaterThan(10)
 
-    await injection(cluster, victim, signal)
+    await injectFault(cluster, victim, signal)
     const backAtMs = Date.now()
     for (const url of gateway.urls) await expect.poll(() => servedSince(url, backAtMs), SOON).toBeGreaterThan(10)
     await load.stop()
@@ -116,17 +116,17 @@ const SOON = { timeout: 60_000, interval: 100 }
 const FROZEN_MS = 5_000
 
 /** Resolves when the victim is back: thawed after {@link FROZEN_MS}, or started again by the cluster itself. */
-async function injection(cluster: Cluster, victim: string, signal: Blow['signal']): Promise<void> {
+async function injectFault(cluster: Cluster, victim: string, signal: Blow['signal']): Promise<void> {
   const isServer = victim === 'nats' || victim === 'redis' || victim === 'postgres'
-  const injected = isServer ? cluster.servers[victim] : cluster.process(victim)
-  const { pid } = injected
+  const target = isServer ? cluster.servers[victim] : cluster.process(victim)
+  const { pid } = target
   process.kill(pid!, signal)
   if (signal === 'SIGSTOP') {
     await new Promise((resolve) => setTimeout(resolve, FROZEN_MS))
     process.kill(pid!, 'SIGCONT')
     return
   }
-  await expect.poll(() => injected.pid !== undefined && injected.pid !== pid, SOON).toBe(true)
+  await expect.poll(() => target.pid !== undefined && target.pid !== pid, SOON).toBe(true)
   if (!isServer) await cluster.process(victim).ready()
 }
 

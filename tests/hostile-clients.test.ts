@@ -77,7 +77,7 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
-const { refused, replied } = framingCases()
+const { refused, served } = framingCases()
 const withKey = (bytes: Buffer) => bytes.toString('latin1').replaceAll(KEY_PLACEHOLDER, key)
 
 describe('a request that could be read in more than one way is refused, and its connection closed:', () => {
@@ -92,7 +92,7 @@ describe('a request that could be read in more than one way is refused, and its 
 })
 
 describe('a request of unusual form has one response:', () => {
-  test.each(replied)('$name', async ({ bytes }) => {
+  test.each(served)('$name', async ({ bytes }) => {
     const { responses } = await sendBytes(port, withKey(bytes))
     expect(responses.map(({ status }) => status).filter((status) => status !== 100)).toEqual([200])
   })

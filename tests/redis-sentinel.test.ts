@@ -45,9 +45,9 @@ test('Redis fails over under load, twice, and nobody notices', async () => {
     await moreIsServed()
     return (await countDecidedAlone(cluster)) === before
   }
-  const failOver = async (to: Server, injection: () => Promise<unknown>) => {
+  const failOver = async (to: Server, injectFault: () => Promise<unknown>) => {
     await moreIsServed()
-    await injection()
+    await injectFault()
     await expect.poll(() => replicationOf(to), TIMEOUTS).toContain('role:master')
     await expect.poll(theStoreDecides, TIMEOUTS).toBe(true)
     for (const url of gateway.urls) expect((await chat(url, dead.key)).status).toBe(401)

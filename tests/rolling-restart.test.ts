@@ -28,17 +28,17 @@ test('no request fails and no stream is cut while every process is restarted', a
   const database = stack.use(await openDatabase(cluster.servers.postgres.url))
   const edges = cluster.processes.filter(({ plan }) => plan.service === 'edge').map(({ plan }) => plan)
   const balancer = stack.use(await startBalancer(edges))
-  const adapter = { urls: [balancer.url] as const }
+  const balanced = { urls: [balancer.url] as const }
   const keys = await Promise.all(Array.from({ length: 4 }, async () => (await newDeveloper(gateway)).key))
 
   gateway.backends.frail.setSpeed({ tokensPerSecond: TOKENS_PER_SECOND })
   for (const backend of [gateway.backends.steadyA, gateway.backends.steadyB]) backend.setSpeed({ tokensPerSecond: 300 })
-  const long = startLoad(adapter, keys, {
+  const long = startLoad(balanced, keys, {
     model: newLane(gateway).model,
     clients: LONG_STREAMS,
     streamsOfWords: STREAM_SECONDS * TOKENS_PER_SECOND,
   })
-  const short = startLoad(adapter, keys, { model: 'svc-core', clients: 6 })
+  const short = startLoad(balanced, keys, { model: 'svc-core', clients: 6 })
   await expect.poll(() => short.outcomes.length).toBeGreaterThan(20)
 
   const requested = new Set<string>()

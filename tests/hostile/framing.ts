@@ -16,7 +16,7 @@ const HIDDEN = 'GET /v1/models/hidden HTTP/1.1\r\nHost: gateway\r\n\r\n'
 const chunked = (body: string, rest = '') => `${body.length.toString(16)}\r\n${body}\r\n0\r\n${rest}\r\n`
 const size = BODY.length.toString(16)
 
-export function framingCases(): { refused: FramingCase[]; replied: FramingCase[] } {
+export function framingCases(): { refused: FramingCase[]; served: FramingCase[] } {
   const head = (...lines: string[]) =>
     [
       'POST /v1/chat/completions HTTP/1.1',
@@ -91,7 +91,7 @@ export function framingCases(): { refused: FramingCase[]; replied: FramingCase[]
     'a huge target': get('Host: gateway').replace('svc-core', 'a'.repeat(17_000)),
   })
 
-  const replied = list({
+  const served = list({
     'a length': cl(String(BODY.length)),
     chunks: te(' chunked'),
     'chunks, in capitals': te(' CHUNKED'),
@@ -115,5 +115,5 @@ export function framingCases(): { refused: FramingCase[]; replied: FramingCase[]
     'empty lines before it': `\r\n\r\n${get('Host: gateway')}`,
     'a request for 100 Continue': head('Expect: 100-continue', `Content-Length: ${BODY.length}`) + BODY,
   })
-  return { refused, replied }
+  return { refused, served }
 }

@@ -11,7 +11,7 @@ const key = formatKey({ keyId: 'key00001', accountTag: 'account1', secret: 'x'.r
 const active = { kind: 'active', plan: 'free', overage: false, extra: 0, used: null }
 
 /** Returns the principal that the handler of a row with `credential: 'key'` got, or the refusal. */
-async function principalOf(authenticated: object): Promise<unknown> {
+async function principalOf(keyState: object): Promise<unknown> {
   let given: unknown
   const route: Route = {
     credential: 'key',
@@ -20,7 +20,7 @@ async function principalOf(authenticated: object): Promise<unknown> {
   const edge = {
     plans: { isDeadKey: () => false, planOf: () => null },
     bytes: { reserveRequest: () => ({ provenAs() {}, cpu: { chargeOwnResponse: async () => {} } }) },
-    admission: { authenticate: async () => authenticated },
+    admission: { authenticate: async () => keyState },
   } as unknown as EdgeContext
   const request = { headers: { authorization: `Bearer ${key}` } } as StepRequest
   const response = { locals: {} } as StepResponse

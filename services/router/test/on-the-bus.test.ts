@@ -31,7 +31,7 @@ import {
 import { backend, closing, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
-interface Responded {
+interface DispatchedJob {
   head: ResponseHead | null
   text(): string
   end: ResponseEnd | null
@@ -42,7 +42,7 @@ interface Responded {
   handle: JobHandle
 }
 
-function dispatch(bus: Bus, header: Partial<JobHeader>): Responded {
+function dispatch(bus: Bus, header: Partial<JobHeader>): DispatchedJob {
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const data: Buffer[] = []
@@ -53,7 +53,7 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Responded {
     header: Buffer.from(JSON.stringify(full)),
     body: Buffer.from('{"messages":[]}'),
   }
-  const replied: Responded = {
+  const dispatched: DispatchedJob = {
     head: null,
     text: () => Buffer.concat(data).toString(),
     end: null,
@@ -62,28 +62,28 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Responded {
     begun: begun.promise,
     over: over.promise,
     handle: bus.dispatch(job, {
-      onHead: (bytes) => void (replied.head = parse(bytes) as ResponseHead),
+      onHead: (bytes) => void (dispatched.head = parse(bytes) as ResponseHead),
       onData(bytes) {
         data.push(Buffer.from(bytes))
-        replied.handle.consumed(bytes.length)
+        dispatched.handle.consumed(bytes.length)
         begun.resolve()
       },
       onEnd(bytes) {
-        replied.end = parse(bytes) as ResponseEnd
+        dispatched.end = parse(bytes) as ResponseEnd
         over.resolve()
       },
       onFailure(bytes) {
-        replied.failure = parse(bytes) as ResponseFailure
+        dispatched.failure = parse(bytes) as ResponseFailure
         over.resolve()
       },
       onUnavailable(reason) {
-        replied.unavailable = reason
+        dispatched.unavailable = reason
         over.resolve()
       },
       onLost: over.resolve,
     }),
   }
-  return replied
+  return dispatched
 }
 
 const logger = createLogger({ service: 'router', level: 'silent' })
@@ -171,18 +171,18 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
 
   test('a stream reaches its caller whole', async () => {
     const { caller } = await stack(goodChat)
-    const replied = dispatch(caller, { stream: true })
-    await replied.over
-    expect(replied.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
-    expect(replied.end?.usage.completionTokens).toBe(3)
+    const dispatched = dispatch(caller, { stream: true })
+    await dispatched.over
+    expect(dispatched.text()).toBe(completeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
+    expect(dispatched.end?.usage.completionTokens).toBe(3)
   })
 
   test('a job in a dialect that this version does not know is refused, and no backend is called', async () => {
     const { caller, backend, reports } = await stack(goodChat)
-    const replied = dispatch(caller, { dialect: 'telepathy' as ClientDialect, stream: true })
-    await replied.over
-    expect([replied.head, replied.end, replied.text()]).toEqual([null, null, ''])
-    expect(replied.failure).toEqual({
+    const dispatched = dispatch(caller, { dialect: 'telepathy' as ClientDialect, stream: true })
+    await dispatched.over
+    expect([dispatched.head, dispatched.end, dispatched.text()]).toEqual([null, null, ''])
+    expect(dispatched.failure).toEqual({
       code: 'INTERNAL_ERROR',
       message: 'The job is not readable',
       attempted: [],
@@ -197,14 +197,14 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
       response.write(ROLE + chunk({ content: 'one two three' }))
     })
     const requestId = headerOf().requestId
-    const replied = dispatch(caller, { stream: true, requestId })
-    await replied.begun
+    const dispatched = dispatch(caller, { stream: true, requestId })
+    await dispatched.begun
     const startedAtMs = performance.now()
-    replied.handle.leave()
+    dispatched.handle.leave()
     await backend.seen[0]?.connectionClosed
     expect(performance.now() - startedAtMs).toBeLessThan(15_000)
-    await replied.over
-    expect(replied.failure).toMatchObject({ usage: { completionTokens: 3, estimated: true } })
+    await dispatched.over
+    expect(dispatched.failure).toMatchObject({ usage: { completionTokens: 3, estimated: true } })
     expect(reports.filter((report) => report.requestId === requestId)).toEqual([])
   })
 
@@ -214,8 +214,8 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
       response.write(ROLE + chunk({ content: 'one two three' }))
     })
     const requestId = headerOf().requestId
-    const replied = dispatch(caller, { stream: true, requestId })
-    await replied.begun
+    const dispatched = dispatch(caller, { stream: true, requestId })
+    await dispatched.begun
     lose(caller)
     await backend.seen[0]?.connectionClosed
     const mine = () => reports.filter((report) => report.requestId === requestId)
@@ -232,8 +232,8 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
   test('a finished job whose caller has acknowledged its end is not reported', async () => {
     const { caller, reports } = await stack(goodChat)
     const requestId = headerOf().requestId
-    const replied = dispatch(caller, { requestId })
-    await replied.over
+    const dispatched = dispatch(caller, { requestId })
+    await dispatched.over
     await new Promise((resolve) => setTimeout(resolve, 300))
     await caller[Symbol.asyncDispose]()
     await new Promise((resolve) => setTimeout(resolve, 4_000))
@@ -265,9 +265,9 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
   /** Jobs at once, each dispatched again where nobody took it, as an edge does. */
   async function replies(caller: Bus, count: number): Promise<string[]> {
     const reply = async (): Promise<string> => {
-      const replied = dispatch(caller, { remainingMs: 20_000 })
-      await replied.over
-      if (replied.unavailable === null) return replied.end ? 'served' : `failed: ${replied.failure?.code}`
+      const dispatched = dispatch(caller, { remainingMs: 20_000 })
+      await dispatched.over
+      if (dispatched.unavailable === null) return dispatched.end ? 'served' : `failed: ${dispatched.failure?.code}`
       await new Promise((resolve) => setTimeout(resolve, 25))
       return reply()
     }

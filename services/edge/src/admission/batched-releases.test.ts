@@ -49,28 +49,28 @@ const endOf = (requestId: string, charge = 4, tokens = 5) => ({ account: ACCOUNT
 
 describe('an end', () => {
   let store: Store
-  let reported: string[]
+  let calls: string[]
   let isAway: boolean
   let edge: EdgeAdmission & AsyncDisposable
 
   beforeEach(async () => {
     store = await knownStore()
-    reported = []
+    calls = []
     isAway = false
-    const decision = <Reply>(what: string, give: () => Promise<Reply>): Promise<Reply> => {
+    const watch = <Reply>(what: string, give: () => Promise<Reply>): Promise<Reply> => {
       if (isAway) return Promise.reject(new AdmissionUnavailableError('away'))
-      reported.push(what)
+      calls.push(what)
       return give()
     }
     const watched: EdgeAdmission = {
       partOf: store.partOf,
       admit: (request) => {
         const ends = (request.ends ?? []).map(({ requestId }) => ` with the end of ${requestId}`)
-        return decision(`admit ${request.requestId}${ends.join('')}`, () => store.admit(request))
+        return watch(`admit ${request.requestId}${ends.join('')}`, () => store.admit(request))
       },
-      finish: (end) => decision(`finish ${end.requestId}`, () => store.finish(end)),
+      finish: (end) => watch(`finish ${end.requestId}`, () => store.finish(end)),
       renew: (leases, leaseMs) => store.renew(leases, leaseMs),
-      authenticate: (key) => decision('authenticate', () => store.authenticate(key)),
+      authenticate: (key) => watch('authenticate', () => store.authenticate(key)),
     }
     edge = batchReleases(watched, logger)
   })
@@ -84,16 +84,16 @@ describe('an end', () => {
     await edge.finish(endOf('b'))
     await admit('c')
     await vi.advanceTimersByTimeAsync(10 * HOLD_MS)
-    expect(reported).toEqual(['admit a', 'admit b', 'admit c with the end of a with the end of b'])
+    expect(calls).toEqual(['admit a', 'admit b', 'admit c with the end of a with the end of b'])
     expect(await store.inspect(ACCOUNT)).toMatchObject({ running: 10, ended: 8 })
   })
 
   test('is sent by itself within 100 ms when the account sends nothing more', async () => {
     await admit('a')
     await edge.finish(endOf('a'))
-    expect(reported).toEqual(['admit a'])
+    expect(calls).toEqual(['admit a'])
     await vi.advanceTimersByTimeAsync(HOLD_MS)
-    expect(reported).toEqual(['admit a', 'finish a'])
+    expect(calls).toEqual(['admit a', 'finish a'])
   })
 
   test('is sent at once where the allowance is nearly held, and where the bucket is less than half full', async () => {
@@ -101,7 +101,7 @@ describe('an end', () => {
     await edge.finish(endOf('a'))
     await admit('b', TOKENS_PER_MINUTE / 2 + 1)
     await edge.finish(endOf('b'))
-    expect(reported).toEqual(['admit a', 'finish a', 'admit b', 'finish b'])
+    expect(calls).toEqual(['admit a', 'finish a', 'admit b', 'finish b'])
   })
 
   test('is sent at once when a later request of the account came near its limits or was refused', async () => {
@@ -109,14 +109,14 @@ describe('an end', () => {
     await admit('late', 10, ALLOWANCE - 10)
     await edge.finish(endOf('early'))
     await admit('refused')
-    expect(reported).toEqual(['admit early', 'admit late', 'finish early', 'admit refused'])
+    expect(calls).toEqual(['admit early', 'admit late', 'finish early', 'admit refused'])
   })
 
   test('is sent at once when the account sent nothing for five seconds', async () => {
     await admit('a')
     await vi.advanceTimersByTimeAsync(5_000)
     await edge.finish(endOf('a'))
-    expect(reported).toEqual(['admit a', 'finish a'])
+    expect(calls).toEqual(['admit a', 'finish a'])
   })
 
   test("is sent before anybody reads the account's use", async () => {
@@ -132,7 +132,7 @@ describe('an end', () => {
     await expect(admit('b')).rejects.toThrow(AdmissionUnavailableError)
     isAway = false
     await vi.advanceTimersByTimeAsync(HOLD_MS)
-    expect(reported).toEqual(['admit a', 'finish a'])
+    expect(calls).toEqual(['admit a', 'finish a'])
   })
 
   test('that the store does not hear is left to the ledger, and the edge goes on', async () => {
@@ -142,14 +142,14 @@ describe('an end', () => {
     await vi.advanceTimersByTimeAsync(HOLD_MS)
     isAway = false
     await admit('b')
-    expect(reported).toEqual(['admit a', 'admit b'])
+    expect(calls).toEqual(['admit a', 'admit b'])
   })
 
   test('is sent when the edge stops', async () => {
     await admit('a')
     await edge.finish(endOf('a'))
     await edge[Symbol.asyncDispose]()
-    expect(reported).toEqual(['admit a', 'finish a'])
+    expect(calls).toEqual(['admit a', 'finish a'])
   })
 })
 

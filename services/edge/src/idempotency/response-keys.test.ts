@@ -15,32 +15,32 @@ const OLD = secretOf('0123456789ab')
 const NEW = secretOf('ba9876543210')
 
 test('the edge calls keys once for all requests at the same time', async () => {
-  let request = 0
+  let calls = 0
   const source = cacheResponseKeys({
     async responseSecrets() {
-      request++
+      calls++
       return { secrets: [OLD] }
     },
   })
   await Promise.all([source.current(), source.current(), source.current()])
   await source.current()
-  expect(request).toBe(1)
+  expect(calls).toBe(1)
 })
 
 test('a failure is not cached, and a failed refresh leaves the known keys', async () => {
-  let response = async () => ({ secrets: [OLD] })
-  const source = cacheResponseKeys({ responseSecrets: () => response() })
+  let reply = async () => ({ secrets: [OLD] })
+  const source = cacheResponseKeys({ responseSecrets: () => reply() })
   const away = async (): Promise<never> => {
     throw new Error('keys is away')
   }
-  response = away
+  reply = away
   await expect(source.current()).rejects.toThrow('away')
-  response = async () => ({ secrets: [OLD] })
+  reply = async () => ({ secrets: [OLD] })
   expect((await source.current()).current.id).toBe(OLD.masterKeyId)
-  response = away
+  reply = away
   await expect(source.refreshed()).rejects.toThrow('away')
   expect((await source.current()).current.id).toBe(OLD.masterKeyId)
-  response = async () => ({ secrets: [NEW, OLD] })
+  reply = async () => ({ secrets: [NEW, OLD] })
   await source.refreshed()
   const { current, byId } = await source.current()
   expect([current.id, ...byId.keys()]).toEqual([NEW.masterKeyId, NEW.masterKeyId, OLD.masterKeyId])

@@ -213,14 +213,14 @@ describe('a JSON response', () => {
 
 test('a stream that is refused behind a running response of the same connection ends no process by its keep-alives', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  const dispatched: ServerResponse[] = []
-  const server = createServer((_, response) => void dispatched.push(response)).listen(0, '127.0.0.1')
+  const serverResponses: ServerResponse[] = []
+  const server = createServer((_, response) => void serverResponses.push(response)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   try {
     socket.write('GET / HTTP/1.1\r\nhost: edge\r\n\r\n'.repeat(2))
-    await expect.poll(() => dispatched).toHaveLength(2)
-    const response = Object.assign(dispatched[1]!, { locals: {} })
+    await expect.poll(() => serverResponses).toHaveLength(2)
+    const response = Object.assign(serverResponses[1]!, { locals: {} })
     const client = httpClient(response, { stream: true, requestId: 'r' })
     client.listen(NO_SOURCE)
     client.fail(broken)

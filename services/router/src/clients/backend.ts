@@ -35,7 +35,7 @@ export interface BackendClient {
   call(call: BackendCall): Exchange
   /** Reads an address of the backend's own origin, for images that it returns as addresses. */
   fetchOwn(url: URL, budgetMs: number): Exchange
-  /** True if the backend responds. */
+  /** Finds out whether the backend responds, with a call of its own. */
   probe(): Promise<Probed>
   readonly origin: string
   /** Finishes open calls, then closes the connections. */

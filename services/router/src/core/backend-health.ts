@@ -55,7 +55,7 @@ export interface Health {
   ejectionsForOne: number
   /** The one account that the last ejection is for; null: it is for all. */
   outFor: string | null
-  /** True if all other accounts try it one at a time, since it had been out for all. */
+  /** All other accounts try it one at a time, too, since it had been out for all. */
   othersTryToo: boolean
   /** Out of the choice until then; 0 when it never was. */
   ejectedUntilMs: number

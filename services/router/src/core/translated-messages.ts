@@ -11,10 +11,10 @@ import { type JsonObject, isObject } from '@gateway/contracts/json'
 
 /** A vendor's rules for the messages of a conversation. */
 export interface MessageRules {
-  /** True if it takes messages in any order, or wants the turns of a chat template. */
+  /** `any`: it takes messages in any order. `alternating`: it wants the turns of a chat template. */
   order: 'any' | 'alternating'
   /**
-   * True if thoughts go back to it: the templates of open models read those before tool calls. Other vendors reject the
+   * Thoughts go back to it: the templates of open models read those before tool calls. Other vendors reject the
    * member, or make nothing of it.
    */
   takesReasoning: boolean

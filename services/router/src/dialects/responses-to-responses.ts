@@ -239,7 +239,7 @@ class ResponsesStream implements StreamReading {
     return this.#end({ type, data, raw: Buffer.from('') }, null) ?? Buffer.from('')
   }
 
-  /** True if it brings content. */
+  /** Records an event, and returns true if it brings content. */
   #record({ type, delta, item, sequence_number: sequence }: JsonObject): boolean {
     if (typeof sequence === 'number') this.#sequence = sequence
     if (type === 'response.output_item.done' && isObject(item)) this.#recordCall(item)

@@ -31,16 +31,16 @@ function requestBy(client: ClientDialect): Json {
   return client === 'chat' ? { messages } : { input: 'x' }
 }
 
-type Requested = 'nothing' | 'json_object' | 'json_schema'
+type RequestedFormat = 'nothing' | 'json_object' | 'json_schema'
 
-function opened(client: ClientDialect, requested: Requested) {
+function opened(client: ClientDialect, requested: RequestedFormat) {
   const { dialect } = dialectRoute(client, ['messages'])
   const body = Buffer.from(JSON.stringify({ ...requestBy(client), ...formatOf(client, requested) }))
   const clientRequest = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   return { dialect, echo: dialect.request(clientRequest).echo }
 }
 
-function formatOf(client: ClientDialect, requested: Requested): Json {
+function formatOf(client: ClientDialect, requested: RequestedFormat): Json {
   if (requested === 'nothing' || client === 'messages') return {}
   const schema = { name: 'n', schema: { type: 'object' } }
   if (client === 'responses')
@@ -89,7 +89,7 @@ function eventsOf(blocks: Block[], cuts: Cut[]): Json[] {
   ]
 }
 
-function streamed(client: ClientDialect, events: Json[], requested: Requested = 'nothing'): Json[] {
+function streamed(client: ClientDialect, events: Json[], requested: RequestedFormat = 'nothing'): Json[] {
   const { dialect, echo } = opened(client, requested)
   const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
   const bytes = events.map((event) => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join('')
@@ -109,7 +109,7 @@ interface Seen {
   end: unknown
 }
 
-function plain(client: ClientDialect, blocks: Block[], requested: Requested): Seen {
+function plain(client: ClientDialect, blocks: Block[], requested: RequestedFormat): Seen {
   const { dialect, echo } = opened(client, requested)
   const reply = { type: 'message', role: 'assistant', id: 'msg_1', model: 'm', content: blocks.map(written) }
   const full = {
@@ -248,7 +248,7 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 
   test('any split of a message is the message', () => {
     const text = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom('a', ' ', '{', '}', '"', '\\', '`') })
-    const requests = fc.constantFrom<Requested>('nothing', 'json_object', 'json_schema')
+    const formats = fc.constantFrom<RequestedFormat>('nothing', 'json_object', 'json_schema')
     const block: fc.Arbitrary<Block> = fc.oneof(
       fc.record({ type: fc.constantFrom('text' as const, 'thinking' as const), text }),
       fc.record({
@@ -266,7 +266,7 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
       fc.property(
         fc.array(block, { minLength: 1, maxLength: 5 }),
         fc.array(cut, { minLength: 1 }),
-        requests,
+        formats,
         (given, cuts, requested) => {
           const blocks = requested === 'json_schema' && client !== 'messages' ? given.map(asResponse) : given
           const events = streamed(client, eventsOf(blocks, cuts), requested)
