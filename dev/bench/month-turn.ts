@@ -46,13 +46,13 @@ export async function monthTurn({ accounts, rate, signal, say }: Options): Promi
   await using rig = await clock.around(() => openRig(signal, { accounts: 1 }))
   say(`making ${accounts} accounts`)
   const tokens = await fillAccounts(rig, accounts, signal)
-  const door = { ...rig.gateway.door, tokens }
+  const endpoint = { ...rig.gateway.endpoint, tokens }
   const load = { connections: CONNECTIONS, rate }
   const rows: Row[] = []
   const [loadBefore, othersShare] = [loadNow(), watchNeighbours()]
   const step = async (name: string, happens: () => Promise<unknown> = async () => {}): Promise<void> => {
     const before = await countCalls(rig)
-    const [result] = await Promise.all([rig.run(PLAIN, { ...load, seconds: SECONDS }, door), happens()])
+    const [result] = await Promise.all([rig.run(PLAIN, { ...load, seconds: SECONDS }, endpoint), happens()])
     const after = await countCalls(rig)
     rows.push({ name, result, fills: after.fills - before.fills, warms: after.warms - before.warms })
     say(
@@ -60,7 +60,7 @@ export async function monthTurn({ accounts, rate, signal, say }: Options): Promi
     )
   }
 
-  await rig.run(PLAIN, { ...load, seconds: WARM_UP_SECONDS }, door)
+  await rig.run(PLAIN, { ...load, seconds: WARM_UP_SECONDS }, endpoint)
   await step('the month before')
   // Seconds before its end.
   clock.set(secondsToMonthEnd() - INTO_MS / 1_000)

@@ -91,7 +91,7 @@ async function openSide(
   const launcher = (await import(pathToFileURL(launcherIn(folder)).href)) as Launcher
   const gateway = opened.use(await launcher.launchGateway(backend.port))
   const run = async (order: Order, options: LoadOptions) => {
-    const result = await runLoad(programs.load, gateway.door, order, { ...options, signal })
+    const result = await runLoad(programs.load, gateway.endpoint, order, { ...options, signal })
     if (result.failed > 0) throw new Error(`${name}: ${result.failed} failed, the first: ${result.firstFailure}`)
     return result
   }

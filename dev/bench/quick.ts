@@ -6,7 +6,7 @@
 import { loadavg } from 'node:os'
 import { startBackend } from './harness/backend.ts'
 import { costed, memoryNow, total, type ByProcess } from './harness/costs.ts'
-import { runLoad, type Door, type LoadOptions, type LoadResult, type Order } from './harness/load.ts'
+import { runLoad, type Endpoint, type LoadOptions, type LoadResult, type Order } from './harness/load.ts'
 import { compileNative } from './harness/native.ts'
 import { launchGateway } from './subjects/gateway.ts'
 
@@ -18,20 +18,20 @@ export async function quick(signal: AbortSignal): Promise<void> {
   const programs = await compileNative()
   await using backend = await startBackend(programs.backend)
   await using gateway = await launchGateway(backend.port)
-  const direct: Door = { ports: [backend.port], path: '/v1/chat/completions', model: 'bench', headers: {} }
-  const run = (door: Door, order: Order, options: LoadOptions) =>
-    runLoad(programs.load, door, order, { ...options, signal })
+  const direct: Endpoint = { ports: [backend.port], path: '/v1/chat/completions', model: 'bench', headers: {} }
+  const run = (endpoint: Endpoint, order: Order, options: LoadOptions) =>
+    runLoad(programs.load, endpoint, order, { ...options, signal })
   const costs = async (order: Order, options: LoadOptions, countOf: (result: LoadResult) => number) => {
     const processes = { ...gateway.processes(), [MOCK]: backend.pid }
-    const costing = await costed(processes, () => run(gateway.door, order, options), countOf, signal)
+    const costing = await costed(processes, () => run(gateway.endpoint, order, options), countOf, signal)
     const { failed, firstFailure } = costing.result
     if (failed > 0) console.log(`${failed} failed, the first: ${firstFailure}`)
     return costing
   }
 
   console.log('warming up')
-  await run(gateway.door, PLAIN, { connections: 32, seconds: 6 })
-  await run(gateway.door, STREAM, { connections: 50, seconds: 1 })
+  await run(gateway.endpoint, PLAIN, { connections: 32, seconds: 6 })
+  await run(gateway.endpoint, STREAM, { connections: 50, seconds: 1 })
 
   const plain = await costs(PLAIN, { connections: 32, seconds: 8 }, ({ requests }) => requests)
   const stream = await costs(
@@ -39,7 +39,7 @@ export async function quick(signal: AbortSignal): Promise<void> {
     { connections: 300, seconds: 6, rampSeconds: 2, measureAfterSeconds: 2 },
     ({ chunks }) => chunks,
   )
-  const low = await run(gateway.door, PLAIN, { connections: 1, seconds: 4 })
+  const low = await run(gateway.endpoint, PLAIN, { connections: 1, seconds: 4 })
   const floor = await run(direct, PLAIN, { connections: 1, seconds: 1 })
 
   const rate = plain.result.requests / plain.result.seconds

@@ -63,7 +63,7 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
   await confine(process.pid, cores.gateway)
   await using rig = await openRig(signal)
   for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
-  const [port] = rig.gateway.door.ports
+  const [port] = rig.gateway.endpoint.ports
   await using refuser = await startBareRefuser(cores.gateway)
   const measure: Measure = async (pid) => {
     const cpuBeforeMs = cpuMsOf(pid)
@@ -134,7 +134,7 @@ async function under(attack: Attack, port: number, key: string, pid: number, mea
 
 /** An account that stays within its limits. */
 function neighbourOf({ gateway }: Rig) {
-  return { ...gateway.door, tokens: gateway.keys.slice(0, 1) }
+  return { ...gateway.endpoint, tokens: gateway.keys.slice(0, 1) }
 }
 
 async function mintGuest({ gateway }: Rig, device: string): Promise<string> {

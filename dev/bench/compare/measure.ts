@@ -7,7 +7,7 @@
 
 import { startBackend, type Backend } from '../harness/backend.ts'
 import { costed, memoryNow } from '../harness/costs.ts'
-import { runLoad, type Door, type LoadOptions, type LoadResult, type Order } from '../harness/load.ts'
+import { runLoad, type Endpoint, type LoadOptions, type LoadResult, type Order } from '../harness/load.ts'
 import { loadNow } from '../harness/machine.ts'
 import type { NativePrograms } from '../harness/native.ts'
 import { watchNeighbours } from '../harness/neighbours.ts'
@@ -53,9 +53,9 @@ export async function measureLaunch(
   const othersShare = watchNeighbours()
   await using backend = await startBackend(programs.backend)
   await using launched = await prepared.launch(backend.port, signal)
-  const direct: Door = { ports: [backend.port], path: CHAT_PATH, model: 'bench', headers: {} }
-  const run = (door: Door, order: Order, options: LoadOptions) =>
-    runLoad(programs.load, door, order, { ...options, signal })
+  const direct: Endpoint = { ports: [backend.port], path: CHAT_PATH, model: 'bench', headers: {} }
+  const run = (endpoint: Endpoint, order: Order, options: LoadOptions) =>
+    runLoad(programs.load, endpoint, order, { ...options, signal })
   const at: Bench = { backend, launched, direct, signal, run }
 
   const result: LaunchResult = {
@@ -67,10 +67,10 @@ export async function measureLaunch(
     othersShare: 0,
     memoryMb: { started: memoryNow(launched.processes()), loaded: {} },
   }
-  const first = await run(launched.door, PLAIN, { connections: 1, seconds: 0.2 })
+  const first = await run(launched.endpoint, PLAIN, { connections: 1, seconds: 0.2 })
   if (first.failed > 0) throw new Error(`${name} does not answer: ${first.firstFailure}`)
-  await run(launched.door, PLAIN, { connections: CONNECTIONS, seconds: WARM_UP_SECONDS })
-  await run(launched.door, SHORT_STREAM, { connections: 10, seconds: 1 })
+  await run(launched.endpoint, PLAIN, { connections: CONNECTIONS, seconds: WARM_UP_SECONDS })
+  await run(launched.endpoint, SHORT_STREAM, { connections: 10, seconds: 1 })
 
   if (steps.includes('plain')) {
     result.plain = await measurePlain(at)
@@ -100,16 +100,16 @@ export async function measureLaunch(
 interface Bench {
   backend: Backend
   launched: Launched
-  direct: Door
+  direct: Endpoint
   signal: AbortSignal
-  run(door: Door, order: Order, options: LoadOptions): Promise<LoadResult>
+  run(endpoint: Endpoint, order: Order, options: LoadOptions): Promise<LoadResult>
 }
 
 async function measurePlain(at: Bench) {
   const before = await at.backend.counts()
   const { load, cpuMs, backendCpuMs } = await costedOf(
     at,
-    () => at.run(at.launched.door, PLAIN, { connections: CONNECTIONS, seconds: PLAIN_SECONDS }),
+    () => at.run(at.launched.endpoint, PLAIN, { connections: CONNECTIONS, seconds: PLAIN_SECONDS }),
     ({ requests }) => requests,
   )
   const { requests, seconds, failed, firstFailure, latency } = load
@@ -130,10 +130,10 @@ async function measureLatency(at: Bench, known: number | undefined) {
 }
 
 async function pair(at: Bench, order: Order, options: LoadOptions, pick = (load: LoadResult) => load.latency) {
-  let [direct, through] = [await at.run(at.direct, order, options), await at.run(at.launched.door, order, options)]
+  let [direct, through] = [await at.run(at.direct, order, options), await at.run(at.launched.endpoint, order, options)]
   for (let again = 0; again < TRIES_OF_A_STALL && pick(direct).p99 > STALL_P99_MS; again++) {
     direct = await at.run(at.direct, order, options)
-    through = await at.run(at.launched.door, order, options)
+    through = await at.run(at.launched.endpoint, order, options)
   }
   return { direct: pick(direct), through: pick(through), failed: through.failed }
 }
@@ -170,7 +170,7 @@ async function measureLevel(at: Bench, streams: number): Promise<StreamLevel> {
   const options = { connections: streams, seconds: RAMP_SECONDS, rampSeconds: RAMP_SECONDS, drainSeconds: 15 }
   const { load, cpuMs, backendCpuMs } = await costedOf(
     at,
-    () => at.run(at.launched.door, LONG_STREAM, { ...options, measureAfterSeconds: RAMP_SECONDS }),
+    () => at.run(at.launched.endpoint, LONG_STREAM, { ...options, measureAfterSeconds: RAMP_SECONDS }),
     ({ chunks }) => chunks,
   )
   const { lateness } = await at.backend.counts()

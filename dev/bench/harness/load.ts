@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
 
-export interface Door {
+export interface Endpoint {
   ports: number[]
   path: string
   /** The API that the path speaks; chat by default. */
@@ -88,15 +88,20 @@ const loadResult = z.object({
 
 export type LoadResult = z.infer<typeof loadResult>
 
-export async function runLoad(program: string, door: Door, order: Order, options: LoadOptions): Promise<LoadResult> {
+export async function runLoad(
+  program: string,
+  endpoint: Endpoint,
+  order: Order,
+  options: LoadOptions,
+): Promise<LoadResult> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-load-'))
   try {
     const request = join(folder, 'request')
-    await writeFile(request, requestText(door, order))
-    const args = ['--ports', door.ports.join(','), '--request', request]
-    if (door.tokens) {
+    await writeFile(request, requestText(endpoint, order))
+    const args = ['--ports', endpoint.ports.join(','), '--request', request]
+    if (endpoint.tokens) {
       const tokens = join(folder, 'tokens')
-      await writeFile(tokens, door.tokens.join('\n'), { mode: 0o600 })
+      await writeFile(tokens, endpoint.tokens.join('\n'), { mode: 0o600 })
       args.push('--tokens', tokens)
     }
     args.push('--connections', String(options.connections), '--seconds', String(options.seconds))
@@ -105,7 +110,7 @@ export async function runLoad(program: string, door: Door, order: Order, options
     if (options.measureAfterSeconds !== undefined) args.push('--after', String(options.measureAfterSeconds))
     if (options.drainSeconds !== undefined) args.push('--drain', String(options.drainSeconds))
     if (options.timeoutSeconds !== undefined) args.push('--patience', String(options.timeoutSeconds))
-    if (order.stream && (door.dialect ?? 'chat') === 'chat') args.push('--expect-done')
+    if (order.stream && (endpoint.dialect ?? 'chat') === 'chat') args.push('--expect-done')
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], signal: options.signal })
     const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
     return loadResult.parse(JSON.parse(output))
@@ -150,21 +155,21 @@ function toolNamed(name: string): Tool {
   return { name, description: SENTENCE.repeat(7).trim(), schema }
 }
 
-function requestText(door: Door, order: Order): string {
+function requestText(endpoint: Endpoint, order: Order): string {
   const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200, tools = 0 } = order
   const prompt = `bench chunks=${chunks} every_us=${everyUs} first_us=${firstUs} bytes=${bytes}. `
   const content = prompt + SENTENCE.repeat(Math.ceil(promptBytes / SENTENCE.length)).slice(0, promptBytes)
   const offered = Array.from({ length: tools }, (_, at) => toolNamed(`tool_${at}`))
-  const question = QUESTIONS[door.dialect ?? 'chat'](content, offered)
-  const body = JSON.stringify({ model: door.model, stream, ...question, ...(tools === 0 && { tools: undefined }) })
+  const question = QUESTIONS[endpoint.dialect ?? 'chat'](content, offered)
+  const body = JSON.stringify({ model: endpoint.model, stream, ...question, ...(tools === 0 && { tools: undefined }) })
   const headers: Record<string, string> = {
-    host: `127.0.0.1:${door.ports[0]}`,
+    host: `127.0.0.1:${endpoint.ports[0]}`,
     'content-type': 'application/json',
     accept: stream ? 'text/event-stream' : 'application/json',
-    ...(door.tokens && { authorization: 'Bearer $TOKEN' }),
-    ...door.headers,
+    ...(endpoint.tokens && { authorization: 'Bearer $TOKEN' }),
+    ...endpoint.headers,
     'content-length': String(body.length),
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `POST ${door.path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+  return `POST ${endpoint.path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }

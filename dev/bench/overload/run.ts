@@ -56,7 +56,7 @@ export async function overload({ rounds, fresh, deadlineMs, signal, say }: Overl
     await using rig = await openRig(signal)
     for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
     // A load of which nothing came whole is a result here.
-    const run: Run = (order, options) => runLoad(program, rig.gateway.door, order, { ...options, signal })
+    const run: Run = (order, options) => runLoad(program, rig.gateway.endpoint, order, { ...options, signal })
     const capacity = await measureCapacity(run)
     say(`overload: capacity ${capacity.toFixed(0)} requests/s`)
     // Connections by the thousand make a process grow once. Its rate meanwhile is not its rate afterwards.

@@ -7,7 +7,7 @@ import { globSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Door, LoadOptions, Order } from '../harness/load.ts'
+import type { Endpoint, LoadOptions, Order } from '../harness/load.ts'
 import { ROOT } from '../harness/folders.ts'
 import { describeEnvironment } from '../harness/machine.ts'
 import { openRig, PLAIN, type Rig } from '../scale/rig.ts'
@@ -22,7 +22,7 @@ const WARM_UP_SECONDS = 6
 const CODING_TOOL = {
   order: CODING_TOOL_ORDER,
   options: { connections: 32, seconds: 12 },
-  door: { path: '/v1/responses', dialect: 'responses' },
+  endpoint: { path: '/v1/responses', dialect: 'responses' },
 } as const
 
 interface ProfiledLoad {
@@ -30,7 +30,7 @@ interface ProfiledLoad {
   options: LoadOptions
   words: string
   /** Chat's where there is none. */
-  door?: Pick<Door, 'path' | 'dialect'> & { model?: string }
+  endpoint?: Pick<Endpoint, 'path' | 'dialect'> & { model?: string }
 }
 
 const LOADS: Record<string, ProfiledLoad> = {
@@ -48,7 +48,7 @@ const LOADS: Record<string, ProfiledLoad> = {
   tools: { ...CODING_TOOL, words: "a coding tool's requests by the Responses API, 32 connections" },
   'tools-passed': {
     ...CODING_TOOL,
-    door: { ...CODING_TOOL.door, model: laneOf('responses') },
+    endpoint: { ...CODING_TOOL.endpoint, model: laneOf('responses') },
     words: "a coding tool's requests by the Responses API, passed through, 32 connections",
   },
 }
@@ -85,12 +85,12 @@ interface Taken {
 }
 
 /** The processes write their profiles when they end. */
-async function take(folder: string, { order, options, door }: ProfiledLoad, signal: AbortSignal): Promise<Taken> {
+async function take(folder: string, { order, options, endpoint }: ProfiledLoad, signal: AbortSignal): Promise<Taken> {
   const environment = { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` }
   await using rig: Rig = await openRig(signal, { environment, dialects: ['responses'] })
   await rig.run(PLAIN, { connections: 32, seconds: WARM_UP_SECONDS })
-  const measured = { ...rig.gateway.door, ...door }
-  if (door) await rig.run(order, { ...options, seconds: WARM_UP_SECONDS }, measured)
+  const measured = { ...rig.gateway.endpoint, ...endpoint }
+  if (endpoint) await rig.run(order, { ...options, seconds: WARM_UP_SECONDS }, measured)
   const fromUs = nowUs()
   await rig.run(order, options, measured)
   return { pids: rig.gateway.processes(), fromUs, toUs: nowUs() }

@@ -71,7 +71,7 @@ async function start(subject: (typeof SUBJECTS)[number]) {
     await exited
   })
   await confine(child.pid!, cores.gateway)
-  const door = { ports: [port], path: '/v1/chat/completions', model: 'svc-instant', headers: {}, tokens }
-  const load = (connections: number, seconds: number) => runLoad(program, door, PLAIN, { connections, seconds })
+  const endpoint = { ports: [port], path: '/v1/chat/completions', model: 'svc-instant', headers: {}, tokens }
+  const load = (connections: number, seconds: number) => runLoad(program, endpoint, PLAIN, { connections, seconds })
   return { subject, pid: child.pid!, load }
 }

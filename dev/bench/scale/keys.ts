@@ -69,11 +69,16 @@ export async function scaleKeys({ signal, say, mostKeys }: Scaling): Promise<Cur
 
 async function measure(rig: Rig, database: Database, keys: string[], cold: Held[]): Promise<Record<string, number>> {
   await store(database, cold)
-  const firstDoor = { ...rig.gateway.door, tokens: cold.map(({ value }) => value) }
-  const first = await rig.run(PLAIN, { connections: 1, seconds: 2 }, firstDoor)
-  const door = { ...rig.gateway.door, tokens: keys }
-  await rig.run(PLAIN, { connections: 32, seconds: 3 }, door)
-  const { load, cpuMs } = await rig.costedRun(PLAIN, { connections: 32, seconds: 6 }, ({ requests }) => requests, door)
+  const firstEndpoint = { ...rig.gateway.endpoint, tokens: cold.map(({ value }) => value) }
+  const first = await rig.run(PLAIN, { connections: 1, seconds: 2 }, firstEndpoint)
+  const endpoint = { ...rig.gateway.endpoint, tokens: keys }
+  await rig.run(PLAIN, { connections: 32, seconds: 3 }, endpoint)
+  const { load, cpuMs } = await rig.costedRun(
+    PLAIN,
+    { connections: 32, seconds: 6 },
+    ({ requests }) => requests,
+    endpoint,
+  )
   const memory = String(await commandRedis(rig.gateway.cluster.servers.redis.url, 'INFO', 'memory'))
   const { rows } = await database.query<{ bytes: number }>(
     `select (pg_total_relation_size('keys.keys') + pg_total_relation_size('keys.accounts'))::bigint as bytes`,

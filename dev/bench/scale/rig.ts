@@ -4,20 +4,20 @@
 
 import { startBackend, type Backend } from '../harness/backend.ts'
 import { costed } from '../harness/costs.ts'
-import { runLoad, type Door, type LoadOptions, type LoadResult, type Order } from '../harness/load.ts'
+import { runLoad, type Endpoint, type LoadOptions, type LoadResult, type Order } from '../harness/load.ts'
 import { compileNative } from '../harness/native.ts'
 import { launchGateway, type GatewayOptions, type LaunchedGateway } from '../subjects/gateway.ts'
 
 export interface Rig extends AsyncDisposable {
   gateway: LaunchedGateway
   backend: Backend
-  run(order: Order, options: LoadOptions, door?: Door): Promise<LoadResult>
+  run(order: Order, options: LoadOptions, endpoint?: Endpoint): Promise<LoadResult>
   /** With the CPU milliseconds by process, per piece that `countOf` counts. */
   costedRun(
     order: Order,
     options: LoadOptions,
     countOf: (load: LoadResult) => number,
-    door?: Door,
+    endpoint?: Endpoint,
   ): Promise<{ load: LoadResult; cpuMs: Record<string, number> }>
 }
 
@@ -34,8 +34,8 @@ export async function openRig(signal: AbortSignal, options: GatewayOptions = {})
   const backend = opening.use(await startBackend(programs.backend))
   const gateway = opening.use(await launchGateway(backend.port, options))
   const opened = opening.move()
-  const run = async (order: Order, load: LoadOptions, door = gateway.door) => {
-    const result = await runLoad(programs.load, door, order, { ...load, signal })
+  const run = async (order: Order, load: LoadOptions, endpoint = gateway.endpoint) => {
+    const result = await runLoad(programs.load, endpoint, order, { ...load, signal })
     if (result.failed > 0 && result.failed >= result.requests) throw new AllFailedError(result.firstFailure)
     return result
   }
@@ -43,8 +43,8 @@ export async function openRig(signal: AbortSignal, options: GatewayOptions = {})
     gateway,
     backend,
     run,
-    async costedRun(order, load, countOf, door) {
-      const { result, cpuMs } = await costed(gateway.processes(), () => run(order, load, door), countOf, signal)
+    async costedRun(order, load, countOf, endpoint) {
+      const { result, cpuMs } = await costed(gateway.processes(), () => run(order, load, endpoint), countOf, signal)
       return { load: result, cpuMs }
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

@@ -27,7 +27,7 @@ export const bareProxy: Subject = {
         port,
       )
       return {
-        door: { ports: [port], path: CHAT_PATH, model: 'bench', headers: {} },
+        endpoint: { ports: [port], path: CHAT_PATH, model: 'bench', headers: {} },
         processes: () => ({ proxy: server.pid }),
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       }

@@ -41,7 +41,7 @@ export const bifrost: Subject = {
           port,
         )
         return {
-          door: { ports: [port], path: CHAT_PATH, model: 'openai/bench', headers: { 'x-bf-vk': VIRTUAL_KEY } },
+          endpoint: { ports: [port], path: CHAT_PATH, model: 'openai/bench', headers: { 'x-bf-vk': VIRTUAL_KEY } },
           processes: () => ({ bifrost: server.pid }),
           [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
         }

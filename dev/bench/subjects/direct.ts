@@ -9,7 +9,7 @@ export const direct: Subject = {
   prepare: async () => ({
     description: 'nothing in between',
     launch: async (backendPort) => ({
-      door: { ports: [backendPort], path: CHAT_PATH, model: 'bench', headers: {} },
+      endpoint: { ports: [backendPort], path: CHAT_PATH, model: 'bench', headers: {} },
       processes: () => ({}),
       [Symbol.asyncDispose]: async () => {},
     }),

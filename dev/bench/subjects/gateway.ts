@@ -67,7 +67,7 @@ export async function launchGateway(backendPort: number, options: GatewayOptions
     cluster,
     keys,
     dataDir,
-    door: {
+    endpoint: {
       ports: cluster.edges.map((url) => Number(new URL(url).port)),
       path: CHAT_PATH,
       model: BENCH_MODEL,

@@ -49,7 +49,12 @@ export const litellm: Subject = {
           port,
         )
         return {
-          door: { ports: [port], path: CHAT_PATH, model: 'bench', headers: { authorization: `Bearer ${MASTER_KEY}` } },
+          endpoint: {
+            ports: [port],
+            path: CHAT_PATH,
+            model: 'bench',
+            headers: { authorization: `Bearer ${MASTER_KEY}` },
+          },
           processes: () => ({ litellm: server.pid }),
           [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
         }

@@ -42,7 +42,7 @@ export const portkey: Subject = {
           'x-portkey-custom-host': `http://127.0.0.1:${backendPort}/v1`,
         }
         return {
-          door: { ports: [port], path: CHAT_PATH, model: 'bench', headers },
+          endpoint: { ports: [port], path: CHAT_PATH, model: 'bench', headers },
           processes: () => ({ portkey: server.pid }),
           [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
         }

@@ -2,7 +2,7 @@
  * The subject of a measurement: a server of chat completions in front of the backend.
  */
 
-import type { Door } from '../harness/load.ts'
+import type { Endpoint } from '../harness/load.ts'
 
 export interface Subject {
   name: string
@@ -18,7 +18,7 @@ export interface Prepared {
 }
 
 export interface Launched extends AsyncDisposable {
-  door: Door
+  endpoint: Endpoint
   /** The processes whose cost counts, by name. */
   processes(): Record<string, number>
 }

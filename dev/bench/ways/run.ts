@@ -5,7 +5,7 @@
 
 import { startBackend } from '../harness/backend.ts'
 import { costed } from '../harness/costs.ts'
-import { runLoad, type Door, type LoadOptions, type Order } from '../harness/load.ts'
+import { runLoad, type Endpoint, type LoadOptions, type Order } from '../harness/load.ts'
 import { describeEnvironment, loadNow } from '../harness/machine.ts'
 import { compileNative, type NativePrograms } from '../harness/native.ts'
 import { watchNeighbours } from '../harness/neighbours.ts'
@@ -28,7 +28,7 @@ const WARM_UP: LoadOptions = { connections: 32, seconds: 2 }
 interface Way {
   name: string
   order: Order
-  door: Pick<Door, 'path' | 'dialect'> & { model?: string }
+  endpoint: Pick<Endpoint, 'path' | 'dialect'> & { model?: string }
   /** By whose name its cost is compared. */
   over: string | null
   /** The way by which a backend's own events of the same kind pass untouched. */
@@ -40,17 +40,28 @@ const messages = { path: '/v1/messages', dialect: 'messages' } as const
 const responses = { path: '/v1/responses', dialect: 'responses' } as const
 const responsesPassed = { ...responses, model: laneOf('responses') }
 const WAYS: Way[] = [
-  { name: 'chat', order: PLAIN, door: chat, over: null },
-  { name: 'messages, translated', order: PLAIN, door: messages, over: 'chat', passed: 'messages, passed through' },
-  { name: 'responses, translated', order: PLAIN, door: responses, over: 'chat', passed: 'responses, passed through' },
-  { name: 'messages, passed through', order: PLAIN, door: { ...messages, model: laneOf('messages') }, over: 'chat' },
-  { name: 'responses, passed through', order: PLAIN, door: responsesPassed, over: 'chat' },
+  { name: 'chat', order: PLAIN, endpoint: chat, over: null },
+  { name: 'messages, translated', order: PLAIN, endpoint: messages, over: 'chat', passed: 'messages, passed through' },
+  {
+    name: 'responses, translated',
+    order: PLAIN,
+    endpoint: responses,
+    over: 'chat',
+    passed: 'responses, passed through',
+  },
+  {
+    name: 'messages, passed through',
+    order: PLAIN,
+    endpoint: { ...messages, model: laneOf('messages') },
+    over: 'chat',
+  },
+  { name: 'responses, passed through', order: PLAIN, endpoint: responsesPassed, over: 'chat' },
   ...streamed('50 chunks', SHORT_STREAM),
   ...streamed('40 KB with tools', CODING_TOOL_ORDER),
   {
     name: 'chat, 40 KB with tools, as many bytes as a response',
     order: { ...CODING_TOOL_ORDER, bytes: AS_MANY_BYTES },
-    door: chat,
+    endpoint: chat,
     over: 'chat, 40 KB with tools',
   },
 ]
@@ -59,10 +70,10 @@ function streamed(what: string, order: Order): Way[] {
   const over = `chat, ${what}`
   const passed = `responses, passed through, ${what}`
   return [
-    { name: over, order, door: chat, over: null },
-    { name: `messages, translated, ${what}`, order, door: messages, over },
-    { name: `responses, translated, ${what}`, order, door: responses, over, passed },
-    { name: passed, order, door: responsesPassed, over },
+    { name: over, order, endpoint: chat, over: null },
+    { name: `messages, translated, ${what}`, order, endpoint: messages, over },
+    { name: `responses, translated, ${what}`, order, endpoint: responses, over, passed },
+    { name: passed, order, endpoint: responsesPassed, over },
   ]
 }
 
@@ -97,8 +108,8 @@ async function begin(fresh: boolean): Promise<WaysResult> {
 async function launchOnce(programs: NativePrograms, signal: AbortSignal, say: WaysOptions['say']): Promise<Turn[]> {
   await using backend = await startBackend(programs.backend)
   await using gateway = await launchGateway(backend.port, { dialects: ['messages', 'responses'] })
-  const run = async ({ name, door, order }: Way, options: LoadOptions) => {
-    const result = await runLoad(programs.load, { ...gateway.door, ...door }, order, { ...options, signal })
+  const run = async ({ name, endpoint, order }: Way, options: LoadOptions) => {
+    const result = await runLoad(programs.load, { ...gateway.endpoint, ...endpoint }, order, { ...options, signal })
     if (result.failed > 0) throw new Error(`${name}: ${result.failed} failed, the first: ${result.firstFailure}`)
     return result
   }

@@ -332,7 +332,7 @@ describe('a dead key', () => {
   })
 })
 
-test('text that a backend was not heard to say may be counted by the gateway, and nothing else', () => {
+test('the gateway may count the text of a backend whose usage could not arrive, and nothing else', () => {
   const rows = [{ ...ROW, promptTokens: 12, charge: 17_000, estimated: true }]
   const windows = [{ account: 'tag-1', total: 17_000, sum: 17_000 }]
   const counted = { rows, windows, store: [{ ...STORE, settled: 17_000 }], seen: [{ ...SEEN, usage: null }] }

@@ -32,7 +32,7 @@ export interface Keyring {
   readonly dead: readonly { owner: Owner; key: string }[]
   unsure(key: string): void
   died(owner: Owner, key: string): void
-  /** The state of the key that a client could have known which used it between these times. */
+  /** The state of the key as known to a client that sent a request with it at this time. */
   stateFor(key: string, sentAtMs: number): Seen['keyState']
 }
 

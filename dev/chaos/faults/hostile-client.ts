@@ -29,7 +29,7 @@ const BREAKS: Record<Poison, Fault> = {
   drop: { disconnect: true },
 }
 
-/** The same request again and again. A healthy backend may be out of nobody else's choice for it. */
+/** The same request again and again. It must not eject a healthy backend for anybody else. */
 export async function poisoned(
   stage: Stage,
   { how, edge, forMs }: Extract<FaultAction, { kind: 'poison' }>,

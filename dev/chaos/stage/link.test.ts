@@ -78,7 +78,7 @@ test('muted, a new connection is made and nothing passes on it either', async ()
   await expect.poll(seen).toBe('hello')
 })
 
-test('muted outward, a client receives and is not received; cut then, its bytes are lost', async () => {
+test('muted outward, a client receives but its bytes do not arrive; cut then, they are lost', async () => {
   const { socket, seen, closed } = await open()
   socket.write('before ')
   await expect.poll(seen).toBe('before ')

@@ -40,7 +40,7 @@ export async function roll(project: Project, load: Load, version: Version): Prom
       return expectNoFailure(await during(load, () => project.compose(version, ...up, '--no-deps', service)))
     })
   }
-  await step(`edge, the only door, becomes ${version}`, async () => {
+  await step(`the only edge becomes ${version}`, async () => {
     const outcomes = await during(load, () => project.compose(version, ...up))
     const turnedAway = outcomes.filter(({ problem }) => problem === 'unreachable').map(({ endedAtMs }) => endedAtMs)
     const closedMs = turnedAway.length === 0 ? 0 : Math.max(...turnedAway) - Math.min(...turnedAway)

@@ -22,13 +22,13 @@ test('every command on a given cluster carries its context', async () => {
   await tools.apply([{ kind: 'Namespace' }], '--dry-run=server')
   await tools.read('pods')
   await tools.helm('uninstall', 'gateway')
-  await using _forward = await tools.forward('deployment/door', { local: 1, remote: 2 }, '--namespace', 'some')
+  await using _forward = await tools.forward('deployment/proxy', { local: 1, remote: 2 }, '--namespace', 'some')
   expect(readFileSync(log, 'utf8').trim().split('\n')).toEqual([
     '--context theirs delete pod edge',
     '--context theirs apply --server-side --filename - --dry-run=server',
     '--context theirs get --output json pods',
     '--kube-context theirs uninstall gateway',
-    '--context theirs port-forward deployment/door 1:2 --namespace some',
+    '--context theirs port-forward deployment/proxy 1:2 --namespace some',
   ])
 })
 

@@ -10,13 +10,13 @@ import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { step, tableOfSteps } from '../engine/steps.ts'
 import { type Addresses, type Cluster, type ClusterImages, imageOf } from './cluster.ts'
 import { type ClusterTools, clusterTools } from './cluster-tools.ts'
-import { doorProgram } from './door.ts'
+import { proxyProgram } from './proxy.ts'
 import { restrictedNamespace } from './release-steps.ts'
 import { CLIENTS_NAMESPACE, DATABASE_PORT, GATEWAY_URL, ISSUER_PORT, NAMESPACE, openStage } from './stage.ts'
 import { tour } from './tour.ts'
 
-const DOOR = 'door'
-const DOOR_PORT = 8080
+const PROXY = 'proxy'
+const PROXY_PORT = 8080
 export interface GivenCluster {
   context: string
   images: ClusterImages
@@ -65,11 +65,11 @@ async function openNamespaces(tools: ClusterTools): Promise<AsyncDisposable> {
 
 async function openPorts({ tools, images }: Cluster, ports: readonly number[]): Promise<AsyncDisposable> {
   const [gateway, issuer, database] = ports as [number, number, number]
-  await tools.apply([door(images)])
+  await tools.apply([proxy(images)])
   const inClients = ['--namespace', CLIENTS_NAMESPACE]
-  await tools.kubectl('wait', '--for=condition=Ready', `pod/${DOOR}`, ...inClients, '--timeout=180s')
+  await tools.kubectl('wait', '--for=condition=Ready', `pod/${PROXY}`, ...inClients, '--timeout=180s')
   await using opening = new AsyncDisposableStack()
-  opening.use(await tools.forward(`pod/${DOOR}`, { local: gateway, remote: DOOR_PORT }, ...inClients))
+  opening.use(await tools.forward(`pod/${PROXY}`, { local: gateway, remote: PROXY_PORT }, ...inClients))
   for (const [name, local, remote] of [
     ['issuer', issuer, ISSUER_PORT],
     ['postgres', database, DATABASE_PORT],
@@ -81,11 +81,11 @@ async function openPorts({ tools, images }: Cluster, ports: readonly number[]): 
 }
 
 /** The chart lets pods of this namespace call the edge. */
-function door(images: ClusterImages): object {
+function proxy(images: ClusterImages): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: DOOR, namespace: CLIENTS_NAMESPACE },
+    metadata: { name: PROXY, namespace: CLIENTS_NAMESPACE },
     spec: {
       automountServiceAccountToken: false,
       enableServiceLinks: false,
@@ -93,11 +93,11 @@ function door(images: ClusterImages): object {
       securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [
         {
-          name: DOOR,
+          name: PROXY,
           image: imageOf(images, 'development'),
           imagePullPolicy: images.pullPolicy,
-          args: ['--eval', doorProgram({ host: new URL(GATEWAY_URL).hostname, port: 80 }, DOOR_PORT)],
-          readinessProbe: { tcpSocket: { port: DOOR_PORT }, periodSeconds: 1 },
+          args: ['--eval', proxyProgram({ host: new URL(GATEWAY_URL).hostname, port: 80 }, PROXY_PORT)],
+          readinessProbe: { tcpSocket: { port: PROXY_PORT }, periodSeconds: 1 },
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
         },
       ],

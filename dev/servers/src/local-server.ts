@@ -13,7 +13,7 @@ import { DOES_NOT_END_IT, type Server, type ServerOptions } from './server.ts'
 
 const START_ATTEMPTS = 5
 
-/** One life of the server's process. */
+/** One incarnation of the server's process. */
 export interface Running {
   readonly pid: number
   readonly exited: Promise<unknown>

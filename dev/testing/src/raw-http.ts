@@ -57,7 +57,7 @@ export interface Crowd extends AsyncDisposable {
   readonly longestMs: number
 }
 
-/** Opens them and drives each by its plan: `plan` is called every `everyMs`. */
+/** Opens them and drives each by its plan: `plan.every` is called every `everyMs`. */
 export async function openCrowd(
   port: number,
   count: number,

@@ -79,7 +79,7 @@ function describe(account: AccountView): CommandResult {
     ...(hasMoreKeys ? [['', `older keys are not shown: these are the newest ${keys.length}`]] : []),
   ]
   return {
-    facts: account,
+    data: account,
     text: lines.map(([name = '', value = '']) => `${name.padEnd(9)}${oneLine(value)}`).join('\n'),
   }
 }

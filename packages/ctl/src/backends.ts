@@ -8,7 +8,7 @@ import type { Gateway } from './gateway.ts'
 
 export async function showBackends(gateway: Gateway): Promise<CommandResult> {
   const reply = await gateway.request('routersShow', {})
-  return { facts: reply, text: describe(reply, Date.now()) }
+  return { data: reply, text: describe(reply, Date.now()) }
 }
 
 interface Row {

@@ -3,7 +3,7 @@
  */
 
 export interface CommandResult {
-  facts: object
+  data: object
   text: string
   /** The command ran, and an operator must act on its findings. */
   findsFault?: boolean

@@ -31,7 +31,7 @@ export async function checkConfigFile(
   const { config, problems, warnings, notices } = review
   const usable = problems.length === 0
   return {
-    facts: { file, usable, revision: config?.revision ?? null, problems, warnings, notices },
+    data: { file, usable, revision: config?.revision ?? null, problems, warnings, notices },
     text: [...tableOf(review), ...notices.map((notice) => `note: ${notice}`), verdict(file, review)].join('\n'),
     findsFault: !usable || (strict && warnings.length > 0),
   }
@@ -80,7 +80,7 @@ export async function importLitellmFile(file: string): Promise<CommandResult> {
     ...(imported.withoutCounterpart.length > 0 ? ['Without a counterpart here:'] : []),
     ...imported.withoutCounterpart.map((setting) => `  ${setting}`),
   ].map((comment) => `# ${oneLine(comment)}`)
-  return { facts: imported, text: [...comments, '', ...writeYaml(imported.file)].join('\n') }
+  return { data: imported, text: [...comments, '', ...writeYaml(imported.file)].join('\n') }
 }
 
 /** One item a line. JSON is YAML, too. */

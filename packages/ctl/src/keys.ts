@@ -15,7 +15,7 @@ export async function revokeKey(gateway: Gateway, keyId: string): Promise<Comman
   const reply = await gateway.request('keysRevokeById', { keyId })
   if (reply.kind === 'unknown') throw new UsageError('there is no such key')
   const { account } = reply
-  return { facts: { keyId, account }, text: `the key ${keyId} of account ${account} is dead on every edge` }
+  return { data: { keyId, account }, text: `the key ${keyId} of account ${account} is dead on every edge` }
 }
 
 /** Cut off at any moment, it goes on where it was when it is called again. */
@@ -26,7 +26,7 @@ export async function reseal(gateway: Gateway, log: (line: string) => void): Pro
     sealed += sealedAnew
     if (isComplete) {
       const text = `everything is sealed under the current master key (${sealed} keys sealed again)`
-      return { facts: { sealedAnew: sealed }, text }
+      return { data: { sealedAnew: sealed }, text }
     }
     if (sealedAnew > 0) {
       idle = 0

@@ -20,8 +20,8 @@ import { showUsage, type UsageOptions } from './usage.ts'
 
 const print = (line: string) => void process.stderr.write(`${line}\n`)
 
-function say({ facts, text, findsFault = false }: CommandResult): void {
-  process.stdout.write(`${program.opts()['json'] ? JSON.stringify(facts, null, 2) : text}\n`)
+function say({ data, text, findsFault = false }: CommandResult): void {
+  process.stdout.write(`${program.opts()['json'] ? JSON.stringify(data, null, 2) : text}\n`)
   if (findsFault) process.exitCode = 2
 }
 

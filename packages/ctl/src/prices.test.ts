@@ -86,8 +86,8 @@ async function configFile(text = FILE): Promise<string> {
 describe('the differences', () => {
   test('are shown with the rates of both, and nothing is written', async () => {
     const file = await configFile()
-    const { facts, text, findsFault } = await refreshPrices(file, { url: await publish(LIST) })
-    expect(facts).toMatchObject({
+    const { data, text, findsFault } = await refreshPrices(file, { url: await publish(LIST) })
+    expect(data).toMatchObject({
       changes: [
         { model: 'gpt-5', rate: 'inputUsdPerMillion', now: '1.25', listed: '1' },
         { model: 'gpt-5', rate: 'outputUsdPerMillion', now: '10', listed: '8' },
@@ -129,10 +129,10 @@ describe('the differences', () => {
     ])
     expect(ratesOf('claude-sonnet-4-6')).toMatchObject([{ inputUsdPerMillion: 2.5, source: 'contract 7' }])
     // Another run finds nothing, and a later list renews the rates that this one wrote.
-    expect(await refreshPrices(file, { url })).toMatchObject({ facts: { changes: [] }, findsFault: false })
+    expect(await refreshPrices(file, { url })).toMatchObject({ data: { changes: [] }, findsFault: false })
     const dearer = [{ ...LIST[0], models: [model('gpt-5', { input_mtok: 2, output_mtok: 8 })] }]
-    const { facts } = await refreshPrices(file, { url: await publish(dearer) })
-    expect(facts).toMatchObject({
+    const { data } = await refreshPrices(file, { url: await publish(dearer) })
+    expect(data).toMatchObject({
       changes: [
         { model: 'gpt-5', now: '1', listed: '2' },
         { model: 'gpt-5', now: '0.1', listed: '-' },
@@ -208,8 +208,8 @@ describe('a list that is not to be had', () => {
 
 test('a model without exact rates in the list is named, and stays', async () => {
   const list = [{ id: 'openai', models: [model('gpt-5', { requests_kcount: 5 })] }]
-  const { facts } = await refreshPrices(await configFile(), { url: await publish(list) })
-  expect(facts).toMatchObject({
+  const { data } = await refreshPrices(await configFile(), { url: await publish(list) })
+  expect(data).toMatchObject({
     changes: [],
     notes: [
       'gpt-5: the list has no exact rates of openai for it',

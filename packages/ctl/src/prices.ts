@@ -55,7 +55,7 @@ export async function refreshPrices(file: string, { write = false, url }: Refres
   }
   if (write && rows.length > 0) await writeConfig(file, read.document.toString({ lineWidth: 0 }))
   return {
-    facts: { file, source: list.source, asOf: list.asOf, changes: rows, notes, written: write && rows.length > 0 },
+    data: { file, source: list.source, asOf: list.asOf, changes: rows, notes, written: write && rows.length > 0 },
     text: [...tableOf(rows), ...notes.map((note) => `note: ${note}`), verdict(file, rows, write)].join('\n'),
     findsFault: !write && rows.length > 0,
   }

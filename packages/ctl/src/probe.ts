@@ -37,13 +37,13 @@ export async function probeBackend(
   const names = oneLine(models.map((model) => model.id).join(', '))
   print(`${address.url}: ${names}: ${cost}`)
   if (options.dryRun)
-    return { facts: { models: names, requests, promptTokens, completionTokens }, text: 'no request sent' }
+    return { data: { models: names, requests, promptTokens, completionTokens }, text: 'no request sent' }
 
   const probed: Probed[] = []
   for (const model of models) probed.push(await probe({ server, kind: description.kind, model }))
   const config = configFor(address, description, probed)
   return {
-    facts: { url: address.url, kind: description.kind, models: probed, config },
+    data: { url: address.url, kind: description.kind, models: probed, config },
     text: [
       ...probed.map(renderProbed),
       ...(config === null ? [] : ['', 'The config lines that fit:', '', config]),

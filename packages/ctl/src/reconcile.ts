@@ -30,7 +30,7 @@ export async function reconcile(
   }
   const unrepaired = drifts.filter(({ repaired }) => !repaired).length
   return {
-    facts: { accounts, drifts, unrepaired },
+    data: { accounts, drifts, unrepaired },
     text: describe(accounts, drifts, unrepaired),
     findsFault: unrepaired > 0,
   }

@@ -32,7 +32,7 @@ async function usageOfAccount(gateway: Gateway, subject: string, question: Usage
   const record = { account, ...toUsageRecord(question, groups) }
   const rows = record.data.map((row) => ({ ...row, name: row.day ?? row.model ?? '' }))
   const table = renderUsage(groupBy, [], [...rows, { name: 'total', ...record.totals }])
-  return { facts: record, text: `${account}, ${from} to ${to}\n${table}` }
+  return { data: record, text: `${account}, ${from} to ${to}\n${table}` }
 }
 
 async function usageByAccount(gateway: Gateway, { from, to }: UsageQuestion, top: string): Promise<CommandResult> {
@@ -49,7 +49,7 @@ async function usageByAccount(gateway: Gateway, { from, to }: UsageQuestion, top
   const subject: Column<UsageRow> = { title: 'subject', cell: (row) => row.subject ?? '' }
   const table = renderUsage('account', [subject], [...rows, { name: 'total', subject: '', ...record.totals }])
   const left = accounts > data.length ? `\n${accounts - data.length} accounts with less use are in the total only` : ''
-  return { facts: record, text: `${accounts} accounts, ${from} to ${to}\n${table}${left}` }
+  return { data: record, text: `${accounts} accounts, ${from} to ${to}\n${table}${left}` }
 }
 
 /** Null for guests, and for accounts that are gone. */

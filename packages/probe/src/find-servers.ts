@@ -45,17 +45,17 @@ function lookAt(port: number): Promise<FoundServer | null> {
   const url = `http://127.0.0.1:${port}/v1`
   const agent = new Agent({ keepAlive: false })
   return new Promise((resolve) => {
-    const asking = get(`${url}/models`, { agent, signal: AbortSignal.timeout(WITHIN_MS) }, (response) => {
+    const request = get(`${url}/models`, { agent, signal: AbortSignal.timeout(WITHIN_MS) }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (piece: string) => {
         text += piece
-        if (text.length > MOST_CHARACTERS) asking.destroy()
+        if (text.length > MOST_CHARACTERS) request.destroy()
       })
       response.on('end', () => resolve(readList(text, url)))
       response.on('error', () => resolve(null))
     })
-    asking.on('error', () => resolve(null))
-    asking.on('close', () => resolve(null))
+    request.on('error', () => resolve(null))
+    request.on('close', () => resolve(null))
   })
 }
 

@@ -137,7 +137,10 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const evaluate = (how: 'EVALSHA' | 'EVAL', script: string, keys: number, rest: Arguments): Promise<unknown> =>
     options.binary ? client.callBuffer(how, script, keys, ...rest) : client.call(how, script, keys, ...rest)
 
-  /** Holds for the next command only. Makes the importing node serve the slot. Redis' reply says nothing that the script's own reply does not. */
+  /**
+   * Makes an importing node serve the slot, for the next command only. Redis' reply says nothing that the script's own
+   * reply does not.
+   */
   const allowImporting = (): void => void client.asking().catch(() => {})
 
   async function send(

@@ -51,7 +51,7 @@ export async function openPostgres(hosts: Hosts, folder: string, disks: Disks): 
       stopSignal: 'SIGQUIT',
       discardSignal: 'SIGQUIT',
       url: () => urlOf(port),
-      // Each life of a server begins with new data: the first makes a database, a later one copies the primary's.
+      // Each incarnation of a server begins with new data: the first makes a database, a later one copies the primary's.
       async start({ directory }: { directory: string }) {
         const data = await makeEmpty(join(directory, 'data'))
         await (index === primary ? initialize(data) : copyFrom(ports[primary]!, data))

@@ -44,7 +44,7 @@ onEachAdapter((open) => {
     }
   })
 
-  test('wrong requests take places in the minute, and nothing else', async () => {
+  test('invalid requests take places in the minute, and nothing else', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 3, requestsPerDay: 1, allowance: 1 })
     for (let wrong = 0; wrong < 2; wrong++) expect(verdict(await stage.admit({ takes: 'request' }))).toBe('allow')
     const right = await stage.admit()
@@ -55,7 +55,7 @@ onEachAdapter((open) => {
     expect(verdict(refused)).toBe('requests')
     expect(waitOf(refused)).toBe(40 * SECOND_MS)
     stage.clock.advance(40 * SECOND_MS)
-    // The day and the allowance are used up, which is no matter of a wrong request.
+    // The day and the allowance are used up, which does not concern an invalid request.
     expect(verdict(await stage.admit({ takes: 'request' }))).toBe('allow')
   })
 

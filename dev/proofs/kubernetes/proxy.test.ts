@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '@gateway/embedded-postgres/free-port'
-import { doorProgram } from './door.ts'
+import { proxyProgram } from './proxy.ts'
 
 const LONG = 'x'.repeat(4_000_000)
 const stack = new AsyncDisposableStack()
@@ -20,14 +20,14 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1')
   await once(gateway, 'listening')
   const { port } = gateway.address() as AddressInfo
-  const doorPort = await freePort()
-  const door = spawn(process.execPath, ['--eval', doorProgram({ host: '127.0.0.1', port }, doorPort)])
+  const proxyPort = await freePort()
+  const proxy = spawn(process.execPath, ['--eval', proxyProgram({ host: '127.0.0.1', port }, proxyPort)])
   stack.defer(async () => {
-    door.kill('SIGTERM')
-    await once(door, 'exit')
+    proxy.kill('SIGTERM')
+    await once(proxy, 'exit')
   })
-  await once(door.stdout, 'data')
-  url = `http://127.0.0.1:${doorPort}`
+  await once(proxy.stdout, 'data')
+  url = `http://127.0.0.1:${proxyPort}`
 })
 
 test('a long response arrives whole, also when the gateway closes its connection', async () => {

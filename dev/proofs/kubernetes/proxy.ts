@@ -1,6 +1,6 @@
 /** For Node in a pod: passes each connection on to the gateway, and an end of either side to the other. */
 
-export function doorProgram(gateway: { host: string; port: number }, listenPort: number): string {
+export function proxyProgram(gateway: { host: string; port: number }, listenPort: number): string {
   return `const { connect, createServer } = require('node:net')
 createServer((client) => {
   const gateway = connect(${JSON.stringify(gateway)})
