@@ -33,7 +33,7 @@ export interface EdgeContext {
   keys: KeysClient
   metering: MeteringClient
   plans: AccountCache
-  /** The ledger's figures, for accounts that request their own. */
+  /** The ledger's figures, for the owners of accounts. */
   figures: LedgerFigures
   /** Null where no backend counts. */
   countAtBackends: CountAtBackends

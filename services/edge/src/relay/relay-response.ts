@@ -94,11 +94,11 @@ class RelayedResponse implements ResponseEvents, Source {
     })
   }
 
-  onOffered(isAccepted: boolean): void {
+  onFirstDispatch(hasOutcome: boolean): void {
     const { shedder } = this.#edge
     shedder.leave()
     // A client that leaves early has not waited for us.
-    if (isAccepted) shedder.arrived(this.#enteredAtMs)
+    if (hasOutcome) shedder.arrived(this.#enteredAtMs)
   }
 
   onHead(head: ResponseHead): void {

@@ -34,7 +34,7 @@ async function startRouter(handler: (job: IncomingJob, header: JobHeader) => voi
   return bus
 }
 
-function response(job: IncomingJob): void {
+function respond(job: IncomingJob): void {
   job.accept()
   job.head(encode(HEAD))
   void job.data(Buffer.from('hello'))
@@ -96,7 +96,7 @@ function run(deadlineMs = 10_000, canRestart = () => true, fields: Partial<JobHe
 test('a job that nobody is there to take waits for a router', async () => {
   const reported = run()
   await sleep(100)
-  await startRouter(response)
+  await startRouter(respond)
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', end: { usage: USAGE }, ends: 1 })
 })
@@ -105,7 +105,7 @@ test('a job that a frozen router got goes to another, with the time that is left
   const headers: JobHeader[] = []
   const keyedMutex = (job: IncomingJob, header: JobHeader) => {
     headers.push(header)
-    if (headers.length === 3) response(job)
+    if (headers.length === 3) respond(job)
   }
   await startRouter(keyedMutex)
   const reported = run()
@@ -119,14 +119,14 @@ test('a job that a frozen router got goes to another, with the time that is left
 test('a job meets a frozen router once, however many routers there are', async () => {
   const ROUTERS = 4
   const ended = new Set<number>()
-  const offersOf = new Map<string, number>()
+  const attemptsOf = new Map<string, number>()
   let isFrozen = false
   for (let router = 0; router < ROUTERS; router++) {
     await startRouter((job, header) => {
-      offersOf.set(header.requestId, header.attempt)
+      attemptsOf.set(header.requestId, header.attempt)
       if (isFrozen && router > 0) return
       ended.add(router)
-      response(job)
+      respond(job)
     })
   }
   while (ended.size < ROUTERS) await run().over
@@ -134,15 +134,15 @@ test('a job meets a frozen router once, however many routers there are', async (
   await run(10_000, undefined, { requestId: 'first' }).over
 
   for (let job = 0; job < 40; job++) await run(10_000, undefined, { requestId: `frozen ${job}` }).over
-  const offers = [...offersOf].filter(([id]) => id.startsWith('frozen')).map(([, attempt]) => attempt)
-  expect(offers).toHaveLength(40)
-  expect(offers.filter((attempt) => attempt > 2)).toEqual([])
+  const dispatches = [...attemptsOf].filter(([id]) => id.startsWith('frozen')).map(([, attempt]) => attempt)
+  expect(dispatches).toHaveLength(40)
+  expect(dispatches.filter((attempt) => attempt > 2)).toEqual([])
 })
 
 test('an end that the edge cannot read counts as a lost router: the response begins again', async () => {
   let dispatched = 0
   await startRouter((job) => {
-    if (++dispatched > 1) return response(job)
+    if (++dispatched > 1) return respond(job)
     job.accept()
     job.head(encode(HEAD))
     job.end(encode({ attempts: 'of a later version' }))
@@ -154,7 +154,7 @@ test('an end that the edge cannot read counts as a lost router: the response beg
 
 test('a job that a stopping router gives back goes to another', async () => {
   let dispatched = 0
-  await startRouter((job) => (++dispatched < 3 ? job.reject('draining') : response(job)))
+  await startRouter((job) => (++dispatched < 3 ? job.reject('draining') : respond(job)))
   const reported = run()
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', ends: 1 })
@@ -167,7 +167,7 @@ test('a client does not notice a router that is lost before the response began',
   })
   const reported = run()
   await sleep(40)
-  await startRouter(response)
+  await startRouter(respond)
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
 })
@@ -181,7 +181,7 @@ test('a router that is lost after its head is not noticed while nothing was give
   })
   const reported = run()
   await expect.poll(() => reported.text).toBe('hel')
-  await startRouter(response)
+  await startRouter(respond)
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
 })
@@ -292,7 +292,7 @@ describe('a client that waits only so long for the headers', () => {
     const headers: JobHeader[] = []
     await startRouter((job, header) => {
       headers.push(header)
-      if (headers.length === 2) response(job)
+      if (headers.length === 2) respond(job)
     })
     await run(60_000, () => true, { headWithinMs: 5_000 }).over
     const [first, second] = headers.map(({ headWithinMs }) => headWithinMs!)
@@ -336,20 +336,20 @@ describe('a client that waits only so long for the headers', () => {
 })
 
 /** Within three seconds, where each refusal comes at once. */
-const MOST_BUSY_OFFERS = 11
+const MOST_BUSY_DISPATCHES = 11
 
 test('where every router is late, the client gets a 503 within seconds, with the time to come back', async () => {
-  let offers = 0
+  let dispatches = 0
   await startRouter((job) => {
-    offers++
+    dispatches++
     job.reject('busy')
   })
   const startedAtMs = performance.now()
   const reported = run(60_000)
   await reported.over
   expect(reported.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterMs: expect.any(Number) })
-  expect(offers).toBeGreaterThan(1)
-  expect(offers).toBeLessThanOrEqual(MOST_BUSY_OFFERS)
+  expect(dispatches).toBeGreaterThan(1)
+  expect(dispatches).toBeLessThanOrEqual(MOST_BUSY_DISPATCHES)
   expect(performance.now() - startedAtMs).toBeLessThan(30_000)
   expect(reported.ends).toBe(1)
 })
@@ -359,7 +359,7 @@ test('where one router is late, another serves', async () => {
   await startRouter((job) => {
     // The memory bus offers a job to one router after the other.
     if (refusals++ === 0) job.reject('busy')
-    else response(job)
+    else respond(job)
   })
   const reported = run()
   await reported.over
@@ -368,23 +368,26 @@ test('where one router is late, another serves', async () => {
 })
 
 test.each<[string, (job: IncomingJob) => void]>([
-  ['taken', response],
+  ['taken', respond],
   ['given back', (job) => job.reject('no_place')],
   ['left alone', () => {}],
-])('a job has been offered once, however often it is dispatched: %s', async (_, handler) => {
-  await startRouter(handler)
-  let offered = 0
-  const over = Promise.withResolvers<void>()
-  runJob(edge, plannedJob(), Buffer.from('{}'), 500, {
-    onHead() {},
-    onData() {},
-    onEnd: async () => over.resolve(),
-    onFailure: async () => over.resolve(),
-    onInterrupted: () => over.resolve(),
-    onRouterLost: () => false,
-    onOverdue() {},
-    onOffered: () => void offered++,
-  })
-  await over.promise
-  expect(offered).toBe(1)
-})
+])(
+  'the outcome of the first dispatch is reported once, however often the job is dispatched: %s',
+  async (_, handler) => {
+    await startRouter(handler)
+    let reports = 0
+    const over = Promise.withResolvers<void>()
+    runJob(edge, plannedJob(), Buffer.from('{}'), 500, {
+      onHead() {},
+      onData() {},
+      onEnd: async () => over.resolve(),
+      onFailure: async () => over.resolve(),
+      onInterrupted: () => over.resolve(),
+      onRouterLost: () => false,
+      onOverdue() {},
+      onFirstDispatch: () => void reports++,
+    })
+    await over.promise
+    expect(reports).toBe(1)
+  },
+)

@@ -32,10 +32,10 @@ export interface ResponseEvents {
   /** The router was lost, and the job can go to no other. */
   onInterrupted(): void
   /**
-   * Called once: the first router that got the dispatch has taken the job, or it has not. `isAccepted` is false where the
+   * Called once: the first router that got the dispatch has taken the job, or it has not. `hasOutcome` is false where the
    * run ends before.
    */
-  onOffered?(isAccepted: boolean): void
+  onFirstDispatch?(hasOutcome: boolean): void
   /** True where the response can begin again: then the job goes to another router, unless it is given up. */
   onRouterLost(loss: RouterLoss): boolean
   /** The time is up. The router keeps the time, but has not said so. */
@@ -65,12 +65,12 @@ export function runJob(
   events: ResponseEvents,
 ): JobRun {
   const job = new RunningJob(bus, planned, body, deadlineMs, events)
-  job.offer()
+  job.dispatch()
   return job
 }
 
-/** Offered to the routers, taken by one, responding since its head came, and over. Between two offers it pauses. */
-type Stage = 'offered' | 'taken' | 'responding' | 'paused' | 'over'
+/** Dispatched to the routers, taken by one, responding since its head came, and over. Between two dispatches it pauses. */
+type Stage = 'dispatched' | 'taken' | 'responding' | 'paused' | 'over'
 
 class RunningJob implements JobRun {
   readonly #bus: Bus
@@ -82,7 +82,7 @@ class RunningJob implements JobRun {
   #stage: Stage = 'paused'
   /** The client has gone. */
   #isStopped = false
-  #offers = 0
+  #dispatches = 0
   #timeouts = 0
   #losses = 0
   #waitingSinceMs = performance.now()
@@ -102,11 +102,11 @@ class RunningJob implements JobRun {
     this.#overdueTimer = this.#lookAt(this.#headDueAtMs)
   }
 
-  offer(acceptTimeoutMs?: number): void {
-    this.#stage = 'offered'
+  dispatch(acceptTimeoutMs?: number): void {
+    this.#stage = 'dispatched'
     const header: JobHeader = {
       ...this.#planned,
-      attempt: ++this.#offers,
+      attempt: ++this.#dispatches,
       remainingMs: msUntil(this.#deadlineAtMs),
       headWithinMs: this.#planned.headWithinMs === undefined ? undefined : msUntil(this.#headDueAtMs),
       edgeSettles: true,
@@ -138,7 +138,7 @@ class RunningJob implements JobRun {
           const failure = responseFailure.parse(decodeJson(bytes))
           return this.#finish(() => this.#events.onFailure(failure))
         },
-        onUnavailable: (reason, detail) => this.#offerAgain(detail === 'busy' ? 'busy' : reason),
+        onUnavailable: (reason, detail) => this.#dispatchAgain(detail === 'busy' ? 'busy' : reason),
         onLost: () => this.#lost(),
       },
     )
@@ -167,10 +167,10 @@ class RunningJob implements JobRun {
     const [router, losses] = [this.#router, this.#losses]
     const isLast = losses >= MOST_LOSSES
     if (this.#isStopped || !this.#events.onRouterLost({ router, losses, isLast })) return this.#interrupted()
-    this.#offerAgain('lost')
+    this.#dispatchAgain('lost')
   }
 
-  #offerAgain(reason: Unavailability): void {
+  #dispatchAgain(reason: Unavailability): void {
     this.#enter('paused')
     if (reason === 'timeout') this.#timeouts++
     const nowMs = performance.now()
@@ -178,12 +178,12 @@ class RunningJob implements JobRun {
       ? null
       : retry({
           reason,
-          attempt: this.#offers,
+          attempt: this.#dispatches,
           losses: this.#losses,
           waitedMs: nowMs - this.#waitingSinceMs,
           remainingMs: this.#headDueAtMs - nowMs,
         })
-    if (again) this.#timer = setTimeout(() => this.offer(again.acceptTimeoutMs), again.afterMs)
+    if (again) this.#timer = setTimeout(() => this.dispatch(again.acceptTimeoutMs), again.afterMs)
     else if (reason === 'busy') this.#giveUp('The routers have more to do than they can', retryAfterMs())
     else if (this.#losses >= MOST_LOSSES) this.#giveUp('Every router that took the request was lost')
     // Without any router it is an outage, also at the moment when the client's time is over.
@@ -231,9 +231,9 @@ class RunningJob implements JobRun {
   }
 
   #enter(stage: Stage): void {
-    const wasFirstOffer = this.#stage === 'offered' && this.#offers === 1
+    const wasFirstDispatch = this.#stage === 'dispatched' && this.#dispatches === 1
     this.#stage = stage
-    if (wasFirstOffer) this.#events.onOffered?.(stage !== 'over')
+    if (wasFirstDispatch) this.#events.onFirstDispatch?.(stage !== 'over')
   }
 }
 

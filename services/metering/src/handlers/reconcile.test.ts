@@ -48,7 +48,7 @@ async function admit(requestId: string): Promise<void> {
   expect(kind).toBe('allow')
 }
 
-test('a store that agrees, or that would request a warm, has no differences', async () => {
+test('a store that agrees, or that lacks the total, has no differences', async () => {
   expect(await differences(false, [account, 'nobody00'])).toEqual([])
 })
 

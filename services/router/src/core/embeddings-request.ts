@@ -23,7 +23,7 @@ export function readEmbeddingsRequest(body: Buffer): EmbeddingsRequest {
   return { inputs, tokens, body: isAsItCame ? body : Buffer.from(JSON.stringify(rest)) }
 }
 
-/** The same request of the texts that the tokens stand for. */
+/** The same request, with the texts that the tokens stand for. */
 export function withTexts(body: Buffer, texts: readonly string[]): Buffer {
   return Buffer.from(JSON.stringify({ ...(JSON.parse(body.toString('utf8')) as object), input: texts }))
 }

@@ -4,7 +4,7 @@ import { clientDialects, targetDialects } from '@gateway/contracts/vendors'
 import { addText, KEPT_CHARACTERS, noText, scaleToInteger } from './dialect.ts'
 import { dialectRoute } from './dialects.ts'
 
-test('an usual response is kept whole, and counted as it is', () => {
+test('a usual response is kept whole, and counted as it is', () => {
   fc.assert(
     fc.property(fc.array(fc.string()), fc.nat(), (pieces, tokens) => {
       const text = noText()

@@ -268,7 +268,7 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
         fc.array(cut, { minLength: 1 }),
         formats,
         (given, cuts, requested) => {
-          const blocks = requested === 'json_schema' && client !== 'messages' ? given.map(asResponse) : given
+          const blocks = requested === 'json_schema' && client !== 'messages' ? given.map(asOutputCall) : given
           const events = streamed(client, eventsOf(blocks, cuts), requested)
           const full = plain(client, blocks, requested)
           expect(collected(client, events)).toEqual(full)
@@ -281,6 +281,6 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 })
 
 /** Where the model must call our tool to respond, it calls no other. */
-function asResponse(block: Block): Block {
+function asOutputCall(block: Block): Block {
   return block.type === 'tool_use' ? { ...block, name: OUTPUT_TOOL } : block
 }
