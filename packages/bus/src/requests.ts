@@ -98,8 +98,8 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     const timer = new LivedTimeout(expire, timeoutMs)
     const requestedAtMs = performance.now()
     const [absentUntilMs, failingUntilMs] = [requestedAtMs + absentForMs, requestedAtMs + failingForMs]
-    const question = { subject, payload: Buffer.from(payload), published: false, absentUntilMs, failingUntilMs }
-    const request: Pending = { ...question, timer, silence: undefined, resolve, reject }
+    const message = { subject, payload: Buffer.from(payload), published: false, absentUntilMs, failingUntilMs }
+    const request: Pending = { ...message, timer, silence: undefined, resolve, reject }
     pending.set(number, request)
     publish(number, request)
     if (silentForMs !== undefined) republishWhenSilent(number, silentForMs)

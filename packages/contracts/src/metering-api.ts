@@ -56,7 +56,7 @@ export type UsageGroup = z.infer<typeof usageGroup>
 /** Days in order, models by their cost, most first. */
 export const accountUsageReply = z.object({ groups: z.array(usageGroup) })
 
-/** The operator's question: all accounts together, and those that used most. */
+/** The operator's query: all accounts together, and those that used most. */
 export const usageByAccountRequest = z.object({
   from: z.iso.date(),
   to: z.iso.date(),

@@ -12,7 +12,7 @@ import { GatewayError } from './errors.ts'
 
 export const usageGroupings = ['day', 'model'] as const
 
-/** At most this many days in one question. */
+/** At most this many days in one query. */
 export const longestUsageSpanDays = 366
 
 /** `from` defaults to the first day of the current month, `to` to today. */
@@ -23,7 +23,7 @@ export const usageQuery = z.object({
 })
 export type UsageQuery = z.infer<typeof usageQuery>
 
-/** A whole question: its defaults filled in, its days in order and not too many. */
+/** A complete query: its defaults filled in, its days in order and not too many. */
 export type UsageQuestion = Required<UsageQuery>
 
 const DAY_MS = 86_400_000

@@ -18,7 +18,7 @@ import { rpcClient } from '@gateway/rpc/client'
 import { UsageError } from '@gateway/service/report-fatal'
 
 export interface Gateway extends AsyncDisposable {
-  request<Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>): Promise<Read<Name, 'reply'>>
+  request<Name extends RequestedBy<'ctl'>>(name: Name, payload: Written<Name, 'request'>): Promise<Read<Name, 'reply'>>
 }
 
 const TIMEOUT_MS = 10_000
@@ -28,11 +28,11 @@ const HUNG_AFTER_MS = 15_000
 export async function findGateway(environment: NodeJS.ProcessEnv): Promise<Gateway> {
   const gateway = await openGateway(environment)
   return {
-    async request(name, question) {
-      const { error } = procedures[name].messages.request.safeParse(question)
+    async request(name, payload) {
+      const { error } = procedures[name].messages.request.safeParse(payload)
       if (error)
         throw new UsageError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
-      return gateway.request(name, question)
+      return gateway.request(name, payload)
     },
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   }
@@ -82,9 +82,9 @@ async function overNats(url: string): Promise<Gateway> {
     throw new UsageError(`the NATS server cannot be used: ${error.message}`)
   })
   return {
-    async request(name, question) {
+    async request(name, payload) {
       try {
-        return await rpcClient('ctl', bus).request(name, question, { timeoutMs: TIMEOUT_MS })
+        return await rpcClient('ctl', bus).request(name, payload, { timeoutMs: TIMEOUT_MS })
       } catch (error) {
         if (error instanceof NoResponderError || error instanceof BusTimeoutError)
           throw new UsageError(
@@ -107,7 +107,7 @@ function throughSocket(socketPath: string): Gateway {
   const lost = `the gateway on ${dirname(socketPath)} does not respond`
   const hung = `${lost} within ${HUNG_AFTER_MS / 1_000} s; a change may hold all the same. If it stays so, restart the gateway and run the command again`
   return {
-    request: <Name extends RequestedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
+    request: <Name extends RequestedBy<'ctl'>>(name: Name, payload: Written<Name, 'request'>) =>
       new Promise<Read<Name, 'reply'>>((resolve, reject) => {
         const tooLate = AbortSignal.timeout(HUNG_AFTER_MS)
         const fail = (error: Error) => reject(new UsageError(tooLate.aborted ? hung : `${lost}: ${error.message}`))
@@ -122,7 +122,7 @@ function throughSocket(socketPath: string): Gateway {
             .catch(fail)
         })
         sent.once('error', fail)
-        sent.end(JSON.stringify(question))
+        sent.end(JSON.stringify(payload))
       }),
     async [Symbol.asyncDispose]() {},
   }

@@ -56,8 +56,8 @@ function secureUrl(authorityFile?: string, { url: plain } = server, host = '127.
 }
 
 async function isEncrypted(database: Database): Promise<boolean> {
-  const question = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()'
-  return (await database.query<{ ssl: boolean }>(question)).rows[0]!.ssl
+  const query = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()'
+  return (await database.query<{ ssl: boolean }>(query)).rows[0]!.ssl
 }
 
 test.each(['127.0.0.1', 'localhost'])(

@@ -24,7 +24,7 @@ async function collect(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
 }
 
 describe('chat', () => {
-  test('says that it is simulated and quotes the question', async () => {
+  test('says that it is simulated and quotes the prompt', async () => {
     const reply = await client.chat.completions.create({ model: 'sim', messages: userMessages('Why is the sky blue?') })
     expect(reply).toMatchObject({ object: 'chat.completion', model: 'sim' })
     expect(reply.choices).toHaveLength(1)

@@ -20,12 +20,12 @@ describe.each(adapters)('requests on $name', ({ createWorld }) => {
       await sleep(Math.random() * 10)
       return text(`re: ${read(payload)}`)
     })
-    const questions = Array.from({ length: 200 }, (_, i) => `question ${i}`)
-    const replies = await Promise.all(questions.map((q) => requester.request('echo', text(q), { timeoutMs: 60_000 })))
-    expect(replies.map(read)).toEqual(questions.map((q) => `re: ${q}`))
+    const payloads = Array.from({ length: 200 }, (_, i) => `request ${i}`)
+    const replies = await Promise.all(payloads.map((q) => requester.request('echo', text(q), { timeoutMs: 60_000 })))
+    expect(replies.map(read)).toEqual(payloads.map((q) => `re: ${q}`))
   })
 
-  it('gives each question to one member of the group', async () => {
+  it('gives each request to one member of the group', async () => {
     let first = 0
     let second = 0
     await using _a = await server.serve('shared', 'servers', async () => text(`${++first}`))
@@ -119,11 +119,11 @@ describe.each(adapters)('requests on $name', ({ createWorld }) => {
     expect(received).toEqual(['once'])
   })
 
-  it('sees the question as it was when it was put', async () => {
+  it('brings the server the payload as it was when it was sent', async () => {
     await using _ = await server.serve('mirror', 'servers', async (payload) => payload)
-    const question = Buffer.from('before')
-    const reply = requester.request('mirror', question, { timeoutMs: 60_000 })
-    question.write('AFTER!')
+    const payload = Buffer.from('before')
+    const reply = requester.request('mirror', payload, { timeoutMs: 60_000 })
+    payload.write('AFTER!')
     expect(read(await reply)).toBe('before')
   })
 

@@ -18,7 +18,7 @@ const RETRY_MS = 1_000
 const PREPARE_EVERY_MS = 1_000
 const TICK_MS = 250
 const UNHEALTHY_AFTER_MS = 2_000
-/** NATS' servers miss a leader after 4 to 9 s and vote; then the publisher's next question finds the new one. */
+/** NATS' servers miss a leader after 4 to 9 s and vote; then the publisher's next request finds the new one. */
 const ELECTED_WITHIN_MS = 12_000
 const MAX_PENDING_BYTES = 64 * 1024 * 1024
 const CLOSE_FLUSH_MS = 2_000

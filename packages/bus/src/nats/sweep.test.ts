@@ -39,9 +39,9 @@ async function publish({ connection }: Broker, count: number): Promise<void> {
 /** Acknowledges the consumer's next events, and waits until the broker has counted it. */
 async function acknowledge({ connection }: Broker, consumer: string, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
-    const question = JSON.stringify({ batch: 1, no_wait: true })
+    const payload = JSON.stringify({ batch: 1, no_wait: true })
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream.name}.${consumer}`
-    const event = await connection.request(subject, question, { timeout: 5_000, noMux: true })
+    const event = await connection.request(subject, payload, { timeout: 5_000, noMux: true })
     await connection.request(event.reply!, '+ACK', { timeout: 5_000 })
   }
 }

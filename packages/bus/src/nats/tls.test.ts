@@ -58,8 +58,8 @@ test.each(['127.0.0.1', 'localhost'])('requests and replies of every size travel
   await using caller = await openNatsBus({ url: secureUrl(server, host), name: 'caller' })
   await using _ = await worker.serve('echo', 'servers', async (payload) => payload)
   for (const [seed, size] of SIZES.entries()) {
-    const question = patterned(size, seed)
-    expect(digest(await caller.request('echo', question, { timeoutMs: 10_000 }))).toBe(digest(question))
+    const payload = patterned(size, seed)
+    expect(digest(await caller.request('echo', payload, { timeoutMs: 10_000 }))).toBe(digest(payload))
   }
 })
 

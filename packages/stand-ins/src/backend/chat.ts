@@ -104,18 +104,18 @@ function buildChoice(request: ChatRequest, index: number, options: ChatOptions):
  * it. Every other response is a sentence that introduces the simulation and quotes the request.
  */
 function responseText(request: ChatRequest): string {
-  const question = lastText(request)
-  if (request.jsonSchema !== undefined) return JSON.stringify(sampleFromSchema(request.jsonSchema, question))
+  const prompt = lastText(request)
+  if (request.jsonSchema !== undefined) return JSON.stringify(sampleFromSchema(request.jsonSchema, prompt))
   const last = request.messages.at(-1)!
   if (last.role === 'tool' || last.role === 'function') return `The tool answered: ${last.text.slice(0, 2_000)}`
-  const said = /^\s*(?:say|repeat|echo)\s*:\s*(.+)$/isu.exec(question)?.[1]
+  const said = /^\s*(?:say|repeat|echo)\s*:\s*(.+)$/isu.exec(prompt)?.[1]
   if (said !== undefined) return said
-  const words = Number(/\b(\d{1,6}) words\b/i.exec(question)?.[1] ?? 0)
+  const words = Number(/\b(\d{1,6}) words\b/i.exec(prompt)?.[1] ?? 0)
   if (words > 0) return wordsOf(Math.min(words, MAX_WORDS))
   const images = sum(request.messages, (message) => message.images)
   const seen = images > 0 ? ` It came with ${images} image${images > 1 ? 's' : ''}.` : ''
   return (
-    `This is the simulated backend, answering as ${request.model}. You asked: "${shorten(question)}".${seen} ` +
+    `This is the simulated backend, answering as ${request.model}. You asked: "${shorten(prompt)}".${seen} ` +
     'Name a real backend in the configuration to get real answers; ask for "300 words" to see a longer one.'
   )
 }
