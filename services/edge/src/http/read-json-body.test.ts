@@ -1,25 +1,35 @@
 import { once } from 'node:events'
-import { Agent, createServer, request } from 'node:http'
+import { randomBytes } from 'node:crypto'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import {
+  ACCOUNT_TAG_LENGTH,
+  formatKey,
+  KEY_ID_LENGTH,
+  KEY_SECRET_LENGTH,
+  randomBase62,
+} from '@gateway/contracts/api-key'
 import { GatewayError } from '@gateway/contracts/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MOST_LEVELS } from '@gateway/contracts/json'
 import { loadDefaultConfig } from '@gateway/config/load-config'
 import type { EdgeContext } from '../edge-context.ts'
 import { clientNetwork } from './client-network.ts'
+import { LargeJson } from '../requests/parse-json.ts'
 import { endAfterBody } from './drop-body.ts'
-import { type Fail, type Step, takeSteps } from './take-steps.ts'
-import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
+import { type Fail, type Step, type StepResponse, takeSteps } from './take-steps.ts'
+import { type BytesInFlight, LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
 import { readClaimed, readJsonBody, readSmallJsonBody } from './read-json-body.ts'
 
 let port: number
+let bytes: BytesInFlight
 const server = createServer()
 beforeAll(async () => {
   const echo: Step = (sent, response) => void response.end(JSON.stringify({ body: sent.body ?? null }))
-  const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
+  bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
   const renderError: Fail = (error, request, response) => {
     if (!(error instanceof GatewayError)) throw error
     const body = JSON.stringify({ code: error.code, message: error.message })
@@ -46,10 +56,12 @@ beforeAll(async () => {
     const held = Object.values(bytes.budget.memoryBudgets).reduce((sum, { used }) => sum + used, 0)
     response.end(JSON.stringify(held))
   }
+  const reportThread: Step = ({ body }, response) => void response.end(JSON.stringify(body instanceof LargeJson))
   const ways = new Map([
     ['/', listenerOf(readJsonBody)],
     ['/small', listenerOf(readSmallJsonBody)],
     ['/claimed', takeSteps('/', [claim, readClaimed(edge), reportHeld], renderError)],
+    ['/thread', takeSteps('/', [claim, readClaimed(edge), reportThread], renderError)],
   ])
   server.on('checkContinue', (sent, response) => void server.emit('request', sent, response))
   server.on('request', (sent, response) => ways.get(sent.url!)!(sent, response))
@@ -201,4 +213,14 @@ test('a client that leaves before its body is complete gets no response', async 
   await new Promise((resolve) => setTimeout(resolve, 50))
   socket.end()
   expect(await text(socket)).not.toContain('200 OK')
+})
+
+test('a known account does not wait for the threads where strangers at its address have used up their share', async () => {
+  const stranger = { headers: {}, socket: { remoteAddress: '127.0.0.1' } } as unknown as IncomingMessage
+  const response = { locals: {}, on() {} } as unknown as StepResponse
+  bytes.reserveRequest(stranger, response).cpu.chargeDropped(100_000_000)
+  const random = (length: number) => randomBase62(length, randomBytes)
+  const parts = { keyId: random(KEY_ID_LENGTH), accountTag: random(ACCOUNT_TAG_LENGTH) }
+  const authorization = `Bearer ${formatKey({ ...parts, secret: random(KEY_SECRET_LENGTH) })}`
+  expect(await send({ path: '/thread', body: BODY, headers: { ...lengthOf(BODY), authorization } })).toBe(false)
 })
