@@ -113,6 +113,8 @@ function closeReservation(this: StepResponse): void {
 export class MemoryReservation implements ResponseReservation {
   /** The event loop's time that the request takes. */
   readonly cpu: CpuAccount
+  /** True where its address is over its share, and its key names an account that this edge has served. */
+  isOfKnownAccount = false
   readonly #budget: ByteBudget
   readonly #request: IncomingMessage
   readonly #networkOf: ClientNetwork

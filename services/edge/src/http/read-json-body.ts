@@ -97,8 +97,10 @@ async function reserveBody(
   const { 'content-length': length } = request.headers
   const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
   // A stranger at the same address may have used up its share: no matter of an account that this edge has served.
-  const isWithinShare = !reservation.cpu.isOverShare() || namesKnownAccount(edge, request)
-  if (isSmall && isWithinShare && reservation.takeUnproven(Number(length))) return
+  const isOverShare = reservation.cpu.isOverShare()
+  if (isOverShare) reservation.isOfKnownAccount = namesKnownAccount(edge, request)
+  const mayRead = !isOverShare || reservation.isOfKnownAccount
+  if (isSmall && mayRead && reservation.takeUnproven(Number(length))) return
   await proveFirst(edge, request, reservation, caller, async () => {
     // A response that is kept under the key costs nothing, and passes limits that are used up.
     if (request.headers[IDEMPOTENCY_HEADER] !== undefined) return proveKey(edge, caller)
@@ -280,8 +282,8 @@ export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
  * For handlers that can read a {@link LargeJson}, too. A body stays bytes where parsing it would take the others' time, or
  * where its sender has taken its share.
  */
-export const readBodyOrBytes = readJsonUpTo(
-  LARGEST_BODY_BYTES,
-  (bytes, response) => bytes > SMALL_BODY_BYTES || (bytes > 0 && reservationOf(response)!.cpu.isOverShare()),
-)
+export const readBodyOrBytes = readJsonUpTo(LARGEST_BODY_BYTES, (bytes, response) => {
+  const { cpu, isOfKnownAccount } = reservationOf(response)!
+  return bytes > SMALL_BODY_BYTES || (bytes > 0 && !isOfKnownAccount && cpu.isOverShare())
+})
 export const readSmallJsonBody = readJsonUpTo(64 * 1024)
