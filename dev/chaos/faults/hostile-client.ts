@@ -34,11 +34,13 @@ export async function poisoned(
   stage: Stage,
   { how, edge, forMs }: Extract<FaultAction, { kind: 'poison' }>,
 ): Promise<Outcome> {
+  // The fault before this one may have ejected a backend, and its interval outlasts the fault.
+  const outBefore = new Set(await findInState(stage, ['ejected', 'on_trial']))
   const faults = breakAll(stage, { bodyHolds: POISON_WORDS, ...BREAKS[how] })
   const ejected = new Set<string>()
   const untilMs = Date.now() + forMs
   const looking = whileLasting(untilMs, LOOK_EVERY_MS, async () => {
-    for (const backend of await findEjected(stage)) ejected.add(backend)
+    for (const backend of await findInState(stage, ['ejected'])) if (!outBefore.has(backend)) ejected.add(backend)
   })
   const replies = await repeatRequest(stage, edge, untilMs, (count) => chat(POISON_WORDS, { stream: count % 2 === 0 }))
   await looking
@@ -190,14 +192,14 @@ function breakAll({ backends }: Stage, fault: Fault) {
   return BACKENDS.map((name) => backends[name].fail(fault))
 }
 
-/** The healthy targets among those that routers ejected. */
-async function findEjected({ bus }: Stage): Promise<string[]> {
+/** The healthy targets that a router sees in one of these states. */
+async function findInState({ bus }: Stage, wanted: string[]): Promise<string[]> {
   const { routers } = await rpcClient('ctl', bus).request('routersShow', {}, { timeoutMs: 5_000 })
   const names = new Set<string>(BACKENDS)
   return routers
     .flatMap(({ backends }) => backends)
     .filter(({ backend, state, models }) => {
-      return names.has(backend) && [state, ...models.map((model) => model.state)].includes('ejected')
+      return names.has(backend) && [state, ...models.map((model) => model.state)].some((one) => wanted.includes(one))
     })
     .map(({ backend }) => backend)
 }
