@@ -88,20 +88,21 @@ test('while too many requests are on their way, one more is refused with the tim
 test('a request that finds no capacity waits for it, and those that came before it go first', async () => {
   many(shedder.limit, shedder.enter)
   const served: number[] = []
-  const waiting = [1, 2, 3].map(async (number) => {
-    expect((await send()).status).toBe(200)
-    served.push(number)
-  })
-  await Promise.all([
-    ...waiting,
-    (async () => {
-      for (const _ of waiting) {
-        await new Promise((resolve) => setTimeout(resolve, 100))
-        shedder.leave()
-      }
-    })(),
-  ])
-  expect(served).toHaveLength(3)
+  const waiting: Promise<unknown>[] = []
+  for (const number of [1, 2, 3]) {
+    waiting.push(
+      send().then(({ status }) => {
+        expect(status).toBe(200)
+        served.push(number)
+      }),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  for (const request of waiting) {
+    shedder.leave()
+    await request
+  }
+  expect(served).toEqual([1, 2, 3])
 })
 
 test('a request that waits is refused after a second, and sooner if its body is large', async () => {

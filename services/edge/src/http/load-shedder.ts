@@ -1,5 +1,6 @@
 /**
- * Refuses requests while this edge, the admission store or the routers are late, before anything is read of them.
+ * Lets requests wait, and then refuses them, while this edge, the admission store or the routers are late. The edge reads
+ * nothing of them before.
  *
  * Only the gateway's own part of a request's time counts: the call of admission, and from the job's dispatch to its
  * acceptance. Backends, slow clients and databases have no part in it.

@@ -6,6 +6,7 @@
  * Nobody reads a body here. So only small bodies wait, and all of them together have a bound in bytes.
  */
 
+import { SMALL_BODY_BYTES } from '../requests/parse-json.ts'
 import type { StepRequest, StepResponse } from './take-steps.ts'
 
 export interface Waiting {
@@ -21,13 +22,12 @@ export interface Waiting {
 export const LONGEST_WAIT_MS = 1_000
 const MOST_WAITING = 4_096
 const MOST_BYTES = 16 * 1024 * 1024
-const LARGEST_BODY_BYTES = 64 * 1024
 
 /** The length of a body that may wait; null: this one may not. */
 export function waitableBytes({ headers }: Pick<StepRequest, 'headers'>): number | null {
   if (headers['transfer-encoding'] !== undefined) return null
   const bytes = Number(headers['content-length'] ?? 0)
-  return bytes <= LARGEST_BODY_BYTES ? bytes : null
+  return bytes <= SMALL_BODY_BYTES ? bytes : null
 }
 
 /** A queue whose head moves on, since an array of thousands is slow to shift. */
