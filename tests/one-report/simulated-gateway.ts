@@ -31,6 +31,7 @@ import { serveJob } from '../../services/router/src/handlers/serve-job.ts'
 import { routerMetrics } from '../../services/router/src/metrics.ts'
 import { openConcurrencyLimiter } from '../../services/router/src/concurrency-limiter.ts'
 import { openUsageReports } from '../../services/router/src/report-usage.ts'
+import { openStateSecrets } from '../../services/router/src/state-secrets.ts'
 import type { RouterContext } from '../../services/router/src/router-context.ts'
 import { openShortageReports } from '../../services/router/src/report-to-operator.ts'
 import { caller, driveBackends, WORD, type DrivenCall } from './backend-calls.ts'
@@ -167,6 +168,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
         textsOf: async () => [],
         close: async () => {},
       },
+      stateSecrets: openStateSecrets(bus, logger),
       reports: openUsageReports(publisher, logger, () => {}),
       responseMemory: new ResponseMemory(64 * 1024 * 1024),
       subscriptions: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },

@@ -70,7 +70,8 @@ export async function startGatewayWithoutStores(file: object): Promise<GatewayWi
     await stores.serve(procedures.meteringQuota.subject, 'metering', async () => encodeJson({ used: 0, ...window })),
   )
   const secrets = [{ masterKeyId: '0123456789ab', secret: randomBytes(32).toString('base64url') }]
-  opening.use(await stores.serve(procedures.keysAnswerSecrets.subject, 'keys', async () => encodeJson({ secrets })))
+  for (const { subject } of [procedures.keysAnswerSecrets, procedures.keysStateSecrets])
+    opening.use(await stores.serve(subject, 'keys', async () => encodeJson({ secrets })))
 
   const routers = await Promise.all(Array.from({ length: ROUTERS }, openBus))
   for (const bus of routers) opening.use(await startRouter({ bus, config, environment: {}, logger }))

@@ -42,7 +42,16 @@ import {
   followRequest,
 } from './idempotency.ts'
 import { responseEnd, responseFailure, responseHead, jobHeader } from './job.ts'
-import { fillReply, fillRequest, lookUpReply, lookUpRequest, mintGuestReply, mintGuestRequest } from './keys-api.ts'
+import {
+  fillReply,
+  fillRequest,
+  lookUpReply,
+  lookUpRequest,
+  mintGuestReply,
+  mintGuestRequest,
+  stateSecretsReply,
+  stateSecretsRequest,
+} from './keys-api.ts'
 import {
   accountUsageReply,
   accountUsageRequest,
@@ -166,6 +175,14 @@ export const procedures = {
       responseSecretsRequest,
       responseSecretsReply,
       'the secrets that seal kept responses',
+    ),
+  ),
+  keysStateSecrets: repeatable(
+    procedure(['router'], 'keys')(
+      'keys.state-secrets',
+      stateSecretsRequest,
+      stateSecretsReply,
+      'the secrets that seal the state which clients keep',
     ),
   ),
   keysSetPlan: operatorToKeys('keys.set-plan', setPlanRequest, accountReply, "an account's plan"),

@@ -51,3 +51,10 @@ export type MintGuestRequest = z.infer<typeof mintGuestRequest>
 export type MintGuestReply = z.infer<typeof mintGuestReply>
 
 export const guestKeyResponse = z.object({ key: z.string(), plan: z.string(), rate_limit_per_day: z.int() })
+
+/** Routers request from keys the secrets that seal the state which clients keep. Current first, then those of former master keys. */
+export const stateSecretsRequest = z.object({})
+export const stateSecretsReply = z.object({
+  secrets: z.array(z.object({ masterKeyId: z.string(), secret: z.base64url() })).min(1),
+})
+export type StateSecretsReply = z.infer<typeof stateSecretsReply>

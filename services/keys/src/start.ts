@@ -13,7 +13,7 @@ import { type Handlers, serve } from '@gateway/rpc/server'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { startAnnouncer } from './announce-changes.ts'
 import { announceThresholds, recordQuotaStatus } from './thresholds.ts'
-import { responseSecretsOf, deriveMasterKeys } from './core/master-keys.ts'
+import { responseSecretsOf, deriveMasterKeys, stateSecretsOf } from './core/master-keys.ts'
 import { noteUse } from './db/keys.ts'
 import { readPepper } from './db/pepper.ts'
 import type { KeysDatabase } from './db/tables.ts'
@@ -109,6 +109,7 @@ function handlersOf(context: KeysContext): Handlers<'keys'> {
     keysReconcile: (question) => reconcile(context, question),
     keysReseal: () => reseal(context),
     keysAnswerSecrets: async () => responseSecretsOf(context.masterKeys),
+    keysStateSecrets: async () => stateSecretsOf(context.masterKeys),
     keysNoteStanding: (question) => recordQuotaStatus(context, question),
     keysShowAccount: (question) => showAccount(context, question),
   }

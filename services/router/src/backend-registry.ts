@@ -17,6 +17,7 @@ import { keyHeaders, openCredential } from './vendors/authentication.ts'
 import type { Trouble } from './core/account-trouble.ts'
 import * as health from './core/backend-health.ts'
 import type { LearnedRejection } from './core/parameter-support.ts'
+import { kindOfState } from './core/reasoning-state.ts'
 import { shareOfLimit, COMPLETE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
 import { dialectRoute, type DialectRoute } from './dialects/dialects.ts'
@@ -179,6 +180,16 @@ export function routeOf({ backend }: Target, header: JobHeader): BackendRoute {
 /** True if it speaks the dialect of the job's client. */
 export function isNative(target: Target, header: JobHeader): boolean {
   return routeOf(target, header).target === clientDialect(header)
+}
+
+/** The kind of reasoning state that the router seals for the target; undefined where there is none. */
+export function stateKindOf(target: Target, header: JobHeader): string | undefined {
+  const { profile, config } = target.backend
+  const dialect = routeOf(target, header).target
+  if (dialect === 'chat' ? profile.reasoningState === undefined : isNative(target, header)) return undefined
+  return header.kind === 'chat'
+    ? kindOfState({ dialect, vendor: profile.name, backend: config.id, model: target.model })
+    : undefined
 }
 
 export function clientDialect({ dialect = 'chat' }: JobHeader): ClientDialect {

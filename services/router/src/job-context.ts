@@ -14,7 +14,8 @@ import type { Exchange } from './clients/exchange.ts'
 import type { Body } from './core/failed-bodies.ts'
 import { responseId } from './core/response-id.ts'
 import type { Identity } from './core/complete-response.ts'
-import { clientDialect, type Target } from './backend-registry.ts'
+import type { AccountSeal } from './core/state-seal.ts'
+import { clientDialect, stateKindOf, type Target } from './backend-registry.ts'
 
 /** From its acceptance on. */
 export interface JobContext {
@@ -27,6 +28,8 @@ export interface JobContext {
   /** When the head must be there, at the latest; by `performance.now()`. */
   readonly headDueAtMs: number
   readonly span: Span
+  /** Seals the state that its client keeps. */
+  readonly states: AccountSeal
   readonly attempts: AttemptRecord[]
   /** Time that the calls before this one spent waiting for backends. */
   backendMs: number
@@ -172,11 +175,21 @@ export function failureOf(
 }
 
 /** For a response whose backend leaves these out. */
-export function identityOf({ header }: JobContext, { model, backend }: Target): Identity {
+export function identityOf({ header, states }: JobContext, target: Target): Identity {
+  const { model, backend } = target
   const id = responseId(clientDialect(header), header.requestId)
-  const { usage: usageRules } = backend.profile
+  const { usage: usageRules, reasoningState: stateForm } = backend.profile
   const { finishReasons } = backend.meanings
-  return { id, created: Math.floor(Date.now() / 1_000), model, usageRules, finishReasons }
+  return {
+    id,
+    created: Math.floor(Date.now() / 1_000),
+    model,
+    usageRules,
+    finishReasons,
+    states,
+    stateKind: stateKindOf(target, header),
+    stateForm,
+  }
 }
 
 /** The response, or its first content, is there; or the call has failed. */

@@ -13,6 +13,7 @@ import type { RouterMetrics } from './metrics.ts'
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts'
 import type { UsageReports } from './report-usage.ts'
 import type { ShortageReports } from './report-to-operator.ts'
+import type { StateSecrets } from './state-secrets.ts'
 import type { TokenCounter } from './tokens/count-tokens.ts'
 
 /** A job under way, as the whole process sees it. */
@@ -30,6 +31,8 @@ export interface RouterContext {
   backendRegistry: BackendRegistry
   limiter: ConcurrencyLimiter
   tokens: TokenCounter
+  /** The secrets that seal the state which clients keep. */
+  stateSecrets: StateSecrets
   /** Bounds the bytes that large responses hold at once. */
   responseMemory: ResponseMemory
   reports: UsageReports

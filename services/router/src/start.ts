@@ -27,6 +27,7 @@ import { openConcurrencyLimiter } from './concurrency-limiter.ts'
 import { startProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
 import type { RouterContext, RunningJob } from './router-context.ts'
+import { openStateSecrets } from './state-secrets.ts'
 import { openShortageReports } from './report-to-operator.ts'
 import { openTokenCounter } from './tokens/count-tokens.ts'
 
@@ -64,6 +65,7 @@ export async function startRouter({
     backendRegistry,
     limiter,
     tokens: openTokenCounter(),
+    stateSecrets: openStateSecrets(bus, logger),
     responseMemory: new ResponseMemory(responseBytes),
     reports: openUsageReports(bus, logger, counts.tokens),
     draining: false,

@@ -4,10 +4,13 @@
 
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import { backendConfig, poolConfig, type GatewayConfig } from '@gateway/contracts/config'
+import { procedures } from '@gateway/contracts/bus-roles'
+import type { StateSecretsReply } from '@gateway/contracts/keys-api'
 import type { RouterAlive } from '@gateway/contracts/routers-api'
 import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
+import { encodeJson } from '@gateway/rpc/json'
 import { startRouter } from '../src/start.ts'
 import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
 import type { JobHeader } from '@gateway/contracts/job'
@@ -63,7 +66,7 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 10))
 export async function startRouterUnderTest(
   config: GatewayConfig,
   environment: NodeJS.ProcessEnv = {},
-  parts: { responseBytes?: number; logger?: Logger } = {},
+  parts: { responseBytes?: number; logger?: Logger; stateSecrets?: () => StateSecretsReply } = {},
 ): Promise<RouterUnderTest> {
   const reports: UsageEvent[] = []
   let received: (payload: Uint8Array) => void = () => {}
@@ -88,6 +91,10 @@ export async function startRouterUnderTest(
       if (subject === subjects.routersAlive) received = handler
       return { async [Symbol.asyncDispose]() {} }
     },
+    async request(subject: string) {
+      if (subject !== procedures.keysStateSecrets.subject || !parts.stateSecrets) throw new Error('nobody serves it')
+      return encodeJson(parts.stateSecrets())
+    },
     serve: async () => ({ async [Symbol.asyncDispose]() {} }),
     async flush() {},
   } as unknown as Bus
@@ -100,7 +107,8 @@ export async function startRouterUnderTest(
     },
   }
   const logger = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger
-  const router = await startRouter({ bus, config: source as never, environment, logger, ...parts })
+  const { stateSecrets: _, ...own } = parts
+  const router = await startRouter({ bus, config: source as never, environment, logger, ...own })
 
   function send(header: Partial<JobHeader> = {}, body?: object): FakeJob {
     const full = headerOf(header)

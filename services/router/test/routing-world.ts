@@ -15,6 +15,7 @@ import { routerMetrics } from '../src/metrics.ts'
 import { ResponseMemory, LARGEST_RESPONSE_BYTES } from '../src/response-memory.ts'
 import { openConcurrencyLimiter } from '../src/concurrency-limiter.ts'
 import { startProbes } from '../src/probes.ts'
+import { openStateSecrets } from '../src/state-secrets.ts'
 import type { RouterContext } from '../src/router-context.ts'
 import { openShortageReports } from '../src/report-to-operator.ts'
 import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
@@ -85,6 +86,7 @@ export class World {
         textsOf: () => Promise.resolve([]),
         close: () => Promise.resolve(),
       },
+      stateSecrets: openStateSecrets({} as Bus, quiet),
       reports: { report() {}, finished: () => Promise.resolve() },
       responseMemory: new ResponseMemory(LARGEST_RESPONSE_BYTES),
       subscriptions: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },

@@ -7,12 +7,15 @@
 
 import { hkdfSync } from 'node:crypto'
 import type { ResponseSecretsReply } from '@gateway/contracts/idempotency'
+import type { StateSecretsReply } from '@gateway/contracts/keys-api'
 
 interface MasterKey {
   id: string
   sealingKey: Uint8Array
   /** Edges receive it, and seal kept responses with keys derived from it. */
   responseSecret: Uint8Array
+  /** Routers receive it, and seal the state that clients keep with a key derived from it. */
+  stateSecret: Uint8Array
 }
 
 export interface MasterKeys {
@@ -39,11 +42,20 @@ export function splitMasterSecret(masterSecret: string): string[] {
  * The secrets for kept responses, the current one first. They are one-way derivations of the master secret, so they open no
  * key, and edges need no secret of their own.
  */
-export function responseSecretsOf({ current, byId }: MasterKeys): ResponseSecretsReply {
+export function responseSecretsOf(keys: MasterKeys): ResponseSecretsReply {
+  return secretsOf(keys, ({ responseSecret }) => responseSecret)
+}
+
+/** The secrets for the state that clients keep, in the same order. They open no kept response, and those open no state. */
+export function stateSecretsOf(keys: MasterKeys): StateSecretsReply {
+  return secretsOf(keys, ({ stateSecret }) => stateSecret)
+}
+
+function secretsOf({ current, byId }: MasterKeys, secretOf: (key: MasterKey) => Uint8Array) {
   const former = [...byId.values()].filter(({ id }) => id !== current.id)
   return {
-    secrets: [current, ...former].map(({ id, responseSecret }) => {
-      return { masterKeyId: id, secret: Buffer.from(responseSecret).toString('base64url') }
+    secrets: [current, ...former].map((key) => {
+      return { masterKeyId: key.id, secret: Buffer.from(secretOf(key)).toString('base64url') }
     }),
   }
 }
@@ -53,6 +65,7 @@ function deriveMasterKey(secret: string): MasterKey {
     id: Buffer.from(derive(secret, 'name', 6)).toString('hex'),
     sealingKey: derive(secret, 'seal', 32),
     responseSecret: derive(secret, 'answers', 32),
+    stateSecret: derive(secret, 'state', 32),
   }
 }
 

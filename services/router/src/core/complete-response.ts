@@ -16,6 +16,8 @@ import { isFinished, textOf, thoughtsOf, readUsage, writeUsage, type UsageRules 
 import { type JsonObject, isObject, membersOf, plainNumber, wordOf } from '@gateway/contracts/json'
 import { responseId, isResponseId } from './response-id.ts'
 import { COMMON_FINISH_REASONS, endingOf, type FinishReasons } from './finish-reasons.ts'
+import type { ChatStateForm } from './reasoning-state.ts'
+import type { StateSeal } from './state-seal.ts'
 import { newId } from './tool-calls.ts'
 
 /** The members that a backend may leave out of its response, and that the router knows. */
@@ -31,6 +33,12 @@ export interface Identity extends ResponseNames {
   usageRules?: UsageRules
   /** The meaning of its finish reasons. */
   finishReasons?: FinishReasons
+  /** Seals the state that the client is to keep. */
+  states?: StateSeal
+  /** The kind of reasoning state that the backend makes; undefined where it makes none. */
+  stateKind?: string | undefined
+  /** The form of that state in its chat completions. */
+  stateForm?: ChatStateForm | undefined
 }
 
 type Completed = JsonObject | null

@@ -11,6 +11,8 @@ import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/complete-response.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
+import type { TurnStates } from '../core/reasoning-state.ts'
+import type { StateSeal } from '../core/state-seal.ts'
 import type { ParameterPolicy } from '../core/strip-parameters.ts'
 import type { VendorProfile } from '../vendors/profile.ts'
 
@@ -49,6 +51,12 @@ export interface ClientRequest {
    * chat: the tools that the request may have the vendor run; undefined where a translation has left all of that out.
    */
   hosted?: HostedToolRequest | undefined
+  /** Opens the state that the client has kept. Without it the request goes without that state. */
+  states?: StateSeal
+  /** The kind of reasoning state that the target makes and takes; undefined where it has none. */
+  stateKind?: string | undefined
+  /** The state of the assistant's turns, by the index of their messages in the body, where the client has sent some. */
+  turnStates?: TurnStates
 }
 
 export interface BackendRequest {

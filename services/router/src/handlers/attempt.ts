@@ -22,10 +22,19 @@ import {
 } from '../core/backend-fault.ts'
 import { dimensionsToRequest } from '../core/embeddings-request.ts'
 import { allowedAt, type HostedToolRequest } from '../core/hosted-tools.ts'
+import { UnknownSealKey } from '../core/state-seal.ts'
 import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-response.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { versionHeaders } from '../dialects/messages-to-messages/version-headers.ts'
-import { clientDialect, isNative, isHalfOpen, isUsable, routeOf, type Target } from '../backend-registry.ts'
+import {
+  clientDialect,
+  isNative,
+  isHalfOpen,
+  isUsable,
+  routeOf,
+  stateKindOf,
+  type Target,
+} from '../backend-registry.ts'
 import type { Slot } from '../concurrency-limiter.ts'
 import { reportRecovery, reportTrouble } from '../report-to-operator.ts'
 import type { RouterContext } from '../router-context.ts'
@@ -53,7 +62,10 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
   const span = beginSpan(run, target, router)
   let call: Call | null = null
   try {
-    call = callTarget(run, plan, span)
+    const preparing = stateKindOf(target, run.header) === undefined ? undefined : router.stateSecrets.prepare()
+    if (preparing) await preparing
+    const called = callWithState(run, plan, span, router)
+    call = called instanceof Promise ? await called : called
     run.call = call
     failpoint('router.backend-called')
     if (run.job.aborted) throw run.job.aborted
@@ -105,6 +117,24 @@ function beginSpan(run: JobContext, target: Target, router: RouterContext): Span
   })
 }
 
+/** A token under an unknown key makes the router fetch the secrets, and translate the request again. */
+function callWithState(
+  run: BoundJob,
+  plan: AttemptPlan,
+  span: Span,
+  { stateSecrets }: RouterContext,
+): Call | Promise<Call> {
+  try {
+    return callTarget(run, plan, span)
+  } catch (thrown) {
+    if (!(thrown instanceof UnknownSealKey)) throw thrown
+    return stateSecrets.refresh().then(() => {
+      run.states.isFinal = true
+      return callTarget(run, plan, span)
+    })
+  }
+}
+
 function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft }: AttemptPlan, span: Span): Call {
   const { kind, stream } = run.header
   const waitingSinceMs = performance.now()
@@ -120,6 +150,8 @@ function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft
     profile: target.backend.profile,
     policy: target.policies[kind === 'chat' ? targetDialect : kind],
     hosted: hostedToolRequest(run.header, target),
+    states: run.states,
+    stateKind: stateKindOf(target, run.header),
   })
   const exchange = target.backend.client.call({
     path,

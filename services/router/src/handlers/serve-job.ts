@@ -33,7 +33,7 @@ export function serveJob(router: RouterContext, job: IncomingJob): void {
 
   job.accept(isToBeKnown(job, header))
   failpoint('router.job-accepted')
-  const run = openRun(job, header, pool, receivedAtMs, beginSpan(router, header))
+  const run = openRun(job, header, pool, receivedAtMs, router)
   const entry = router.jobs.join(run)
   job.onAbort((aborted) => onAbort(run, aborted, router))
   job.onOver((how) => onOver(run, how, router))
@@ -105,14 +105,21 @@ function beginSpan({ tracer }: RouterContext, { requestId, pool, attempt, tracep
   return tracer.start(`serve ${pool}`, { kind: 'consumer', parent: traceparent, attributes })
 }
 
-function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, receivedAtMs: number, span: Span): JobContext {
+function openRun(
+  job: IncomingJob,
+  header: JobHeader,
+  pool: TargetPool,
+  receivedAtMs: number,
+  router: RouterContext,
+): JobContext {
   return {
     job,
     header,
     affinityKey: pool.affinity === 'conversation' ? header.affinityKey : undefined,
     deadlineAtMs: receivedAtMs + header.remainingMs,
     headDueAtMs: receivedAtMs + Math.min(header.remainingMs, header.headWithinMs ?? Infinity),
-    span,
+    span: beginSpan(router, header),
+    states: router.stateSecrets.sealFor(header.account),
     attempts: [],
     backendMs: 0,
     call: null,

@@ -39,6 +39,7 @@ export const gemini: VendorProfile = {
   },
   pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: { needsSignature },
+  reasoningState: 'signatures',
   messages: { order: 'alternating', takesReasoning: false },
   // pydantic/pydantic-ai, recorded 2025-06-02.
   usage: { countsReasoningInTotalAlone: true },

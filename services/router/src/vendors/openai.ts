@@ -10,6 +10,11 @@ export function rejectedByName(model: string): ParameterSupport {
   return /^(?:openai[/.])?(?:gpt-(?:[5-9]|1\d)|o\d)(?![\da-z])/i.test(model) ? rejections('max_tokens') : []
 }
 
+/** Models that encrypt their reasoning for the client. Those with `chat` in their names do not reason. */
+export function reasons(model: string): boolean {
+  return rejectedByName(model).length > 0 && !model.includes('-chat')
+}
+
 /** OpenAI and Azure: Portkey-AI/gateway#1062 (2025-04-24), openclaw/openclaw#875 (2026-01-13). */
 export const OPENAI_IDS: IdRule = { takes: /^.{1,40}$/s, write: callId }
 

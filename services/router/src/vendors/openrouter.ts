@@ -34,6 +34,8 @@ export const openrouter: VendorProfile = {
     transforms: {},
   },
   toolCalls: {},
+  // openrouter.ai/docs/use-cases/reasoning-tokens, read in November 2026: the whole list goes back, in its order.
+  reasoningState: 'details',
   messages: { order: 'alternating', takesReasoning: true },
   usage: {},
   errors: {

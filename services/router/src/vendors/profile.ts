@@ -13,6 +13,7 @@ import type { ErrorMeanings } from '../core/error-meanings.ts'
 import type { FinishMeaning } from '../core/finish-reasons.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { PricedOption } from '../core/strip-parameters.ts'
+import type { ChatStateForm } from '../core/reasoning-state.ts'
 import type { ToolCallRules } from '../core/tool-calls.ts'
 import type { MessageRules } from '../core/translated-messages.ts'
 import type { Credential } from '../credentials/credential.ts'
@@ -35,6 +36,8 @@ export interface VendorProfile {
   /** It serves `/messages/count_tokens`, whichever dialects the config names. */
   countsTokens?: boolean
   toolCalls: ToolCallRules
+  /** The form in which its chat completions hold the state of the model's reasoning, where they do. */
+  reasoningState?: ChatStateForm
   /** The rules for conversations that the router has translated. */
   messages: MessageRules
   usage: UsageRules

@@ -27,6 +27,7 @@ export const vertex: VendorProfile = {
   },
   pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: { needsSignature },
+  reasoningState: 'signatures',
   messages: { order: 'alternating', takesReasoning: false },
   // cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11.
   usage: { countsReasoningInTotalAlone: true },
