@@ -92,6 +92,23 @@ export function promiseCredentials(gateway: () => Address): void {
         expect([operation.path, (await asking(bearer, bearer)).status]).not.toEqual([operation.path, 401])
       }
     })
+
+    test('of two credentials, the one that the route can use counts, whichever header holds it', async () => {
+      const [url] = gateway().urls
+      const { key, token } = await newDeveloper(gateway())
+      for (const operation of reference.filter(({ credential }) => credential !== 'none')) {
+        const [right, leftover] = operation.credential === 'sign-in' ? [token, key] : [key, 'sk-ant-oat01-left-over']
+        const asking = async (bearer: string, apiKey: string) => {
+          const request = { ...emptyRequest(operation, bearer), headers: { 'x-api-key': apiKey } }
+          const { status, body } = await send(url, pathOf(operation), request)
+          return [status, codeOf(body)]
+        }
+        const alone = await asking(right, right)
+        expect([operation.path, alone[0]]).not.toEqual([operation.path, 401])
+        expect([operation.path, await asking(right, leftover)]).toEqual([operation.path, alone])
+        expect([operation.path, await asking(leftover, right)]).toEqual([operation.path, alone])
+      }
+    })
   })
 }
 

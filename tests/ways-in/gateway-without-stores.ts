@@ -1,6 +1,6 @@
 /**
- * Edge and routers in this process on the memory bus, without a database. The test holds the keys, and takes the usage
- * reports off the stream itself.
+ * Edge and routers in this process, without a database: on the memory bus, as `npm start` has it, or on NATS. The test
+ * holds the keys, and takes the usage reports off the stream itself.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -10,6 +10,8 @@ import { randomBytes } from 'node:crypto'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { encodeJson } from '@gateway/rpc/json'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { openNatsBus } from '@gateway/bus/nats'
+import type { Bus } from '@gateway/bus/port'
 import { openConfigSource } from '@gateway/config/config-source'
 import { formatKey, randomBase62 } from '@gateway/contracts/api-key'
 import { procedures } from '@gateway/contracts/bus-roles'
@@ -37,7 +39,8 @@ export interface GatewayWithoutStores extends AsyncDisposable {
 
 const ROUTERS = 2
 
-export async function startGatewayWithoutStores(file: object): Promise<GatewayWithoutStores> {
+/** `natsUrl`: of a server of its own; without it, the bus is in memory. */
+export async function startGatewayWithoutStores(file: object, natsUrl?: string): Promise<GatewayWithoutStores> {
   await using opening = new AsyncDisposableStack()
   const logger = createLogger({ service: 'test', level: 'silent' })
   const directory = await mkdtemp(join(tmpdir(), 'ways-in-'))
@@ -47,7 +50,11 @@ export async function startGatewayWithoutStores(file: object): Promise<GatewayWi
   const config = opening.use(await openConfigSource({ path, logger }))
   const admission = opening.use(openMemoryAdmission())
   const hub = createMemoryHub({ streams: [usageStream] })
-  const openBus = async () => opening.use(await openMemoryBus({ hub }))
+  const streams = [usageStream]
+  const openBus = async (): Promise<Bus> =>
+    opening.use(
+      natsUrl === undefined ? await openMemoryBus({ hub }) : await openNatsBus({ url: natsUrl, name: 'test', streams }),
+    )
 
   const reports: UsageEvent[] = []
   let gate = Promise.resolve()

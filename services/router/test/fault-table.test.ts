@@ -24,6 +24,7 @@ import {
   WORDS,
   type Reply,
 } from './http-backend.ts'
+import { MESSAGE } from './dialect-backends.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
@@ -492,6 +493,8 @@ const LONE: {
   fault: string
   reply: Reply
   header?: Partial<JobHeader>
+  /** More members of the backend's section in the config. */
+  backend?: object
   outcome: string
   failure: object
   reported: string
@@ -505,6 +508,29 @@ const LONE: {
     reported: 'nobody: a 503 with the time left as `retry-after`',
     metered: 'nothing',
   })),
+  ...[429, 500, 529].map((code) => ({
+    fault: `status ${code} with retry-after: 30, as the only one, client and backend speak Messages`,
+    reply: status(code, { 'retry-after': '30' }),
+    header: { dialect: 'messages' as const },
+    backend: { dialect: 'anthropic' },
+    outcome: `http_${code}`,
+    failure: {
+      code: 'UPSTREAMS_EXHAUSTED',
+      targetError: { status: code, body: `{"error":{"message":"status ${code}"}}` },
+    },
+    reported: `the first: a ${code} in its words${code === 500 ? '' : ', with the time left as `retry-after`'}`,
+    metered: 'nothing',
+  })),
+  {
+    fault: 'status 413, as the only one, client and backend speak Messages',
+    reply: status(413),
+    header: { dialect: 'messages' },
+    backend: { dialect: 'anthropic' },
+    outcome: 'http_413',
+    failure: { code: 'BACKEND_REFUSED', targetError: { status: 413 } },
+    reported: 'the first: a 413 in its words',
+    metered: 'nothing',
+  },
   {
     fault: 'slower than the client’s own timeout, as the only one',
     reply: () => {},
@@ -528,11 +554,31 @@ const LONE: {
 ]
 
 describe('an only backend', () => {
-  test.for(LONE)('$fault', async ({ fault, reply, header, outcome, failure, reported, metered }) => {
+  test.for(LONE)('$fault', async ({ fault, reply, header, backend: settings = {}, ...expected }) => {
+    const { outcome, failure, reported, metered } = expected
     const a = await backend(reply)
-    const job = await (await router(poolOver([a.url]))).sendRequest(header)
+    const job = await (await router(poolOver([a.url], { backend: settings }))).sendRequest(header)
     expect(job.failure).toMatchObject({ ...failure, attempts: [{ outcome }] })
     page.row(fault, 'plain', `\`${outcome}\``, reported, metered)
+  })
+
+  test('refuses a flag of `anthropic-beta` with a 400', async () => {
+    const a = await backend((response, { headers }) => {
+      if (headers['anthropic-beta'] === undefined) return sendJson(response, 200, MESSAGE)
+      const message = 'Unexpected value(s) `odd-2026-01-01` for the `anthropic-beta` header'
+      return sendJson(response, 400, { type: 'error', error: { type: 'invalid_request_error', message } })
+    })
+    const under = await router(poolOver([a.url], { backend: { dialect: 'anthropic' } }))
+    const job = await under.sendRequest({ dialect: 'messages', anthropicBeta: 'odd-2026-01-01' })
+    expect(job.end).toMatchObject({ attempts: [{ outcome: 'http_400' }, { outcome: 'served' }], usage: GOOD_USAGE })
+    expect(job.head!.droppedParams).toEqual(['anthropic-beta.odd-2026-01-01'])
+    page.row(
+      'a 400 that refuses a flag of `anthropic-beta`, as the only one',
+      'plain',
+      '`http_400`',
+      'the first, called without the flag',
+      'its own figures',
+    )
   })
 
   test('fails at one request again and again, as another does, and serves all others', async () => {

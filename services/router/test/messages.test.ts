@@ -5,7 +5,7 @@
 
 import { expect, test } from 'vitest'
 import { good, routerOver, WRITTEN } from './dialect-backends.ts'
-import { goodChat, sendJson, type Reply } from './http-backend.ts'
+import { goodChat, openStream, sendJson, type Reply } from './http-backend.ts'
 
 test('a backend that speaks the dialect gets the client’s bytes, version and features, and its own bytes come back', async () => {
   const { opened, sendRequest } = await routerOver('messages', [['messages', good('messages')]])
@@ -91,4 +91,22 @@ test('a target that knows no effort gets none, and the client is informed', asyn
     expect(job.head!.droppedParams).toEqual(['thinking'])
   }
   expect(opened[0]!.seen.map(({ body }) => body['reasoning_effort'])).toEqual(['medium', undefined, undefined])
+})
+
+test('pings that a backend sends while its model thinks reach the client, since it waits for bytes', async () => {
+  const { complete } = WRITTEN.messages
+  const ping = 'event: ping\ndata: {"type": "ping"}\n\n'
+  const end = complete.indexOf('event: content_block_stop')
+  const { sendRequest } = await routerOver('messages', [
+    [
+      'messages',
+      (response) => {
+        openStream(response)
+        response.end(complete.slice(0, end) + ping + ': alive\n\n' + ping + complete.slice(end))
+      },
+    ],
+  ])
+  const job = await sendRequest(true)
+  expect(job.text().split(ping)).toHaveLength(3)
+  expect(job.text().replaceAll(ping, '').replaceAll(': alive\n\n', '')).toBe(complete)
 })

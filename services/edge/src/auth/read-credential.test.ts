@@ -53,11 +53,37 @@ describe('x-api-key', () => {
     ['an empty Authorization', { authorization: ' ' }, 'key'],
     ['the same bearer', { authorization: `bearer  ${key}` }, 'key'],
     ['another key', { authorization: `Bearer ${otherKey}` }, 'ambiguous'],
-    ['a sign-in token', { authorization: `Bearer ${token}` }, 'ambiguous'],
-    ['another scheme', { authorization: `Basic ${key}` }, 'ambiguous'],
-    ['no value in the bearer', { authorization: 'Bearer' }, 'ambiguous'],
+    ['a key with a slip', { authorization: `Bearer ${otherKey}x` }, 'ambiguous'],
   ])('beside %s', (_, headers, kind) => {
     expect(readCredential({ ...headers, 'x-api-key': key }).kind).toBe(kind)
+  })
+
+  test.each([
+    ['a sign-in token', token],
+    ['the login of another service', 'sk-ant-oat01-abc'],
+    ['an empty text', ''],
+  ])('beside %s, the key of this gateway counts, whichever header holds it', (_, leftover) => {
+    const found = readCredential({ 'x-api-key': key })
+    expect(readCredential({ authorization: `Bearer ${leftover}`, 'x-api-key': key })).toEqual(found)
+    expect(readCredential({ authorization: `Bearer ${key}`, 'x-api-key': leftover })).toEqual(found)
+  })
+
+  test.each([`Basic ${key}`, 'Bearer', 'Basic dXNlcjpwYXNz'])(
+    'counts beside %s, which is no bearer of a key',
+    (text) => {
+      expect(readCredential({ authorization: text, 'x-api-key': key })).toEqual(readCredential({ 'x-api-key': key }))
+    },
+  )
+
+  test('a route for signed-in people takes the token of the two', () => {
+    const both = { authorization: `Bearer ${token}`, 'x-api-key': key }
+    expect(readCredential(both, 'other')).toEqual({ kind: 'other', value: token })
+    expect(readCredential({ authorization: `Bearer ${otherKey}`, 'x-api-key': key }, 'other').kind).toBe('ambiguous')
+  })
+
+  test('two that are no keys have no one reading', () => {
+    const both = { authorization: `Bearer ${token}`, 'x-api-key': 'sk-ant-api03-abc' }
+    for (const wanted of ['key', 'other'] as const) expect(readCredential(both, wanted).kind).toBe('ambiguous')
   })
 
   test('an empty one is none', () => {

@@ -71,6 +71,15 @@ describe('the address of the gateway itself', () => {
   })
 })
 
+describe('the address by which Claude Code opens its connection', () => {
+  test.each(['HEAD', 'GET'])('responds to %s, without a credential and with any other one', async (method) => {
+    for (const headers of [{}, { 'x-api-key': 'sk-ant-abc' }] as Record<string, string>[]) {
+      const response = await fetch(`${await open()}/api/hello`, { method, headers, redirect: 'error' })
+      expect([response.status, await response.text()]).toEqual([200, method === 'HEAD' ? '' : '{"message":"hello"}'])
+    }
+  })
+})
+
 describe('a key of another service', () => {
   const HINT = /key of another service.*begin with svc_/
   const send = async (key: string, headers: Record<string, string> = {}, path = '/v1/chat/completions') =>
