@@ -87,8 +87,8 @@ const FOREIGN_HINT =
   'This looks like the key of another service: keys of this gateway begin with svc_, and its console makes them'
 
 /** Throws where the request names two credentials, or one that no token can be. */
-function credentialOf({ headers }: IncomingMessage): Bearer {
-  const claimed = readCredential(headers)
+function credentialOf({ headers }: IncomingMessage, wanted: Wanted = 'key'): Bearer {
+  const claimed = readCredential(headers, wanted)
   if (claimed.kind === 'other' && claimed.value.startsWith(FOREIGN_PREFIX)) throw invalidToken(undefined, FOREIGN_HINT)
   if (claimed.kind !== 'ambiguous') return claimed
   throw new GatewayError('VALIDATION_ERROR', 'x-api-key: is another credential than authorization; send one of them')
@@ -127,7 +127,7 @@ async function readCaller(edge: AuthContext, request: IncomingMessage): Promise<
 }
 
 async function signIn(edge: AuthContext, request: IncomingMessage): Promise<KeyOwner> {
-  const bearer = credentialOf(request)
+  const bearer = credentialOf(request, 'other')
   if (bearer.kind === 'none') throw noAuth()
   if (bearer.kind !== 'other') throw invalidToken()
   return edge.verifySignIn(bearer.value)
@@ -191,15 +191,21 @@ interface CredentialHeaders {
   'x-api-key'?: string | string[] | undefined
 }
 
+/** Of two credentials that differ, the route needs a key of this gateway, or else a token. */
+type Wanted = 'key' | 'other'
+
 /**
- * OpenAI's clients send `authorization: Bearer …`, Anthropic's `x-api-key: …`. Both mean the same. Two that differ have
- * no one reading: a proxy in front could have checked the other one.
+ * OpenAI's clients send `authorization: Bearer …`, Anthropic's `x-api-key: …`. Both mean the same. Tools send both where
+ * the login of another service is left over, so the one that the route can use counts. Two keys have no one reading.
  */
-export function readCredential(headers: CredentialHeaders): Bearer | { kind: 'ambiguous' } {
+export function readCredential(headers: CredentialHeaders, wanted: Wanted = 'key'): Bearer | { kind: 'ambiguous' } {
   const { authorization = '', 'x-api-key': apiKey = '' } = headers
   if (apiKey === '') return readBearer(authorization)
-  if (authorization.trim() === '' || bearerIn(authorization) === apiKey) return readValue(String(apiKey))
-  return { kind: 'ambiguous' }
+  const first = readValue(String(apiKey))
+  if (authorization.trim() === '' || bearerIn(authorization) === apiKey) return first
+  const second = readBearer(authorization)
+  const isClear = first.kind !== second.kind && [first, second].every(({ kind }) => kind === 'key' || kind === 'other')
+  return (isClear && [first, second].find(({ kind }) => kind === wanted)) || { kind: 'ambiguous' }
 }
 
 /** `header` is the raw field value; the scheme is compared without regard to case (RFC 9110). */
