@@ -22,7 +22,7 @@ import { mintGuestKey } from './accounts/mint-guest-key.ts'
 import { quote } from './inference/quote.ts'
 import { showConsole, showConsoleConfig } from './console/show-console.ts'
 import { showPlan, showQuota, showUsage } from './accounts/show-account.ts'
-import { showStart } from './console/show-start.ts'
+import { showHello, showStart } from './console/show-start.ts'
 import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './reference/show-reference.ts'
 
 type Page = Extract<Route, { credential: 'none' }>
@@ -76,6 +76,7 @@ export function pages(settings: EdgeSettings): Record<string, { GET: Page }> {
   const { console } = settings
   return {
     '/': { GET: { credential: 'none', handle: () => showStart(settings) } },
+    '/api/hello': { GET: { credential: 'none', handle: () => showHello } },
     '/openapi.json': { GET: { credential: 'none', handle: () => showOpenApi(settings, reference) } },
     '/docs': { GET: { credential: 'none', handle: () => showReference(settings, reference) } },
     [STYLESHEET]: { GET: { credential: 'none', handle: () => showReferenceStyles } },

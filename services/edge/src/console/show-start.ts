@@ -1,5 +1,6 @@
 /**
  * `GET /` and `HEAD /`: redirects a browser to the console, and lists the addresses for other clients. Tools use it as a probe.
+ * `GET /api/hello` and `HEAD /api/hello`: the request by which Claude Code opens its connection.
  */
 
 import type { EdgeSettings } from '../config.ts'
@@ -13,4 +14,8 @@ export function showStart({ publicBaseUrl, docsUrl, consoleUrl }: EdgeSettings):
     if (request.accepts(['json', 'html']) === 'html') return response.redirect(consoleUrl)
     response.json(addresses)
   }
+}
+
+export const showHello: Handler<'none'> = (_request, response) => {
+  response.set('cache-control', 'no-cache').json({ message: 'hello' })
 }
