@@ -12,6 +12,8 @@ export const countTokensQuestion = z.object({
   /** The client's headers of these names. */
   anthropicVersion: z.string().optional(),
   anthropicBeta: z.string().optional(),
+  /** The other `anthropic-*` ones. */
+  anthropicHeaders: z.record(z.string(), z.string()).optional(),
 })
 export type CountTokensQuestion = z.infer<typeof countTokensQuestion>
 

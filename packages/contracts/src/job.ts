@@ -35,6 +35,8 @@ export const jobHeader = z.object({
   anthropicVersion: z.string().optional(),
   anthropicBeta: z.string().optional(),
   /** Time left for the whole request when the job was sent. A duration, because clocks differ. */
+  /** The client's other `anthropic-*` headers, by name. They are an open list. */
+  anthropicHeaders: z.record(z.string(), z.string()).optional(),
   remainingMs: z.int().min(0),
   /**
    * Time left until the response's head: its client waits no longer for the headers. After the head, `remainingMs`

@@ -70,6 +70,8 @@ interface TargetState {
   health: health.Health
   /** The parameters that it has rejected in each dialect. */
   learned: Map<TargetDialect, LearnedRejection[]>
+  /** The features of the Messages API that it has refused, and until when the router leaves each out. */
+  refusedFeatures: Map<string, number>
   trouble?: Trouble | undefined
 }
 
@@ -197,7 +199,7 @@ export function clientDialect({ dialect = 'chat' }: JobHeader): ClientDialect {
 }
 
 function stateOf({ states }: Backend, model: string): TargetState {
-  const state = states.get(model) ?? { health: health.newHealth(), learned: new Map() }
+  const state = states.get(model) ?? { health: health.newHealth(), learned: new Map(), refusedFeatures: new Map() }
   states.set(model, state)
   return state
 }

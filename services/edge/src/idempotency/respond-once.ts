@@ -92,8 +92,12 @@ function questionOf({
   encodingFormat,
   ...inference
 }: InferenceRequest): Question {
-  const ofDialect =
-    dialect === 'chat' ? [] : [dialect, inference.anthropicVersion ?? null, inference.anthropicBeta ?? null]
+  const { anthropicVersion = null, anthropicBeta = null, anthropicHeaders } = inference
+  const others =
+    anthropicHeaders === undefined
+      ? []
+      : [Object.entries(anthropicHeaders).toSorted(([one], [other]) => (one < other ? -1 : 1))]
+  const ofDialect = dialect === 'chat' ? [] : [dialect, anthropicVersion, anthropicBeta, ...others]
   return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect]), inference.body]
 }
 

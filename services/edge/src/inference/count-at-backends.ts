@@ -44,7 +44,7 @@ export function openBackendCounts(
   }
 }
 
-function nameOf({ pool, body, anthropicVersion, anthropicBeta }: CountTokensQuestion): string {
-  const question = [pool, anthropicVersion, anthropicBeta, body]
+function nameOf({ pool, body, anthropicVersion, anthropicBeta, anthropicHeaders }: CountTokensQuestion): string {
+  const question = [pool, anthropicVersion, anthropicBeta, anthropicHeaders, body]
   return createHash('sha256').update(JSON.stringify(question)).digest('base64')
 }

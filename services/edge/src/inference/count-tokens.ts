@@ -8,6 +8,7 @@ import type { z } from 'zod'
 import type { ConfigSource } from '@gateway/config/config-source'
 import type { tokensCounted } from '@gateway/contracts/messages'
 import { findPlan, planIncludes } from '@gateway/contracts/models'
+import { anthropicHeadersOf } from '../core/anthropic-headers.ts'
 import { reservationOf } from '../http/memory-budget.ts'
 import { jobBody } from '../requests/inference-kinds.ts'
 import { countTokens } from '../requests/messages.ts'
@@ -15,7 +16,7 @@ import type { LargeBodies } from '../requests/large-bodies.ts'
 import type { CountAtBackends } from './count-at-backends.ts'
 import { LargeJson } from '../requests/parse-json.ts'
 import type { Handler } from '../http/handler.ts'
-import { headerOf, measuredOf } from '../http/take-steps.ts'
+import { measuredOf } from '../http/take-steps.ts'
 import { modelNamed } from '../requests/understand.ts'
 
 interface CountContext {
@@ -41,8 +42,7 @@ export function countPromptTokens(edge: CountContext): Handler<'key'> {
             pool: served.pool,
             body: jobBody(body as Record<string, unknown>).bytes.toString('utf8'),
             requestId: measuredOf(response).requestId,
-            anthropicVersion: headerOf(request, 'anthropic-version'),
-            anthropicBeta: headerOf(request, 'anthropic-beta'),
+            ...anthropicHeadersOf(request.headers),
           })
     response.setHeader('x-svc-token-count', exact === null ? 'estimate' : 'exact')
     response.json({ input_tokens: exact ?? input_tokens } satisfies z.infer<typeof tokensCounted>)

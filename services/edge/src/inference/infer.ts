@@ -14,6 +14,7 @@ import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admission/admit.ts'
 import { countFault, type LimitsContext } from '../admission/look-ahead.ts'
 import { type Caller, claimKey } from '../auth/authenticate.ts'
+import { anthropicHeadersOf } from '../core/anthropic-headers.ts'
 import { adviceHeader, noticeHeaders } from '../core/response-headers.ts'
 import { type LoadShedder, retryAfterMs } from '../http/load-shedder.ts'
 import { type MemoryReservation, noteProven, reservationOf } from '../http/memory-budget.ts'
@@ -78,10 +79,7 @@ function chooseModel(edge: InferenceContext, kind: InferenceKind): Step {
     const { inference, model } = await understandFor(edge, caller, measured, config, kind, request.body, reservation)
     // `inference` holds all of it that is needed.
     request.body = undefined
-    if (inference.dialect === 'messages') {
-      inference.anthropicVersion = headerOf(request, 'anthropic-version')
-      inference.anthropicBeta = headerOf(request, 'anthropic-beta')
-    }
+    if (inference.dialect === 'messages') Object.assign(inference, anthropicHeadersOf(request.headers))
     const { span } = measured
     measured.model = model.id
     if (span.isRecorded)

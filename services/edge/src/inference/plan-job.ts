@@ -31,6 +31,7 @@ export function planJob(
     dialect: inference.dialect,
     anthropicVersion: inference.anthropicVersion,
     anthropicBeta: inference.anthropicBeta,
+    anthropicHeaders: inference.anthropicHeaders,
     headWithinMs: headersDueAtMs === Infinity ? undefined : Math.max(0, Math.floor(headersDueAtMs - performance.now())),
     configRevision: config.revision,
     pool: lane.pool,

@@ -143,8 +143,9 @@ export const operations = {
     summary: 'Messages',
     description: [
       'Answers a conversation in the format of Anthropic’s Messages API, whole or as a stream of its events, from whichever backend serves the model. The key goes into x-api-key or authorization.',
-      'A backend that speaks the format gets the request untouched, with anthropic-version and anthropic-beta. For another one it is translated; x-svc-dropped-params names whatever is left out.',
+      'A backend that speaks the format gets the request untouched, with every anthropic- header. For another one it is translated; x-svc-dropped-params names whatever is left out.',
       'A stream ends with message_stop, which is sent once the usage is recorded. A later failure is an error event.',
+      'A refusal by a backend that speaks the format has its status and its body. So has a 429 or 5xx of the only backend of a model, with its retry-after.',
     ],
     requestSchema: messagesRequest,
     headers: [IDEMPOTENCY_HEADER],

@@ -13,6 +13,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { ExactNumber } from '@gateway/contracts/json'
 import type { Capability, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
+import type { AnthropicHeaders } from '../core/anthropic-headers.ts'
 import type { OutputRequest } from '../core/response-headers.ts'
 import { chatNeeds } from '../core/chat-needs.ts'
 import {
@@ -25,7 +26,7 @@ import {
 import { writeBody, type WrittenBody } from '../core/write-body.ts'
 
 /** A parsed request, in the terms that the rest of the journey uses. */
-export interface InferenceRequest extends OutputRequest {
+export interface InferenceRequest extends OutputRequest, AnthropicHeaders {
   kind: JobKind
   /** The client's dialect. */
   dialect: ClientDialect
@@ -36,9 +37,6 @@ export interface InferenceRequest extends OutputRequest {
   stream: boolean
   includeUsage: boolean
   encodingFormat?: 'float' | 'base64'
-  /** messages: the headers of these names. */
-  anthropicVersion?: string | undefined
-  anthropicBeta?: string | undefined
   /** embeddings: the length of the vectors. Throws where the model has none of the requested length. */
   vectorsOf?(model: ModelConfig): { dimensions: number; isShortened: boolean }
   /** False: the lane's own cap is written into the body. */

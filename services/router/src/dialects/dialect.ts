@@ -10,6 +10,7 @@ import type { HostedToolRequest } from '../core/hosted-tools.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/complete-response.ts'
+import type { RefusedFeatures } from '../core/refused-features.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import type { TurnStates } from '../core/reasoning-state.ts'
 import type { StateSeal } from '../core/state-seal.ts'
@@ -43,6 +44,8 @@ export interface ClientRequest {
   dimensions?: number | undefined
   /** The parameters that the target refuses. */
   form: ParameterSupport
+  /** messages: the features that the target refuses. */
+  refusedFeatures?: RefusedFeatures
   /** The target's vendor's; a plain server's where it is left out. */
   profile?: VendorProfile
   /** The parameters that its client may send to the target; without it, the policy of a plain server applies. */

@@ -7,6 +7,7 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
+import { NO_FEATURES, withoutMembers } from '../core/refused-features.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { type JsonObject, isObject, parseExactly, wordOf } from '@gateway/contracts/json'
 import { responseId, isResponseId } from '../core/response-id.ts'
@@ -41,15 +42,16 @@ export const messagesToMessages: Dialect = {
 
 /** The parameters of sampling have the same names in chat, so a refused one is left out by the same rules. */
 function writeBody(clientRequest: ClientRequest): { body: Buffer; dropped: string[] } {
-  const { model, stream, form, policy = PLAIN_POLICIES.messages } = clientRequest
+  const { model, stream, form, refusedFeatures = NO_FEATURES, policy = PLAIN_POLICIES.messages } = clientRequest
   const ofOne = withoutUnpriced(clientRequest)
-  const signed = withoutUnsigned(ofOne.body)
+  const accepted = withoutMembers(ofOne.body, refusedFeatures)
+  const signed = withoutUnsigned(accepted.body)
   const fitted = form.length === 0 ? { body: signed.body, dropped: [] } : fitChat(signed.body, form)
   const stripped = stripParameters(fitted.body, policy)
   const members = stream ? { model, stream } : { model }
   return {
     body: prependMembers(members, stripped.body),
-    dropped: [...ofOne.dropped, ...fitted.dropped, ...signed.dropped, ...stripped.dropped].toSorted(),
+    dropped: [ofOne, accepted, fitted, signed, stripped].flatMap(({ dropped }) => dropped).toSorted(),
   }
 }
 

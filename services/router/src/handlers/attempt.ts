@@ -39,6 +39,7 @@ import type { Slot } from '../concurrency-limiter.ts'
 import { reportRecovery, reportTrouble } from '../report-to-operator.ts'
 import type { RouterContext } from '../router-context.ts'
 import type { FailoverState, PendingFailure, AttemptPlan } from './failover-state.ts'
+import { learnFeatures } from './learn-features.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
 import {
@@ -80,6 +81,9 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
   } catch (thrown) {
     call?.exchange.abort(thrown)
     const error = thrown instanceof BackendFault ? classifyFault(thrown, circumstances(run, target)) : tooDeep(thrown)
+    // Before its secrets are taken out: a flag may look like one.
+    if (thrown instanceof BackendFault && error instanceof BackendFault && isRequestsOwnFault(error))
+      learnFeatures(failoverState, plan, thrown)
     const isCutOff = error instanceof BackendFault && error.kind === 'out_of_time'
     if (isCutOff && call?.exchange.wasAtWork) run.cutOff = workOf(run, call)
     outcome = judgeHealth(failoverState, slot, error, call !== null)
@@ -135,7 +139,9 @@ function callWithState(
   }
 }
 
-function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft }: AttemptPlan, span: Span): Call {
+function callTarget(run: BoundJob, plan: AttemptPlan, span: Span): Call {
+  const { form, refusedFeatures, shareMs, othersLeft } = plan
+  const { target } = plan.slot
   const { kind, stream } = run.header
   const waitingSinceMs = performance.now()
   const { dialect, headers, target: targetDialect } = routeOf(target, run.header)
@@ -147,15 +153,18 @@ function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft
     maxTokens: maxTokensFor(run, target),
     dimensions: kind === 'embeddings' ? dimensionsToRequest(target.model, run.header) : undefined,
     form,
+    refusedFeatures,
     profile: target.backend.profile,
     policy: target.policies[kind === 'chat' ? targetDialect : kind],
     hosted: hostedToolRequest(run.header, target),
     states: run.states,
     stateKind: stateKindOf(target, run.header),
   })
+  const sent =
+    targetDialect === 'messages' ? versionHeaders(headers, run.header, refusedFeatures) : { headers, dropped: [] }
   const exchange = target.backend.client.call({
     path,
-    headers: targetDialect === 'messages' ? { ...headers, ...versionHeaders(headers, run.header) } : headers,
+    headers: sent.headers,
     body,
     accept: stream ? 'text/event-stream' : 'application/json',
     requestId: run.header.requestId,
@@ -163,7 +172,7 @@ function callTarget(run: BoundJob, { slot: { target }, form, shareMs, othersLeft
     budgetMs: remainingMs(run),
     timeoutPolicy: { stream, shareMs, othersLeft },
   })
-  return { target, exchange, span, dropped, echo, waitingSinceMs, usage: null }
+  return { target, exchange, span, dropped: [...dropped, ...sent.dropped], echo, waitingSinceMs, usage: null }
 }
 
 /** A translation out of another dialect than chat leaves the vendor's tools out by itself. */

@@ -10,6 +10,7 @@ import type { CountTokensQuestion, CountTokensReply } from '@gateway/contracts/c
 import { isObject } from '@gateway/contracts/json'
 import { NO_TIMEOUTS } from '../core/attempts.ts'
 import { BackendFault } from '../core/backend-fault.ts'
+import { refusedAt, withoutMembers } from '../core/refused-features.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { withoutUnsigned } from '../dialects/messages-to-messages/unsigned.ts'
 import { versionHeaders } from '../dialects/messages-to-messages/version-headers.ts'
@@ -71,13 +72,14 @@ function hasEndpoint({ backend: { config, profile } }: Target): boolean {
 
 async function request(target: Target, question: CountTokensQuestion, withinMs: number): Promise<number> {
   const { backend, model, policies } = target
-  const signed = withoutUnsigned(Buffer.from(question.body)).body
+  const refused = refusedAt(target.state.refusedFeatures, performance.now())
+  const signed = withoutUnsigned(withoutMembers(Buffer.from(question.body), refused).body).body
   const { body } = stripParameters(signed, policies.messages)
   const route = backend.routes.messages
   const headers = route?.headers ?? backend.config.headers
   const exchange = backend.client.call({
     path: '/messages/count_tokens',
-    headers: { ...headers, ...versionHeaders(headers, question) },
+    headers: versionHeaders(headers, question, refused).headers,
     body: prependMembers({ model }, body),
     accept: 'application/json',
     requestId: question.requestId,

@@ -37,6 +37,7 @@ export async function failOver(run: BoundJob, pool: TargetPool, router: RouterCo
     faults: new Map(),
     repeats: 0,
     pendingFailures: [],
+    featureRefusals: 0,
   }
   let outcome: Outcome | null = null
   try {
@@ -68,6 +69,7 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
     if (target !== failoverState.again) recordFailover(run, pool, router)
     failoverState.again = null
     try {
+    const { featureRefusals } = failoverState
       return { usage: await attempt(failoverState, next), attempts: run.attempts }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
@@ -84,7 +86,8 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
         const usage = await run.delivered.usage()
         return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'The backend failed in the middle of its answer', { usage })
       }
-      if (learnRejections(run, target, next.form, fault, performance.now())) {
+      const hasLearned = failoverState.featureRefusals > featureRefusals
+      if (hasLearned || learnRejections(run, target, next.form, fault, performance.now())) {
         faults.delete(target.key)
         failoverState.again = target
         continue

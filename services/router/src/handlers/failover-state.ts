@@ -34,6 +34,7 @@ import type { RouterContext } from '../router-context.ts'
 import { remainingMs, type JobContext, type BoundJob } from '../job-context.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
+import { refusedAt, type RefusedFeatures } from '../core/refused-features.ts'
 import { readRejections } from '../core/refused-parameters.ts'
 import {
   supportOfImages,
@@ -58,6 +59,8 @@ export interface FailoverState {
   /** By the target's key: a target is the same one when a new config has replaced its backend. */
   readonly faults: Map<string, BackendFault>
   repeats: number
+  /** The number of refusals that taught the router a feature. */
+  featureRefusals: number
   readonly pendingFailures: PendingFailure[]
 }
 
@@ -73,6 +76,8 @@ export interface AttemptPlan {
   slot: Slot
   /** The parameters that the target accepts. */
   form: ParameterSupport
+  /** The features of the Messages API that the target refuses. */
+  refusedFeatures: RefusedFeatures
   /** The time after which another target gets its turn, if one would take the request. */
   shareMs: number
   /** True if another target would take the request at this moment. */
@@ -161,6 +166,7 @@ function take(failoverState: FailoverState, targets: Target[], target: Target, u
     kind: 'attempt',
     slot,
     form: formOf(target, routeOf(target, run.header).target, run.header.kind, performance.now()),
+    refusedFeatures: refusedAt(target.state.refusedFeatures, performance.now()),
     shareMs: attemptBudgetMs(remainingMs(run), untried),
     othersLeft: () => isAnyReady(targets, target, run) || (isHalfOpenAttempt && canGoBack(failoverState)),
   }
