@@ -6,6 +6,7 @@
  */
 
 import * as z from 'zod'
+import { fillTargetBody, targetError } from './target-error.ts'
 import type { ClientDialect } from './vendors.ts'
 
 export const ERROR_STATUS = {
@@ -73,6 +74,8 @@ export const errorDetails = z.object({
   attempted: z.array(z.string()).optional(),
   /** VALIDATION_ERROR: a target refused the request, in these words of its own. */
   refusal: z.object({ code: z.string(), type: z.string(), param: z.string().nullable() }).optional(),
+  /** VALIDATION_ERROR, UPSTREAMS_EXHAUSTED: a client of Messages reads this error of its target. */
+  target: targetError.optional(),
   /** INVALID_TOKEN: the caller's likely mistake. The contract fixes the words of the flat body, so it stands beside them. */
   hint: z.string().optional(),
   /** METHOD_NOT_ALLOWED: the value of `Allow`. */
@@ -166,7 +169,7 @@ export type PublicError = Pick<GatewayError, 'code' | 'message' | 'details'>
 export function renderError(error: PublicError, links: ErrorLinks, reader: ErrorReader = {}): RenderedError {
   const { code, details } = error
   return {
-    status: ERROR_STATUS[code],
+    status: (reader.dialect === 'messages' ? details.target?.status : undefined) ?? ERROR_STATUS[code],
     headers: errorHeaders(code, details),
     body: JSON.stringify(BODIES[reader.dialect ?? 'chat'](error, links, reader)),
   }
@@ -226,7 +229,7 @@ function openAiErrorBody(error: PublicError, links: ErrorLinks): object {
 }
 
 /** Anthropic's words for statuses. */
-const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> = {
+const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> & Record<number, string> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
   402: 'billing_error',
@@ -239,20 +242,34 @@ const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> = {
   429: 'rate_limit_error',
   500: 'api_error',
   503: 'overloaded_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+
+function messagesTypeOf(status: number): string {
+  return MESSAGES_TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
 }
 
 /** Anthropic's shape, with our code and its additions beside the message. An event of a stream carries the same. */
 export function messagesErrorBody(error: PublicError, links?: ErrorLinks, requestId?: string): object {
   const { code, details } = error
   const limit = details.type === undefined ? {} : { limit: details.type }
-  const type = MESSAGES_TYPES[ERROR_STATUS[code]]
+  const type = messagesTypeOf(details.target?.status ?? ERROR_STATUS[code])
   const more = links ? additions(error, links) : {}
   const ofTarget = details.refusal && { code: details.refusal.code, param: details.refusal.param, gateway_code: code }
   const said = { type, message: messageOf(error), code, ...limit, ...more, ...ofTarget }
-  return { type: 'error', error: said, request_id: requestId ?? null }
+  const ours = { type: 'error', error: said, request_id: requestId ?? null }
+  if (details.target?.body === undefined) return ours
+  return fillTargetBody(details.target.body, ours, code, details.refusal && error.message)
 }
 
 function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, string> {
+  const { shouldRetry } = details.target ?? {}
+  const headers = headersOf(code, details)
+  return shouldRetry === undefined ? headers : { ...headers, 'x-should-retry': String(shouldRetry) }
+}
+
+function headersOf(code: ErrorCode, details: ErrorDetails): Record<string, string> {
   const isLimit = code === 'rate_limit_exceeded' && details.type !== 'plan_limit'
   if (isLimit || (ERROR_STATUS[code] === 503 && details.retryAfterMs !== undefined)) {
     const waitMs = Math.ceil(details.retryAfterMs ?? 0)

@@ -8,6 +8,7 @@
 
 import * as z from 'zod'
 import { openEnum } from './open-enum.ts'
+import { targetError } from './target-error.ts'
 import { clientDialects } from './vendors.ts'
 import { tokenUsage } from './usage.ts'
 import { attemptRecord, bill } from './usage-event.ts'
@@ -34,9 +35,9 @@ export const jobHeader = z.object({
   /** Anthropic's headers of the same names, as the client sent them, for backends that speak `messages`. */
   anthropicVersion: z.string().optional(),
   anthropicBeta: z.string().optional(),
-  /** Time left for the whole request when the job was sent. A duration, because clocks differ. */
   /** The client's other `anthropic-*` headers, by name. They are an open list. */
   anthropicHeaders: z.record(z.string(), z.string()).optional(),
+  /** Time left for the whole request when the job was sent. A duration, because clocks differ. */
   remainingMs: z.int().min(0),
   /**
    * Time left until the response's head: its client waits no longer for the headers. After the head, `remainingMs`
@@ -124,6 +125,8 @@ export const responseFailure = z.object({
   backendBody: z.string().optional(),
   /** BACKEND_REFUSED by a target: the same in words that the client's software knows. */
   refusal: targetRefusal.optional(),
+  /** BACKEND_REFUSED, UPSTREAMS_EXHAUSTED: for clients of Messages, the error of the one target that decided. */
+  targetError: targetError.optional(),
   usage: tokenUsage.optional(),
   /** UPSTREAMS_EXHAUSTED: the client's own time for the headers was over, which is no fault of a backend. */
   clientTimedOut: z.boolean().optional(),

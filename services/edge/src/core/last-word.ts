@@ -115,6 +115,7 @@ export function failureToError(failure: ResponseFailure, lane: string): GatewayE
         tier: lane,
         attempted: failure.attempted,
         retryAfterMs: failure.retryAfterMs,
+        target: failure.targetError,
       })
     case 'BACKEND_REFUSED':
       return refusalError(failure)
@@ -127,8 +128,8 @@ export function failureToError(failure: ResponseFailure, lane: string): GatewayE
 }
 
 /** A refusal that came from no target is the gateway's own. A router of release 0.1.0 does not say which. */
-function refusalError({ refusal, backendBody, message: ours }: ResponseFailure): GatewayError {
+function refusalError({ refusal, targetError: target, backendBody, message: ours }: ResponseFailure): GatewayError {
   if (!refusal) return new GatewayError('VALIDATION_ERROR', refusalSentence(backendBody) ?? ours)
   const { message, ...words } = refusal
-  return new GatewayError('VALIDATION_ERROR', message, { refusal: words })
+  return new GatewayError('VALIDATION_ERROR', message, { refusal: words, target })
 }

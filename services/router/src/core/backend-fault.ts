@@ -12,6 +12,7 @@ import {
   refusesByTemplate,
   type AccountTrouble,
 } from './account-trouble.ts'
+import type { TargetError } from '@gateway/contracts/target-error'
 import { COMMON_MEANINGS, type ErrorMeanings } from './error-meanings.ts'
 import { redactBody } from './redact.ts'
 
@@ -41,6 +42,8 @@ export interface FaultDetails {
   account?: AccountTrouble
   /** The router refused the request in the target's place. */
   isUnsent?: boolean
+  /** The same as the target wrote it, for clients of its own API. */
+  own?: TargetError
   /** The meaning of the target's words. */
   meanings?: ErrorMeanings
   cause?: unknown
@@ -53,6 +56,7 @@ export class BackendFault extends Error {
   readonly retryAfterMs: number | undefined
   readonly account: AccountTrouble | undefined
   readonly isUnsent: boolean
+  readonly own: TargetError | undefined
   readonly meanings: ErrorMeanings
 
   constructor(kind: FaultKind, message: string, details: FaultDetails = {}) {
@@ -64,6 +68,7 @@ export class BackendFault extends Error {
     this.retryAfterMs = details.retryAfterMs
     this.account = details.account
     this.isUnsent = details.isUnsent ?? false
+    this.own = details.own
     this.meanings = details.meanings ?? COMMON_MEANINGS
   }
 
@@ -82,7 +87,7 @@ export interface Circumstances {
 
 /** The same fault, fit to be judged, logged and reported: with our account's trouble named, and no secret in its body. */
 export function classifyFault(fault: BackendFault, { clientRequest, secrets, meanings }: Circumstances): BackendFault {
-  const { kind, message, status, body, retryAfterMs, cause } = fault
+  const { kind, message, status, body, retryAfterMs, own, cause } = fault
   if (body === undefined || fault.isUnsent) return fault
   const isRefusal = isRequestFaultAnyway(status, body, meanings)
   const account = isRefusal ? null : accountIn(status, body, clientRequest, meanings)
@@ -94,7 +99,13 @@ export function classifyFault(fault: BackendFault, { clientRequest, secrets, mea
     ...(reported === null ? {} : { body: reported }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(account === null ? {} : { account }),
+    ...(own === undefined ? {} : { own: redactOwn(own, secrets, clientRequest) }),
   })
+}
+
+function redactOwn({ body, ...rest }: TargetError, secrets: readonly string[], clientRequest: Buffer): TargetError {
+  const reported = body === undefined ? null : redactBody(body, secrets, clientRequest)
+  return reported === null ? rest : { ...rest, body: reported }
 }
 
 function accountIn(
@@ -198,7 +209,7 @@ function attributeByStatus(fault: BackendFault): FailureAttribution {
  * that was left waiting is worth it, because a repeat waits longer (`core/attempts.ts`).
  */
 export function isWorthRepeating(fault: BackendFault): boolean {
-  if (fault.account !== undefined) return false
+  if (fault.account !== undefined || fault.own?.shouldRetry === false) return false
   switch (fault.kind) {
     case 'first_byte_timeout':
     case 'idle_timeout':

@@ -240,7 +240,8 @@ async function readRefusal(
   const bytes = await readShort(exchange)
   const encoding = headers['content-encoding']
   const read = encoding === undefined ? bytes : await unpack(bytes, String(encoding), LARGEST_ERROR_BYTES)
-  const body = dialect.readErrorBody(read.toString('utf8'))
+  const text = read.toString('utf8')
+  const body = dialect.readErrorBody(text)
   const inBody = body === null ? null : readRetryDelayMs(body)
   const retryAfterMs =
     readRetryAfterMs(headers, Date.now()) ?? inBody ?? (status === 429 ? readLimitResetMs(headers) : null)
@@ -248,7 +249,13 @@ async function readRefusal(
     status,
     ...(body === null ? {} : { body }),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    ...(status < 400 ? {} : { own: { status, ...(body === null ? {} : { body: text }), ...retryAdvice(headers) } }),
   })
+}
+
+/** SDKs of OpenAI and Anthropic obey this header before any status. */
+function retryAdvice({ 'x-should-retry': advice }: ExchangeResponse['headers']): { shouldRetry?: boolean } {
+  return advice === 'true' || advice === 'false' ? { shouldRetry: advice === 'true' } : {}
 }
 
 /** JSON can be read that is nested so deeply that nothing can be written of it. */

@@ -16,6 +16,7 @@ import {
   clientDialect,
   coolsForMs,
   isFull,
+  isNative,
   isUsable,
   type Target,
   type TargetPool,
@@ -36,8 +37,8 @@ export async function failOver(run: BoundJob, pool: TargetPool, router: RouterCo
     again: null,
     faults: new Map(),
     repeats: 0,
-    pendingFailures: [],
     featureRefusals: 0,
+    pendingFailures: [],
   }
   let outcome: Outcome | null = null
   try {
@@ -59,7 +60,7 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
     if (capable.length === 0) return incapable(run)
     failoverState.capable = refused ? targetsOfOtherKind(refused.by, capable, run) : capable
     let next: Next | undefined = await nextUntried(failoverState)
-    if (refused && next?.kind !== 'attempt') return refusal(run, refused.fault)
+    if (refused && next?.kind !== 'attempt') return refusal(run, refused)
     next ??= await nextRepeat(failoverState)
     // Others may have taken the slot that an attempt was given up for.
     if (next.kind === 'give_up' && next.reason === 'busy' && faults.size > 0) next = await nextRepeat(failoverState)
@@ -68,8 +69,8 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
     const { target } = next.slot
     if (target !== failoverState.again) recordFailover(run, pool, router)
     failoverState.again = null
-    try {
     const { featureRefusals } = failoverState
+    try {
       return { usage: await attempt(failoverState, next), attempts: run.attempts }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
@@ -93,7 +94,7 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
         continue
       }
       faults.set(target.key, fault)
-      if (refused) return refusal(run, refused.fault)
+      if (refused) return refusal(run, refused)
       if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, failoverState))
         refused = { fault, by: target }
     }
@@ -129,9 +130,10 @@ function canLargerTargetHelp(fault: BackendFault, refused: Target, { capable, fa
 }
 
 async function giveUp(
-  { run, capable }: FailoverState,
+  failoverState: FailoverState,
   reason: 'exhausted' | 'busy' | 'stopping',
 ): Promise<ResponseFailure> {
+  const { run, capable } = failoverState
   if (reason === 'stopping') return failureOf(run, 'SERVICE_UNAVAILABLE', 'This part of the service is stopping')
   if (hasClientTimedOut(run)) {
     const usage = await run.cutOff?.usage()
@@ -142,19 +144,41 @@ async function giveUp(
     return failureOf(run, 'SERVICE_UNAVAILABLE', 'All backends of this model are busy')
   const retryAfterMs = coolsForMs(capable, performance.now())
   const advice = retryAfterMs === null ? {} : { retryAfterMs: Math.ceil(retryAfterMs) }
-  return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable', advice)
+  const more = { ...advice, ...errorOfOnly(failoverState) }
+  return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable', more)
 }
+
+/** The passing trouble of the only target: its client reads the status and the advice that it would read without a gateway. */
+function errorOfOnly({ run, capable, faults }: FailoverState): Pick<ResponseFailure, 'targetError'> {
+  const [only, ...others] = capable
+  if (only === undefined || others.length > 0) return {}
+  const fault = faults.get(only.key)
+  if (fault?.own === undefined || fault.account !== undefined) return {}
+  const isPassing = fault.own.status === 429 || fault.own.status >= 500
+  return isPassing ? errorFor(run, { fault, by: only }) : {}
+}
+
+/** For a client of Messages, in front of a target of that API. From any other one it gets the status of a body that is too large. */
+function errorFor({ header }: JobContext, { fault, by }: Refused): Pick<ResponseFailure, 'targetError'> {
+  if (clientDialect(header) !== 'messages' || fault.isUnsent) return {}
+  if (isNative(by, header)) return fault.own === undefined ? {} : { targetError: fault.own }
+  return fault.status === TOO_LARGE ? { targetError: { status: TOO_LARGE } } : {}
+}
+
+const TOO_LARGE = 413
 
 function incapable(run: JobContext): ResponseFailure {
   const needs = run.header.needs.join(', ')
   return failureOf(run, 'BACKEND_REFUSED', `No backend of this model can do what is asked: ${needs}`)
 }
 
-function refusal(run: JobContext, fault: BackendFault): ResponseFailure {
+function refusal(run: JobContext, refused: Refused): ResponseFailure {
+  const { fault } = refused
   return failureOf(run, 'BACKEND_REFUSED', 'The backend refused the request', {
     ...(fault.status === undefined ? {} : { backendStatus: fault.status }),
     ...(fault.body === undefined ? {} : { backendBody: fault.body }),
     // The router's own refusal is the gateway's.
     ...(fault.isUnsent ? {} : { refusal: refusalOf(clientDialect(run.header), fault.body, fault.meanings) }),
+    ...errorFor(run, refused),
   })
 }

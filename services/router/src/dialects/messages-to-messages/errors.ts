@@ -41,8 +41,10 @@ export function errorMessageOf(data: string): JsonObject {
 /** The failure in an `error` event, or in an error body under a 200. */
 export function faultOf(event: JsonObject): BackendFault {
   const error = membersOf(event.error)
+  const status = ERROR_STATUS.get(wordOf(error.type)) ?? 500
   return new BackendFault('error_event', 'the backend reported an error inside its answer', {
-    status: ERROR_STATUS.get(wordOf(error.type)) ?? 500,
+    status,
     body: asOpenAi(error),
+    own: { status, body: JSON.stringify({ type: 'error', error }) },
   })
 }
