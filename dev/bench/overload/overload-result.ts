@@ -8,6 +8,11 @@ import { environment } from '../harness/machine.ts'
 const level = z.object({
   /** Times the capacity. */
   times: z.number(),
+  /**
+   * Requests per second in a closed loop, the mean of one just before and one just after: this machine's speed moves by a
+   * sixth between minutes. The earliest record has only its launch's.
+   */
+  capacity: z.number().optional(),
   /** Requests that were due each second, regardless of the gateway. */
   offered: z.number(),
   /** Responses that came whole, each second, to clients that still waited. */
@@ -34,7 +39,7 @@ const streams = z.object({
 })
 
 const launch = z.object({
-  /** Requests per second in a closed loop. */
+  /** Requests per second in a closed loop, before all levels. */
   capacity: z.number(),
   levels: z.array(level),
   streams,

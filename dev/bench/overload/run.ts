@@ -29,6 +29,7 @@ const CONNECTIONS = 4_000
 const CLOSED_CONNECTIONS = 512
 /** Until the engine has compiled the hot path of every process; five seconds found half of the later capacity. */
 const WARM_UP_SECONDS = 30
+const CLOSED_SECONDS = 6
 const STREAMS = 3_000
 /** Connections are there before the overload, as those of real clients are: opened over this time, then used. */
 const RAMP_SECONDS = 2
@@ -57,18 +58,26 @@ export async function overload({ rounds, fresh, deadlineMs, signal, say }: Overl
     for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
     // A load of which nothing came whole is a result here.
     const run: Run = (order, options) => runLoad(program, rig.gateway.endpoint, order, { ...options, signal })
-    const capacity = await measureCapacity(run)
+    await warmUp(run)
+    const capacity = await measureCapacity(run, signal)
     say(`overload: capacity ${capacity.toFixed(0)} requests/s`)
     // Connections by the thousand make a process grow once. Its rate meanwhile is not its rate afterwards.
     await measureLevel(run, 1, capacity, signal)
     const levels: Level[] = []
+    let before = await measureCapacity(run, signal)
     for (const times of TIMES) {
-      const { level, generatorLateMs } = await measureLevel(run, times, times * capacity, signal)
+      const { generatorLateMs, ...measured } = await measureLevel(run, times, times * before, signal)
+      const after = await measureCapacity(run, signal)
+      const level = { ...measured.level, capacity: (before + after) / 2 }
+      before = after
       levels.push(level)
       const { goodput, p99, refused, gaveUp } = level
       const shares = `${percent(refused)} refused, ${percent(gaveUp)} gave up`
       const own = `the generator's own p99 of lateness ${generatorLateMs.toFixed(1)} ms`
-      say(`  ${times} times: ${goodput.toFixed(0)} whole a second, p99 ${p99.toFixed(0)} ms, ${shares}; ${own}`)
+      const ratio = `${(goodput / level.capacity).toFixed(2)} of ${level.capacity.toFixed(0)}`
+      say(
+        `  ${times} times: ${goodput.toFixed(0)} whole a second (${ratio}), p99 ${p99.toFixed(0)} ms, ${shares}; ${own}`,
+      )
     }
     const streams = await measureStreams(run, signal)
     say(`  ${STREAMS} streams: ${streams.complete} whole, ${streams.refused} refused, ${streams.broken} broken`)
@@ -87,10 +96,14 @@ async function begin(fresh: boolean): Promise<OverloadResult> {
 
 type Run = (order: Order, options: LoadOptions) => Promise<LoadResult>
 
-async function measureCapacity(run: Run): Promise<number> {
+async function warmUp(run: Run): Promise<void> {
   await run(PLAIN, { connections: 32, seconds: WARM_UP_SECONDS })
   await run({ stream: true, chunks: 20, everyUs: 50_000, bytes: 20 }, { connections: 50, seconds: 1 })
-  const { latency, seconds } = await run(PLAIN, { connections: CLOSED_CONNECTIONS, seconds: 8 })
+}
+
+async function measureCapacity(run: Run, signal: AbortSignal): Promise<number> {
+  await sleep(REST_MS, undefined, { signal })
+  const { latency, seconds } = await run(PLAIN, { connections: CLOSED_CONNECTIONS, seconds: CLOSED_SECONDS })
   return latency.count / seconds
 }
 
