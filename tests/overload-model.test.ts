@@ -295,7 +295,7 @@ test('the gateway serves most of its capacity while other processes take the mac
       const moments = Array.from({ length: 80 }, () => (random() < 1 / 8 ? 0.02 : 0.4 + 0.6 * random()))
       const speedAt = (nowMs: number) => moments[Math.floor(nowMs / 250) % moments.length]!
       const { goodput, repeated } = serve({ capacity, times, seconds: 12, speedAt })
-      expect(goodput).toBeGreaterThan(0.7)
+      expect(goodput).toBeGreaterThan(0.6)
       expect(repeated).toBeLessThan(0.01)
     }),
     { numRuns: 20 },

@@ -9,8 +9,8 @@ const level = z.object({
   /** Times the capacity. */
   times: z.number(),
   /**
-   * Requests per second in a closed loop, the mean of one just before and one just after: this machine's speed moves by a
-   * sixth between minutes. The earliest record has only its launch's.
+   * Requests per second in a closed loop, the mean of one just before and one just after. A machine's speed moves by a sixth
+   * between minutes. The earliest record has only its launch's.
    */
   capacity: z.number().optional(),
   /** Requests that were due each second, regardless of the gateway. */

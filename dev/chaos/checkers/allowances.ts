@@ -70,8 +70,10 @@ function allowedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     case 'refuse':
       return ['error event', ...allowedWithout(fault.backend, seen)]
     case 'stream-wiped':
-    case 'disk-full':
       return [UNMETERED]
+    // NATS then reads nothing more from those that publish to its stream, and serves the others. To these, edges are silent.
+    case 'disk-full':
+      return [UNMETERED, 'error event']
     // Strangers take nothing from those with a key, and no client takes anything from another.
     case 'flood':
     case 'poison':
