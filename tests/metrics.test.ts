@@ -3,6 +3,7 @@
  * metrics.
  */
 
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +13,7 @@ import { readExpression } from '@gateway/testing/promql'
 import { type Scrape, scrape, scrapeCluster, sumOf } from '@gateway/cluster/scrape'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
 import {
   userMessages,
   type Caller,
@@ -129,6 +131,17 @@ describe('an operator sees', () => {
     expect(await added('gateway_added_seconds_sum', { endpoint: CHAT })).toBeLessThan(2.5)
     expect(await added('gateway_router_chunk_lag_seconds_count')).toBeGreaterThan(10)
     expect(await added('gateway_bus_round_trip_seconds_count')).toBeGreaterThan(0)
+  })
+
+  test('the open WebSockets of clients', async () => {
+    const socket = new WebSocket(`${gateway.urls[0].replace('http', 'ws')}/v1/responses`, {
+      headers: { authorization: `Bearer ${developer.key}` },
+    })
+    await during(() => once(socket, 'open'))
+    // The connection may have opened before the first look.
+    expect(sumOf(await scrapeCluster(cluster), 'gateway_websockets')).toBe(1)
+    socket.close()
+    await expect.poll(async () => sumOf(await scrapeCluster(cluster), 'gateway_websockets'), soon).toBe(0)
   })
 
   test('a failover, and the backend that was taken out', async () => {

@@ -105,12 +105,6 @@ export function framingCases(): { refused: FramingCase[]; served: FramingCase[] 
       'Upgrade: h2c',
       'HTTP2-Settings: AAMAAABkAAQ',
     ),
-    'an offer of a web socket': get(
-      'Host: gateway',
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-      'Sec-WebSocket-Key: AAAA',
-    ),
     'bytes beyond ASCII in a value': get('Host: gateway', 'X-A: \xff\xfe'),
     'empty lines before it': `\r\n\r\n${get('Host: gateway')}`,
     'a request for 100 Continue': head('Expect: 100-continue', `Content-Length: ${BODY.length}`) + BODY,

@@ -224,6 +224,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       countAtBackends: unused('countAtBackends'),
       asides: unused('asides'),
       idempotency: unused('idempotency'),
+      sockets: unused('sockets'),
     }
   }
 

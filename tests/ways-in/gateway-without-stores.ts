@@ -8,18 +8,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { openMemoryAdmission } from '@gateway/admission/memory'
+import { rpcClient } from '@gateway/rpc/client'
 import { encodeJson } from '@gateway/rpc/json'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
 import { openConfigSource } from '@gateway/config/config-source'
-import { formatKey, randomBase62 } from '@gateway/contracts/api-key'
+import { formatKey, parseKey, randomBase62 } from '@gateway/contracts/api-key'
 import { procedures } from '@gateway/contracts/bus-roles'
 import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import { createLogger } from '@gateway/telemetry/logger'
+import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { hashKey } from '../../services/edge/src/auth/authenticate.ts'
 import { loadEdgeSettings, startEdge } from '../../services/edge/src/start.ts'
 import { startRouter } from '../../services/router/src/start.ts'
@@ -35,6 +37,14 @@ export interface GatewayWithoutStores extends AsyncDisposable {
   storeAfter(gate: Promise<void>): void
   /** Cuts the first router off, for good. */
   loseRouter(): void
+  /** Another account's. */
+  newKey(plan?: string): Promise<string>
+  /** As the keys service does it. */
+  revoke(key: string): Promise<void>
+  /** The first edge stops, as with SIGTERM. Resolves when it has. */
+  stopEdge(): Promise<void>
+  /** Of clients, in all edges. */
+  bytesInFlight(): number
 }
 
 const ROUTERS = 2
@@ -84,22 +94,30 @@ export async function startGatewayWithoutStores(file: object, natsUrl?: string):
   for (const bus of routers) opening.use(await startRouter({ bus, config, environment: {}, logger }))
   const idempotency = opening.use(openMemoryIdempotency())
   const parts = { admission, idempotency, config, logger }
+  const pages: Metrics[] = []
   const openEdge = async () => {
-    const settings = loadEdgeSettings({ PORT: String(await freePort()), TRUST_PROXY: 'loopback' })
-    return opening.use(await startEdge({ ...parts, bus: await openBus(), settings }))
+    const variables = { PORT: String(await freePort()), TRUST_PROXY: 'loopback', STOP_NOTICE_MS: '0' }
+    const metrics = createMetrics({ service: 'edge' })
+    pages.push(metrics)
+    const edge = await startEdge({ ...parts, metrics, bus: await openBus(), settings: loadEdgeSettings(variables) })
+    let stopped: Promise<void> | null = null
+    const stop = async () => (stopped ??= Promise.resolve(edge[Symbol.asyncDispose]()))
+    opening.defer(stop)
+    return { url: edge.url, stop }
   }
   const [edge, otherEdge] = [await openEdge(), await openEdge()]
 
-  const account = randomBase62(8, randomBytes)
-  const key = formatKey({
-    keyId: randomBase62(8, randomBytes),
-    accountTag: account,
-    secret: randomBase62(32, randomBytes),
-  })
-  const keys = [{ keyHash: hashKey(key), version: 1, active: true }]
-  await admission.fill({ account, version: 1, plan: 'team', overage: false, extra: 0, keys })
-  const { window: current } = await admission.currentWindow(account)
-  await admission.warm({ account, window: current, settled: 0, version: 0 })
+  const keyId = () => randomBase62(8, randomBytes)
+  const newKey = async (plan = 'team') => {
+    const account = randomBase62(8, randomBytes)
+    const key = formatKey({ keyId: keyId(), accountTag: account, secret: randomBase62(32, randomBytes) })
+    const keys = [{ keyHash: hashKey(key), version: 1, active: true }]
+    await admission.fill({ account, version: 1, plan, overage: false, extra: 0, keys })
+    const { window: current } = await admission.currentWindow(account)
+    await admission.warm({ account, window: current, settled: 0, version: 0 })
+    return key
+  }
+  const key = await newKey()
 
   const opened = opening.move()
   return {
@@ -109,6 +127,20 @@ export async function startGatewayWithoutStores(file: object, natsUrl?: string):
     reports,
     storeAfter: (next) => void (gate = next),
     loseRouter: () => hub.cut(routers[0]!.processId),
+    newKey,
+    async revoke(revoked) {
+      const { accountTag: account, keyId: id } = parseKey(revoked)!
+      const keyHash = hashKey(revoked)
+      await admission.deactivate({ account, keyHash, version: 2 })
+      rpcClient('keys', stores).publish('keysInvalidated', { account, keyHash, keyId: id, reason: 'revoked' })
+    },
+    stopEdge: edge.stop,
+    bytesInFlight: () => pages.reduce((sum, { text }) => sum + bytesIn(text()), 0),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
+}
+
+function bytesIn(page: string): number {
+  const figures = [...page.matchAll(/^gateway_bytes_in_flight\{.*\} (\d+)$/gm)]
+  return figures.reduce((sum, [, bytes]) => sum + Number(bytes), 0)
 }

@@ -21,6 +21,7 @@ export const ERROR_STATUS = {
   CLIENT_TIMEOUT: 408,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
+  UPGRADE_REQUIRED: 426,
   quota_exceeded: 402,
   rate_limit_exceeded: 429,
   UPSTREAMS_EXHAUSTED: 503,
@@ -80,6 +81,8 @@ export const errorDetails = z.object({
   hint: z.string().optional(),
   /** METHOD_NOT_ALLOWED: the value of `Allow`. */
   allow: z.string().optional(),
+  /** UPGRADE_REQUIRED: the protocol that the path speaks, the value of `Upgrade`. */
+  upgrade: z.string().optional(),
 })
 export type ErrorDetails = z.infer<typeof errorDetails>
 
@@ -239,6 +242,7 @@ const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> & Record<
   408: 'timeout_error',
   413: 'request_too_large',
   415: 'invalid_request_error',
+  426: 'invalid_request_error',
   429: 'rate_limit_error',
   500: 'api_error',
   503: 'overloaded_error',
@@ -276,6 +280,8 @@ function headersOf(code: ErrorCode, details: ErrorDetails): Record<string, strin
     return { 'retry-after-ms': String(waitMs), 'retry-after': String(Math.ceil(waitMs / 1000)) }
   }
   if (code === 'METHOD_NOT_ALLOWED' && details.allow) return { allow: details.allow }
+  if (details.upgrade !== undefined)
+    return { upgrade: details.upgrade, connection: 'upgrade', 'x-should-retry': 'false' }
   if (details.hint !== undefined) {
     const said = `Bearer error="invalid_token", error_description="${details.hint}"`
     return { 'www-authenticate': said, 'x-should-retry': 'false' }

@@ -173,8 +173,8 @@ export function readShape(bytes: Uint8Array): JsonShape {
   return { problem: null }
 }
 
-/** Where the closing quote stands, or the end. */
-function endOfString(bytes: Uint8Array, start: number): number {
+/** Where the closing quote stands, or the end. `start`: behind the opening one. */
+export function endOfString(bytes: Uint8Array, start: number): number {
   const quote = bytes.indexOf(QUOTE, start)
   if (quote < 0) return bytes.length
   if (bytes[quote - 1] !== BACKSLASH) return quote

@@ -10,8 +10,13 @@ import type { StepRequest, StepResponse } from './http/take-steps.ts'
 const key = formatKey({ keyId: 'key00001', accountTag: 'account1', secret: 'x'.repeat(32) })
 const active = { kind: 'active', plan: 'free', overage: false, extra: 0, used: null }
 
+const PLANS = [
+  { slug: 'free', guest: false },
+  { slug: 'guest-device', guest: true },
+]
+
 /** Returns the principal that the handler of a row with `credential: 'key'` got, or the refusal. */
-async function principalOf(keyState: object): Promise<unknown> {
+async function principalOf(keyState: object, onProven = (_account: string, _isGuest: boolean) => {}): Promise<unknown> {
   let given: unknown
   const route: Route = {
     credential: 'key',
@@ -19,8 +24,9 @@ async function principalOf(keyState: object): Promise<unknown> {
   }
   const edge = {
     plans: { isDeadKey: () => false, planOf: () => null },
-    bytes: { reserveRequest: () => ({ provenAs() {}, cpu: { chargeOwnResponse: async () => {} } }) },
+    bytes: { reserveRequest: () => ({ provenAs: onProven, cpu: { chargeOwnResponse: async () => {} } }) },
     admission: { authenticate: async () => keyState },
+    config: { current: { plans: PLANS } },
   } as unknown as EdgeContext
   const request = { headers: { authorization: `Bearer ${key}` } } as StepRequest
   const response = { locals: {} } as StepResponse
@@ -36,6 +42,12 @@ async function principalOf(keyState: object): Promise<unknown> {
 
 test('a handler works for the caller whose key was proven', async () => {
   expect(await principalOf(active)).toMatchObject({ account: 'account1', keyId: 'key00001', plan: 'free' })
+})
+
+test('a guest takes the share of its network, also on an edge that has not seen its account before', async () => {
+  const proven: unknown[] = []
+  await principalOf({ ...active, plan: 'guest-device' }, (...args) => proven.push(args))
+  expect(proven).toEqual([['account1', true]])
 })
 
 test('a handler is not reached with a dead key', async () => {

@@ -10,7 +10,7 @@ import express from 'express'
 import { allowBrowsers } from './http/allow-browsers.ts'
 import type { EdgeContext } from './edge-context.ts'
 import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps } from './http/take-steps.ts'
-import { refuseAmbiguous, refuseReboundNames } from './http/refuse-by-form.ts'
+import { refuseAmbiguous, refuseReboundNames, refuseWebSockets } from './http/refuse-by-form.ts'
 import { methodNotAllowed, notFound, renderErrors } from './http/render-errors.ts'
 import type { Method } from './reference/api-reference.ts'
 import { type Credential, namesKnownAccount, type Prove, type ProvenCaller, proofs } from './auth/authenticate.ts'
@@ -21,6 +21,7 @@ import { proveAndReserve, readBodyOrBytes, readSmallJsonBody } from './http/read
 import type { OperationId } from './reference/operations.ts'
 import type { Handler } from './http/handler.ts'
 import { inferenceSteps } from './inference/infer.ts'
+import { RESPONSES_PATH } from './websocket/turn-response.ts'
 
 /** A request to a model. It takes the direct path (`take-steps.ts`). */
 interface InferenceRoute {
@@ -45,13 +46,24 @@ export type Route = (InferenceRoute | HandledRoute) & { doc?: OperationId }
 /** By path, as Express writes it, and by method. */
 export type Routes = Record<string, Partial<Record<Method, Route>>>
 
-export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
-  const first: Step[] = [
+/** The steps of every request. */
+function firstSteps(edge: EdgeContext): Step[] {
+  return [
     beginRequest(edge),
     refuseAmbiguous,
+    refuseWebSockets([RESPONSES_PATH]),
     ...refuseReboundNames(edge.settings),
     ...allowBrowsers(edge.settings.corsOrigins),
   ]
+}
+
+/** Serves one row alone, at a path that only this process uses. */
+export function serveRow(edge: EdgeContext, path: string, route: Route): RequestListener {
+  return takeSteps(path, [...firstSteps(edge), ...stepsOf(edge, route)], renderErrors(edge))
+}
+
+export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
+  const first = firstSteps(edge)
   const fail = renderErrors(edge)
 
   const app = express()
@@ -104,15 +116,11 @@ function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
     const reservation = edge.bytes.reserveRequest(request, response)
     const principal = await prove(edge, request)
     const account = typeof principal === 'string' ? principal : principal?.account
-    if (account !== undefined) reservation.provenAs(account, isGuest(edge, account))
+    const plan = typeof principal === 'string' ? edge.plans.planOf(principal) : (principal?.plan ?? null)
+    if (account !== undefined) reservation.provenAs(account, plan !== null && findPlan(edge.config.current, plan).guest)
     await reservation.cpu.chargeOwnResponse()
     return principal
   }
-}
-
-function isGuest({ plans, config }: EdgeContext, account: string): boolean {
-  const plan = plans.planOf(account)
-  return plan !== null && findPlan(config.current, plan).guest
 }
 
 function proven<Principal>(

@@ -22,6 +22,7 @@ import type { EdgeMetrics } from './metrics.ts'
 import type { AccountCache } from './auth/account-cache.ts'
 import type { RunningRequests } from './admission/running-requests.ts'
 import type { VerifySignIn } from './auth/verify-token.ts'
+import type { ResponseSockets } from './websocket/response-sockets.ts'
 
 export interface EdgeContext {
   bus: Bus
@@ -45,6 +46,7 @@ export interface EdgeContext {
   clientNetwork: ClientNetwork
   shedder: LoadShedder
   idempotency: IdempotencyPorts
+  sockets: ResponseSockets
   usage: UsageReporter
   metrics: EdgeMetrics
   tracer: Tracer

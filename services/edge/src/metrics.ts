@@ -57,6 +57,10 @@ export function observeShedding(metrics: Metrics, shedder: { readonly count: num
   observeShedLimit(metrics, shedder)
 }
 
+export function observeSockets(metrics: Metrics, sockets: { readonly count: number }): void {
+  metrics.observedGauge('gateway_websockets', 'open WebSockets of clients', () => sockets.count)
+}
+
 /** By their holder. */
 export function observeBytes(metrics: Metrics, { budget }: { readonly budget: ByteBudget }): void {
   metrics.observedGauge(

@@ -23,6 +23,8 @@ import { quote } from './inference/quote.ts'
 import { showConsole, showConsoleConfig } from './console/show-console.ts'
 import { showPlan, showQuota, showUsage } from './accounts/show-account.ts'
 import { showHello, showStart } from './console/show-start.ts'
+import { connectResponses } from './websocket/connect-responses.ts'
+import { RESPONSES_PATH } from './websocket/turn-response.ts'
 import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './reference/show-reference.ts'
 
 type Page = Extract<Route, { credential: 'none' }>
@@ -30,7 +32,10 @@ type DocumentedRoutes = Record<string, Partial<Record<Method, Route & { doc: Ope
 
 export const routes = {
   '/v1/chat/completions': { POST: { credential: 'key at admission', kind: chat, doc: 'createChatCompletion' } },
-  '/v1/responses': { POST: { credential: 'key at admission', kind: responses, doc: 'createResponse' } },
+  [RESPONSES_PATH]: {
+    POST: { credential: 'key at admission', kind: responses, doc: 'createResponse' },
+    GET: { credential: 'key', handle: connectResponses, doc: 'connectResponses' },
+  },
   '/v1/messages': { POST: { credential: 'key at admission', kind: messages, doc: 'createMessage' } },
   '/v1/messages/count_tokens': {
     POST: { credential: 'key', body: 'large', handle: countPromptTokens, doc: 'countTokens' },

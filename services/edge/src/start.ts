@@ -14,7 +14,7 @@ import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { LocalAdmissionFallback } from './admission/local-admission-fallback.ts'
 import { batchReleases } from './admission/batched-releases.ts'
-import { createApp, type Routes } from './create-app.ts'
+import { createApp, type Routes, serveRow } from './create-app.ts'
 import { trackBytesInFlight, usualBytesInFlight } from './http/memory-budget.ts'
 import { openLargeBodies } from './requests/large-bodies.ts'
 import {
@@ -32,13 +32,16 @@ import { trackRunningResponses } from './idempotency/running-responses.ts'
 import { openLoadShedder } from './http/load-shedder.ts'
 import { listen } from './http/listen.ts'
 import { refuseUnparsed } from './http/refuse-unparsed.ts'
-import { edgeMetrics, observeBytes, observeShedding, observeRunning } from './metrics.ts'
+import { edgeMetrics, observeBytes, observeShedding, observeRunning, observeSockets } from './metrics.ts'
 import { openAccountCache } from './auth/account-cache.ts'
 import { createUsageReporter } from './relay/settle.ts'
 import { pages, routes } from './routes.ts'
 import { followDeadKeys, trackRunningRequests } from './admission/running-requests.ts'
 import { createVerifySignIn, refuseEveryToken } from './auth/verify-token.ts'
 import { clientNetwork } from './http/client-network.ts'
+import { openResponseSockets } from './websocket/response-sockets.ts'
+import { refuseTurn, warmUp } from './websocket/side-turns.ts'
+import { RESPONSES_PATH } from './websocket/turn-response.ts'
 
 export { loadEdgeSettings, type EdgeSettings } from './config.ts'
 
@@ -96,6 +99,9 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const largeBodies = openLargeBodies(metrics.shed)
   const shedder = openLoadShedder()
   observeShedding(page, shedder)
+  const plans = openAccountCache()
+  const sockets = openResponseSockets({ bytes, config, plans, clientNetwork: networkOf, settings })
+  observeSockets(page, sockets)
   const runningResponses = await trackRunningResponses(bus, parts.idempotency, logger)
   const edge: EdgeContext = {
     ...parts,
@@ -109,7 +115,8 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     keys,
     metering,
     verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
-    plans: openAccountCache(),
+    plans,
+    sockets,
     figures,
     countAtBackends: openBackendCounts(createRoutersClient(bus).countTokens),
     asides: createMinuteBuckets(MOST_ASIDE_ACCOUNTS),
@@ -117,9 +124,14 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     metrics,
     tracer: parts.tracer ?? NO_TRACING,
   }
-  const deadKeys = await followDeadKeys(bus, running, edge.plans)
+  const deadKeys = await followDeadKeys(bus, [running, sockets], plans)
   const app = createApp(edge, { ...table, ...pages(settings) })
-  const server = await listen(app, settings, refuseUnparsed(edge)).catch((error: unknown) => {
+  const upgrades = sockets.upgradesTo(app, {
+    create: app,
+    warmUp: serveRow(edge, RESPONSES_PATH, { credential: 'key', body: 'large', handle: warmUp }),
+    refuse: serveRow(edge, RESPONSES_PATH, { credential: 'key', handle: refuseTurn }),
+  })
+  const server = await listen(app, settings, refuseUnparsed(edge), upgrades).catch((error: unknown) => {
     throw explainListenError(error, settings, { host: 'HOST', port: 'PORT' })
   })
   let isStopping = false
@@ -133,7 +145,9 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       await sleep(settings.stopNoticeMs)
       server.stopAccepting()
       const drainedByMs = performance.now() + settings.drainMs
+      const closed = sockets.stop(settings.drainMs)
       await running.drained(settings.drainMs)
+      await closed
       // A request whose caller is still being looked up does not run yet.
       await server.close(drainedByMs - performance.now())
       // The clients of cut connections have left: the edge waits for their routers' last words.
@@ -141,6 +155,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       await deadKeys[Symbol.asyncDispose]()
       await runningResponses[Symbol.asyncDispose]()
       running[Symbol.dispose]()
+      sockets[Symbol.dispose]()
       await store[Symbol.asyncDispose]()
       shedder[Symbol.dispose]()
       await largeBodies[Symbol.asyncDispose]()

@@ -112,9 +112,13 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
  * Follows the keys service's events about dead keys. The edge cuts a key's open responses, and lets those of a rotated key
  * finish. The tombstone in the admission store refuses the key, and so does the edge's cache where it calls a former primary.
  */
-export function followDeadKeys(bus: Bus, running: RunningRequests, plans: AccountCache): Promise<AsyncDisposable> {
+export function followDeadKeys(
+  bus: Bus,
+  running: readonly Pick<RunningRequests, 'cutKey'>[],
+  plans: AccountCache,
+): Promise<AsyncDisposable> {
   return rpcClient('edge', bus).subscribe('keysInvalidated', ({ reason, keyHash }) => {
     plans.cacheDeadKey(keyHash)
-    if (reason !== 'rotated') running.cutKey(keyHash)
+    if (reason !== 'rotated') for (const holder of running) holder.cutKey(keyHash)
   })
 }

@@ -5,7 +5,7 @@ import { formatKey, KEY_ID_LENGTH, KEY_SECRET_LENGTH } from '@gateway/contracts/
 import { rpcClient } from '@gateway/rpc/client'
 import { openAccountCache } from './account-cache.ts'
 import type { EdgeContext } from '../edge-context.ts'
-import { followDeadKeys, type RunningRequests } from '../admission/running-requests.ts'
+import { followDeadKeys } from '../admission/running-requests.ts'
 import { claimKey, hashKey } from './authenticate.ts'
 
 test.each(['rotated', 'revoked'] as const)(
@@ -14,8 +14,8 @@ test.each(['rotated', 'revoked'] as const)(
     await using bus = await openMemoryBus({ hub: createMemoryHub() })
     const plans = openAccountCache()
     const cut: string[] = []
-    const running = { cutKey: (keyHash) => void cut.push(keyHash) } satisfies Partial<RunningRequests>
-    await using _following = await followDeadKeys(bus, running as Partial<RunningRequests> as RunningRequests, plans)
+    const running = { cutKey: (keyHash: string) => void cut.push(keyHash) }
+    await using _following = await followDeadKeys(bus, [running], plans)
     const [dead, alive] = [keyOf('dead'), keyOf('alive')]
     const claim = (key: string) =>
       claimKey({ plans } as EdgeContext, { headers: { 'x-api-key': key } } as never as IncomingMessage)

@@ -44,6 +44,17 @@ const EXPOSED_HEADERS = [
 /** Browsers send a preflight again after this long; two hours is the most that any of them honours. */
 const PREFLIGHT_MAX_AGE_S = 7_200
 
+/**
+ * A browser sends no preflight for a WebSocket, and keeps no message from its page. So pages of other origins may open none.
+ * Programs that name the gateway's own address as their origin are no pages.
+ */
+export function isPageAllowed(
+  origins: readonly string[],
+  { origin, host }: { origin?: string | undefined; host?: string | undefined },
+): boolean {
+  return origin === undefined || origins.includes('*') || origins.includes(origin) || URL.parse(origin)?.host === host
+}
+
 /** Credentials are bearer tokens that a page sends itself, so cookies are never involved. */
 export function allowBrowsers(origins: string[]): Step[] {
   const isOpen = origins.includes('*')

@@ -40,11 +40,20 @@ interface ListeningServer {
   close(graceMs?: number): Promise<void>
 }
 
+/** Requests whose connection leaves HTTP. */
+export interface Upgrades {
+  /** False: the request is served as if it had offered no other protocol, as RFC 9110 allows. */
+  takes(request: IncomingMessage): boolean
+  /** `head`: the bytes behind the request. Nothing else reads the socket, or listens to it. */
+  take(request: IncomingMessage, socket: Socket, head: Buffer): void
+}
+
 /** `refuse`: responds to bytes that are no request. */
 export async function listen(
   app: RequestListener,
   { host, port }: { host: string; port: number },
   refuse?: RefuseUnparsed,
+  upgrades?: Upgrades,
 ): Promise<ListeningServer> {
   let isStopping = false
   const responses = countResponses()
@@ -60,6 +69,7 @@ export async function listen(
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
+      shouldUpgradeCallback: (request) => upgrades?.takes(request) ?? false,
     },
     serve,
   )
@@ -69,6 +79,7 @@ export async function listen(
   })
   const endWithItsClient = endWithTheirClients(server, responses.ended)
   if (refuse) server.on('clientError', refuse)
+  if (upgrades) server.on('upgrade', (request, _stream, head) => upgrades.take(request, request.socket, head))
   server.timeout = SILENCE_TIMEOUT_MS
   const { listeners, boundPort } = await listenManifold(server, { host, port })
   const closed = Promise.all(listeners.map((listener) => once(listener, 'close')))

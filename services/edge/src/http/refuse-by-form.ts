@@ -3,7 +3,7 @@
  * of foreign web pages which come under a name that is not the gateway's.
  */
 
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Step } from './take-steps.ts'
@@ -18,6 +18,24 @@ export const refuseAmbiguous: Step = (request, response, next) => {
   if (ambiguity === null) return next()
   response.setHeader('connection', 'close')
   throw new GatewayError('VALIDATION_ERROR', ambiguity)
+}
+
+/** A request that wants its connection to become a WebSocket. */
+export function offersWebSocket({ upgrade, connection }: IncomingHttpHeaders): boolean {
+  return upgrade !== undefined && upgrade.toLowerCase() === 'websocket' && /\bupgrade\b/i.test(connection ?? '')
+}
+
+/**
+ * The client of a WebSocket learns at once that there is none, and uses HTTP. Other offers are ignored, as RFC 9110 allows:
+ * Java's client offers HTTP/2 with its first request. `paths`: those that serve WebSockets.
+ */
+export function refuseWebSockets(paths: readonly string[]): Step {
+  return ({ url = '', headers }, _response, next) => {
+    if (headers.upgrade === undefined || !offersWebSocket(headers) || paths.includes(url.split('?', 1)[0]!))
+      return next()
+    const sentence = `WebSocket is spoken at ${paths.join(', ')} alone; send this request over HTTP`
+    throw new GatewayError('UPGRADE_REQUIRED', sentence, { upgrade: 'HTTP/1.1' })
+  }
 }
 
 export type RequestForm = Pick<IncomingMessage, 'httpVersion' | 'url' | 'headers' | 'rawHeaders'>

@@ -23,7 +23,10 @@ export interface Documentation {
   requestSchema?: ZodType
   /** The request may come without its body. */
   isBodyOptional?: true
+  /** A WebSocket's: of one message of the server. */
   responseSchema: ZodType
+  /** The connection leaves HTTP, in response to an upgrade. */
+  isUpgrade?: true
   /** Of one event, where the response can be a stream. */
   eventSchema?: ZodType
   examples: Example[]
@@ -113,6 +116,10 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
   },
   PAYLOAD_TOO_LARGE: { condition: 'The body is larger than 25 MB.', action: 'Send less.' },
   UNSUPPORTED_MEDIA_TYPE: { condition: 'The body is not JSON.', action: 'Send application/json in UTF-8.' },
+  UPGRADE_REQUIRED: {
+    condition: 'The path speaks another protocol, which Upgrade names.',
+    action: 'Use that protocol; for WebSocket, connect to /v1/responses.',
+  },
   quota_exceeded: {
     condition: "The billing cycle's allowance is used up.",
     action: 'Wait for resetDate, enable overage, or top up at topupUrl.',

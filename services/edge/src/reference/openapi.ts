@@ -81,7 +81,7 @@ function describe(operation: Operation): object {
         },
       },
     }),
-    responses: { 200: success(operation), ...failures(operation) },
+    responses: { ...success(operation), ...failures(operation) },
   }
 }
 
@@ -96,9 +96,10 @@ function parametersOf({ query = [], pathParameters = [], headers = [] }: Operati
 
 const textOf = (schema: z.ZodType | undefined): object => (schema ? schemaOf(schema, 'input') : { type: 'string' })
 
-function success({ path, group, responseSchema, eventSchema }: Operation): object {
+function success({ path, group, responseSchema, eventSchema, isUpgrade }: Operation): object {
+  if (isUpgrade) return { 101: { description: 'The connection is a WebSocket from now on.' } }
   const headers = group === 'Inference' ? responseHeaders : {}
-  return {
+  const ok = {
     description: 'Success',
     headers: Object.fromEntries(
       Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
@@ -108,6 +109,7 @@ function success({ path, group, responseSchema, eventSchema }: Operation): objec
       ...(eventSchema && { 'text/event-stream': { schema: eventOf(eventSchema, dialectOfPath(path)) } }),
     },
   }
+  return { 200: ok }
 }
 
 /** One event: its `data` is a text that holds JSON. Chat's last one is `[DONE]`; the others' have names. */

@@ -138,6 +138,19 @@ export const operations = {
     ],
     errors: INFERENCE_ERRORS,
   },
+  connectResponses: {
+    group: 'Inference',
+    summary: 'Responses over WebSocket',
+    description: [
+      'With Upgrade: websocket. Each message { "type": "response.create", … } has the body of POST /v1/responses and is one request: same limits, price and errors. Its events come as one message each. Requests of a connection run one after another.',
+      'previous_response_id continues a response of this connection, and input then has the new items alone. The connection keeps the last response of each stream_id in memory, and nothing else does: after a failure, or on another connection, the error is previous_response_not_found.',
+      'generate: false keeps an input without running a model. A connection ends after 60 minutes with websocket_connection_limit_reached, after 15 minutes without a request, with its key (close code 1008), or when its server restarts (1001).',
+    ],
+    responseSchema: responseEvent,
+    isUpgrade: true,
+    examples: [],
+    errors: ['UPGRADE_REQUIRED', 'FORBIDDEN', 'rate_limit_exceeded'],
+  },
   createMessage: {
     group: 'Inference',
     summary: 'Messages',
