@@ -182,14 +182,19 @@ export function identityOf({ header, states }: JobContext, target: Target): Iden
   const { finishReasons } = backend.meanings
   return {
     id,
-    created: Math.floor(Date.now() / 1_000),
+    created: nowSeconds(),
     model,
     usageRules,
     finishReasons,
     states,
     stateKind: stateKindOf(target, header),
     stateForm,
+    clock: nowSeconds,
   }
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1_000)
 }
 
 /** The response, or its first content, is there; or the call has failed. */

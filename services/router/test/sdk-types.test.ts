@@ -133,7 +133,8 @@ test.each(['responses', 'messages'] as const)("responses in %s are those of the 
     'type Nullable<T> = { [K in keyof T]: null extends T[K] ? K : never }[keyof T]',
     'type Sparse<T> = { [K in Exclude<keyof T, Nullable<T>>]: Absent<T[K]> } & { [K in Nullable<T>]?: Absent<T[K]> }',
     `type Form<T> = ${client === 'messages' ? 'Absent<T>' : 'T'}`,
-    `type Answer = Form<Omit<sdk.${reply}, "output_text">>`,
+    ...(client === 'responses' ? WRITTEN_AS_NULL : [`type Written = sdk.${reply}`]),
+    'type Answer = Form<Omit<Written, "output_text">>',
     `type Event = Form<Own<sdk.${event}>>`,
     ...lines.map(([type, value], at) => {
       return `export const v${at}: ${type === reply ? 'Answer' : 'Event'} = own(${JSON.stringify(value)})`
@@ -148,6 +149,16 @@ test.each(['responses', 'messages'] as const)("responses in %s are those of the 
     await rm(folder, { recursive: true })
   }
 })
+
+/**
+ * OpenAI's service writes null for a schema's description, and for the usage of a response that has not ended. Open Responses
+ * (specification 2026-04-24) demands both. By the SDK's types they may be absent alone.
+ */
+const WRITTEN_AS_NULL = [
+  'type Schema = Omit<sdk.ResponseFormatTextJSONSchemaConfig, "description"> & { description?: string | null }',
+  'type Text = Omit<sdk.ResponseTextConfig, "format"> & { format?: sdk.ResponseTextConfig["format"] | Schema }',
+  'type Written = Omit<sdk.Response, "usage" | "text"> & { usage?: sdk.ResponseUsage | null; text?: Text }',
+]
 
 const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
 const OPTIONS = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--types', '']

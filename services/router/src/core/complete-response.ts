@@ -39,6 +39,8 @@ export interface Identity extends ResponseNames {
   stateKind?: string | undefined
   /** The form of that state in its chat completions. */
   stateForm?: ChatStateForm | undefined
+  /** Unix seconds when it is called: a response says when it was completed. Without it, that was at its begin. */
+  clock?: (() => number) | undefined
 }
 
 type Completed = JsonObject | null

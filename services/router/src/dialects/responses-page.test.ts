@@ -33,6 +33,12 @@ const FIELDS: Record<string, object> = {
   'input: web_search_call, mcp_call and others of hosted tools': after({ type: 'web_search_call', id: 'w' }),
   'input: reasoning with encrypted_content': after({ type: 'reasoning', encrypted_content: 'e' }),
   'input: compaction': after({ type: 'compaction', encrypted_content: 'e' }),
+  'input: phase of a message': {
+    input: [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', phase: 'commentary', content: 'y' },
+    ],
+  },
   'tools: function, custom, namespace': { tools: [LOOK] },
   'tools: output_schema, defer_loading and others': { tools: [{ ...LOOK, output_schema: {} }] },
   'tools: web_search and other hosted ones': { tools: [{ type: 'web_search' }] },
@@ -42,6 +48,7 @@ const FIELDS: Record<string, object> = {
   max_output_tokens: { max_output_tokens: 9 },
   temperature: { temperature: 0.5 },
   top_p: { top_p: 0.5 },
+  'presence_penalty, frequency_penalty': { presence_penalty: 0.5, frequency_penalty: 0.5 },
   'include: message.output_text.logprobs': { include: ['message.output_text.logprobs'] },
   'include: reasoning.encrypted_content and others': { include: ['reasoning.encrypted_content'] },
   'reasoning.effort': { reasoning: { effort: 'low' }, max_output_tokens: 9_000 },

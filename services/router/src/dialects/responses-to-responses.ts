@@ -1,6 +1,6 @@
 /**
  * The Responses API on both sides: bytes travel untouched, so that prompt caches, encrypted thoughts and tools of the vendor
- * survive. The router reads along for the begin, the end and the usage.
+ * survive. The router reads along for the begin, the end and the usage, and adds the members that a server leaves out.
  *
  * One thing is taken out: a thought that its vendor keeps no longer, since `store` is false, or that another model had.
  */
@@ -12,7 +12,7 @@ import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
 import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core/billed-beside.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { invalid, parseResponseBody, parseObject } from '../core/plain-response.ts'
-import { responseId, isResponseId } from '../core/response-id.ts'
+import { isResponseId } from '../core/response-id.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import type { Identity } from '../core/complete-response.ts'
 import {
@@ -29,19 +29,36 @@ import { withoutUnpriced } from './unpriced.ts'
 import { PLAIN_POLICIES } from '../vendors/policies.ts'
 import { generatedTextOf, withUsage } from './responses-to-chat/response.ts'
 import { OWN_THOUGHT } from './responses-to-chat/output.ts'
+import {
+  completePlain,
+  EventCompleter,
+  membersFor,
+  ownId,
+  type ReadRequest,
+} from './responses-to-responses/complete-events.ts'
 
 export const responsesToResponses: Dialect = {
   headers: chatToChat.headers,
   request(clientRequest) {
     const priced = withoutUnpriced(clientRequest)
     const { body, dropped } = stripParameters(priced.body, clientRequest.policy ?? PLAIN_POLICIES.responses)
-    return { path: '/responses', body: writeBody({ ...clientRequest, body }), dropped: [...priced.dropped, ...dropped] }
+    const echo: ReadRequest = () => parseExactly(clientRequest.body.toString('utf8')) as JsonObject
+    return {
+      path: '/responses',
+      body: writeBody({ ...clientRequest, body }),
+      dropped: [...priced.dropped, ...dropped],
+      echo,
+    }
   },
-  readBackendResponse: (_, bytes, identity) => readResponse(bytes, identity),
+  readBackendResponse: (_, bytes, identity, echo) => readResponse(bytes, identity, requestOf(echo)),
   textOf: generatedTextOf,
   withUsage: ({ bytes }, usage) => Buffer.from(JSON.stringify(withUsage(parseObject(bytes, parseExactly), usage))),
-  readStream: ({ identity }) => new ResponsesStream(identity),
+  readStream: ({ identity, echo }) => new ResponsesStream(identity, requestOf(echo)),
   readErrorBody: chatToChat.readErrorBody,
+}
+
+function requestOf(echo: unknown): ReadRequest {
+  return typeof echo === 'function' ? (echo as ReadRequest) : () => ({})
 }
 
 function writeBody({ model, stream, maxTokens, body }: ClientRequest): Buffer {
@@ -67,14 +84,20 @@ function isLost({ type, id, encrypted_content: encrypted, content }: JsonObject)
   return wordOf(id).startsWith(OWN_THOUGHT) || !Array.isArray(content) || content.length === 0
 }
 
-function readResponse(bytes: Buffer, identity: Identity): PlainResponse {
+function readResponse(bytes: Buffer, identity: Identity, readRequest: ReadRequest): PlainResponse {
   const json = parseResponse(bytes)
   const usage = readUsage(json.usage)
   const calls = callsMember(callsOfResponse(json))
   const counted = { usage: usage && { ...usage, ...calls }, ...calls }
-  if (isResponseId('responses', json.id)) return { bytes, json, ...counted }
-  const named = { ...parseObject(bytes, parseExactly), id: ownId(json.id, identity) }
-  return { bytes: Buffer.from(JSON.stringify(named)), json: named, ...counted }
+  const isNamed = isResponseId('responses', json.id)
+  const text = isNamed
+    ? bytes.toString('utf8')
+    : JSON.stringify({ ...parseObject(bytes, parseExactly), id: ownId(json.id, identity) })
+  const status = typeof json.status === 'string' ? json.status : 'completed'
+  const complete = completePlain(text, status, identity, readRequest)
+  if (isNamed && complete === null) return { bytes, json, ...counted }
+  const written = complete ?? text
+  return { bytes: Buffer.from(written), json: parseExactly(written) as JsonObject, ...counted }
 }
 
 /** Throws `BackendFault` where the response failed or is none. */
@@ -83,11 +106,6 @@ export function parseResponse(bytes: Buffer): JsonObject {
   if (!Array.isArray(json.output)) throw invalid('the answer has no output')
   if (json.status === 'failed' || json.status === 'cancelled') throw failureOf(json)
   return json
-}
-
-/** Other servers of the API than OpenAI's have ids of their own kind. */
-function ownId(reported: unknown, { id }: Identity): string {
-  return responseId('responses', typeof reported === 'string' && reported !== '' ? reported : id)
 }
 
 /** The types of `openai` 7.55 (2026) name no other codes for faults of a request. */
@@ -132,16 +150,6 @@ function usageAtEnd(data: string): unknown {
 
 const END_IN_ORDER = /^\{"type":"response\.(?:completed|incomplete)",(?:"sequence_number":\d+,)?"response":\{"/
 
-/** Null where it is no JSON object, which others judge. */
-function readEvent(data: string): JsonObject | null {
-  try {
-    const event: unknown = parseExactly(data)
-    return isObject(event) ? event : null
-  } catch {
-    return null
-  }
-}
-
 /** Nearly all servers write the id so, and the router names events so itself. */
 const ID = /"response":\{"id":"([\w-]{1,200})"/
 
@@ -160,26 +168,20 @@ class ResponsesStream implements StreamReading {
   #last: LastEvent | null = null
   #calls = new ItemCalls()
   #identity: Identity
+  #readRequest: ReadRequest
+  #completer: EventCompleter
   /** The id in the opening events, and the number of the last event. */
   #id: string | undefined
   #sequence = 0
 
-  constructor(identity: Identity) {
+  constructor(identity: Identity, readRequest: ReadRequest) {
     this.#identity = identity
+    this.#readRequest = readRequest
+    this.#completer = new EventCompleter(identity, readRequest)
   }
 
   read(sent: SseEvent): Buffer | null {
-    return this.#read(this.#named(sent))
-  }
-
-  /** Events that hold the response name it. Nearly all servers write the id first. */
-  #named(sent: SseEvent): SseEvent {
-    if (!sent.data.includes('"response":') || sent.data.includes('"response":{"id":"resp_')) return sent
-    const event = readEvent(sent.data)
-    if (event === null || !isObject(event.response) || isResponseId('responses', event.response.id)) return sent
-    const response = { ...event.response, id: ownId(event.response.id, this.#identity) }
-    const data = JSON.stringify({ ...event, response })
-    return { ...sent, data, raw: Buffer.from(`${sent.name === null ? '' : `event: ${sent.name}\n`}data: ${data}\n\n`) }
+    return this.#read(this.#completer.complete(sent))
   }
 
   #read({ name, data, raw }: SseEvent): Buffer | null {
@@ -223,16 +225,10 @@ class ResponsesStream implements StreamReading {
 
   /** The router keeps none of the text that has passed, so the event that ends the response repeats none of it. */
   cut(): Buffer {
-    const { created, model } = this.#identity
     const response = {
       id: this.#id ?? ownId('', this.#identity),
-      object: 'response',
-      created_at: created,
-      status: 'incomplete',
-      error: null,
+      ...membersFor(this.#readRequest, this.#identity, 'incomplete'),
       incomplete_details: { reason: 'max_output_tokens' },
-      model,
-      output: [],
     }
     const type = 'response.incomplete'
     const data = JSON.stringify({ type, sequence_number: this.#sequence + 1, response })

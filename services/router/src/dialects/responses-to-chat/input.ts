@@ -53,6 +53,7 @@ class InputWriter {
     const type = typeof item.type === 'string' ? item.type : 'message'
     switch (type) {
       case 'message':
+        if (item.phase != null) this.dropped.add('input.phase')
         this.#reportMarks(item.content)
         return messagesOf(item, field).forEach((message) => this.addMessage(message))
       case 'reasoning':

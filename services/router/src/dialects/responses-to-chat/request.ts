@@ -2,10 +2,11 @@
  * A Responses request as a chat completion request. The client is informed of every parameter that is not in it.
  */
 
-import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 import { FunctionNames, toolsOf } from './function-names.ts'
 import { writeMessages } from './input.ts'
+import { settingsOf } from './settings.ts'
 import { type OwnTools, writeTools } from './tools.ts'
 
 /** The parts of its request that a response needs. */
@@ -26,7 +27,19 @@ export interface WrittenRequest {
 /** They are in the request, are the gateway's own, or say nothing that is not in the response. */
 const TRANSLATED = new Set([
   ...['input', 'instructions', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'tools', 'tool_choice'],
-  ...['parallel_tool_calls', 'text', 'reasoning', 'include', 'metadata', 'store', 'truncation', 'user', 'background'],
+  ...[
+    'presence_penalty',
+    'frequency_penalty',
+    'parallel_tool_calls',
+    'text',
+    'reasoning',
+    'include',
+    'metadata',
+    'store',
+    'truncation',
+    'user',
+    'background',
+  ],
   ...['previous_response_id', 'conversation'],
 ])
 
@@ -47,6 +60,8 @@ export function writeChat(request: JsonObject): WrittenRequest {
     max_completion_tokens: request.max_output_tokens,
     temperature: request.temperature,
     top_p: request.top_p,
+    presence_penalty: request.presence_penalty,
+    frequency_penalty: request.frequency_penalty,
     ...members,
     response_format: formatOf(text.format),
     reasoning_effort: reasoning.effort,
@@ -77,34 +92,6 @@ function formatOf(format: unknown): JsonObject | undefined {
   if (format.type === 'json_object') return { type: 'json_object' }
   const { name, schema, strict, description } = format
   return { type: 'json_schema', json_schema: present({ name: name ?? 'answer', schema, strict, description }) }
-}
-
-function settingsOf(request: JsonObject): JsonObject {
-  const reasoning = membersOf(request.reasoning)
-  const text = membersOf(request.text)
-  return {
-    access_programs: null,
-    background: false,
-    instructions: request.instructions ?? null,
-    max_output_tokens: request.max_output_tokens ?? null,
-    max_tool_calls: request.max_tool_calls ?? null,
-    metadata: request.metadata ?? {},
-    parallel_tool_calls: request.parallel_tool_calls ?? true,
-    previous_response_id: null,
-    prompt_cache_key: request.prompt_cache_key ?? null,
-    reasoning: { ...reasoning, effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
-    safety_identifier: request.safety_identifier ?? null,
-    service_tier: 'default',
-    store: false,
-    temperature: request.temperature ?? null,
-    text: { ...text, format: text.format ?? { type: 'text' } },
-    tool_choice: request.tool_choice ?? 'auto',
-    tools: objectsOf(request.tools),
-    top_logprobs: request.top_logprobs ?? 0,
-    top_p: request.top_p ?? null,
-    truncation: 'disabled',
-    ...(request.user == null ? {} : { user: request.user }),
-  }
 }
 
 function present(members: JsonObject): JsonObject {

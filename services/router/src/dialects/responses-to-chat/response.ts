@@ -22,7 +22,7 @@ export function readCompletion(
   const end = endOf(choice.finish_reason, hasRefused(choice.message))
   output.end(end.status)
   const made = { ...identity, ...modelOf(completion) }
-  return { ...responseOf(made, end, output.items), ...echo.settings, usage: usage && writeUsage(usage) }
+  return { ...responseOf(made, end, output.items), usage: usage && writeUsage(usage), ...echo.settings }
 }
 
 /** The model by which the backend responds, as in chat. */
@@ -49,8 +49,17 @@ export function hasRefused(delta: unknown): boolean {
   return isObject(delta) && textOf(delta.refusal) !== ''
 }
 
-function logprobsOf(logprobs: unknown): unknown[] {
-  return isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
+function logprobsOf(logprobs: unknown): JsonObject[] {
+  return isObject(logprobs) ? objectsOf(logprobs.content).map(completeLogprob) : []
+}
+
+/** Some servers leave out the alternatives, or write null for the bytes of a token. */
+function completeLogprob(logprob: JsonObject): JsonObject {
+  return { ...withBytes(logprob), top_logprobs: objectsOf(logprob.top_logprobs).map(withBytes) }
+}
+
+function withBytes(logprob: JsonObject): JsonObject {
+  return { ...logprob, bytes: Array.isArray(logprob.bytes) ? logprob.bytes : [] }
 }
 
 export interface End {
@@ -66,9 +75,9 @@ export function endOf(finishReason: unknown, refused: boolean): End {
   return { status: 'completed', incomplete: null }
 }
 
-/** All of a response but the settings, which its request decides. */
+/** All of a response but the usage and the settings, which its request decides. */
 export function responseOf(
-  { id, created, model }: Identity,
+  { id, created, model, clock }: Identity,
   { status, incomplete }: { status: End['status'] | 'in_progress'; incomplete: string | null },
   output: unknown[],
 ): JsonObject {
@@ -76,12 +85,18 @@ export function responseOf(
     id,
     object: 'response',
     created_at: created,
+    completed_at: status === 'completed' ? completedAt({ created, clock }) : null,
     status,
     error: null,
     incomplete_details: incomplete === null ? null : { reason: incomplete },
     model,
     output,
   }
+}
+
+/** A clock that was set back does not complete a response before its begin. */
+export function completedAt({ created, clock }: Pick<Identity, 'created' | 'clock'>): number {
+  return Math.max(created, clock?.() ?? created)
 }
 
 export function writeUsage(usage: TokenUsage): JsonObject {

@@ -71,7 +71,8 @@ export class ResponseEvents implements ClientStream, Listener {
   #begin(): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
-    const response = JSON.stringify(responseOf(this.#identity, { status: 'in_progress', incomplete: null }, []))
+    const opening = responseOf(this.#identity, { status: 'in_progress', incomplete: null }, [])
+    const response = JSON.stringify({ ...opening, usage: null })
     this.#emitResponse('response.created', response)
     this.#emitResponse('response.in_progress', response)
   }
