@@ -179,12 +179,12 @@ describe.each(clientDialects)('%s', (dialect) => {
   })
 
   /** The members that every refusal of the dialect has; the contract's own shape for chat. */
-  const refusal = (code: string) =>
+  const refusal = (code: string, param: string | null = null) =>
     ({
       chat: isFlat(code as ErrorCode)
         ? { code }
         : { error: { code, message: expect.any(String) as string, param: null } },
-      responses: { error: { code, message: expect.any(String) as string, param: null } },
+      responses: { error: { code, message: expect.any(String) as string, param } },
       messages: {
         type: 'error',
         error: { code, message: expect.any(String) as string },
@@ -192,13 +192,19 @@ describe.each(clientDialects)('%s', (dialect) => {
       },
     })[dialect]
   test.each([
-    ['a model that does not exist', 404, 'MODEL_NOT_FOUND', () => bodyOf(dialect, 'nothing')],
-    ['a field of another type', 400, 'VALIDATION_ERROR', () => bodyOf(dialect, 'svc-core', { stream: 'yes' })],
-    ['a body that is no JSON', 400, 'VALIDATION_ERROR', () => '{'],
-  ])('refuses %s in its own shape', async (_, status, code, body) => {
+    ['a model that does not exist', 404, 'MODEL_NOT_FOUND', null, () => bodyOf(dialect, 'nothing')],
+    [
+      'a field of another type',
+      400,
+      'VALIDATION_ERROR',
+      'stream',
+      () => bodyOf(dialect, 'svc-core', { stream: 'yes' }),
+    ],
+    ['a body that is no JSON', 400, 'VALIDATION_ERROR', null, () => '{'],
+  ])('refuses %s in its own shape', async (_, status, code, param, body) => {
     const reply = await send(gateway.url, PATHS[dialect], { key: gateway.key, body: body() })
     expect(reply.status).toBe(status)
-    expect(reply.body).toMatchObject(refusal(code))
+    expect(reply.body).toMatchObject(refusal(code, param))
   })
 
   test('refuses strangers and other methods in its own shape', async () => {

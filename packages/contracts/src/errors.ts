@@ -73,6 +73,8 @@ export const errorDetails = z.object({
   tier: z.string().optional(),
   /** UPSTREAMS_EXHAUSTED: backend ids in the order of the attempts. */
   attempted: z.array(z.string()).optional(),
+  /** VALIDATION_ERROR: the field of the request. */
+  param: z.string().optional(),
   /** VALIDATION_ERROR: a target refused the request, in these words of its own. */
   refusal: z.object({ code: z.string(), type: z.string(), param: z.string().nullable() }).optional(),
   /** VALIDATION_ERROR, UPSTREAMS_EXHAUSTED: a client of Messages reads this error of its target. */
@@ -228,7 +230,7 @@ function openAiErrorBody(error: PublicError, links: ErrorLinks): object {
   const { code, details } = error
   if (details.refusal) return { error: { message: error.message, ...details.refusal, gateway_code: code } }
   const type = details.type ?? (ERROR_STATUS[code] >= 500 ? 'server_error' : 'invalid_request_error')
-  return { error: { message: messageOf(error), type, param: null, code, ...additions(error, links) } }
+  return { error: { message: messageOf(error), type, param: details.param ?? null, code, ...additions(error, links) } }
 }
 
 /** Anthropic's words for statuses. */

@@ -1,5 +1,5 @@
 /**
- * Reads the sentence of a backend's error body, whichever of the usual shapes it has.
+ * Reads the sentence and the field of a backend's error body, whichever of the usual shapes it has.
  */
 
 import { membersOf } from './json.ts'
@@ -11,6 +11,12 @@ export function refusalSentence(body: string | undefined): string | null {
   const sentences = [membersOf(error).message, error, message, detail]
   const sentence = sentences.find((text): text is string => typeof text === 'string' && text !== '')
   return sentence ?? listed(detail) ?? listed(membersOf(message).detail)
+}
+
+/** The field that an error body in OpenAI's shape names. */
+export function refusedField(body: string | undefined): string | undefined {
+  const { param } = membersOf(membersOf(parse(body)).error)
+  return typeof param === 'string' ? param : undefined
 }
 
 /** FastAPI's and Mistral's: `[{ loc: ['body', 'stop'], msg }]`. */

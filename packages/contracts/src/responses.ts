@@ -92,6 +92,8 @@ export const responsesRequest = z.looseObject({
   store: z.boolean().nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
   tools: boundedList(tool, MOST_TOOLS).nullish(),
   tool_choice: z
@@ -114,6 +116,8 @@ export const responsesRequest = z.looseObject({
   metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
   prompt_cache_key: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  max_tool_calls: z.int().min(1).nullish(),
   previous_response_id: z.null(KEEPS_NOTHING).optional(),
   conversation: z.null(KEEPS_NOTHING).optional(),
   background: z.literal(false, 'must be false: ask with stream, and read the answer as it comes').nullish(),

@@ -128,6 +128,12 @@ describe('the error of a failure', () => {
     },
   )
 
+  test('a request that the router refuses: its words and the field', () => {
+    const backendBody = '{"error":{"message":"tool_choice: must be auto","param":"tool_choice"}}'
+    const error = failureToError(failure({ backendStatus: 400, backendBody }), 'svc-instant')
+    expect(error).toMatchObject({ message: 'tool_choice: must be auto', details: { param: 'tool_choice' } })
+  })
+
   test('a request that its target refuses: the target’s words, code, type and parameter', () => {
     const refusal = {
       message: 'too long',

@@ -10,7 +10,7 @@ import type { ResponseEnd, ResponseFailure, ResponseHead } from '@gateway/contra
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord, UsageEvent } from '@gateway/contracts/usage-event'
 import { GatewayError } from '@gateway/contracts/errors'
-import { refusalSentence } from '@gateway/contracts/refusal-sentence'
+import { refusalSentence, refusedField } from '@gateway/contracts/refusal-sentence'
 
 export type LastWord =
   | { kind: 'end'; end: ResponseEnd }
@@ -129,7 +129,11 @@ export function failureToError(failure: ResponseFailure, lane: string): GatewayE
 
 /** A refusal that came from no target is the gateway's own. A router of release 0.1.0 does not say which. */
 function refusalError({ refusal, targetError: target, backendBody, message: ours }: ResponseFailure): GatewayError {
-  if (!refusal) return new GatewayError('VALIDATION_ERROR', refusalSentence(backendBody) ?? ours)
+  if (!refusal) {
+    return new GatewayError('VALIDATION_ERROR', refusalSentence(backendBody) ?? ours, {
+      param: refusedField(backendBody),
+    })
+  }
   const { message, ...words } = refusal
   return new GatewayError('VALIDATION_ERROR', message, { refusal: words, target })
 }

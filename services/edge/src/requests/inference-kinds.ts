@@ -137,7 +137,7 @@ function vectorsOf(model: ModelConfig, requested: number | null | undefined) {
   const length = requested ?? dimensions
   if (length >= minDimensions && length <= dimensions) return { dimensions: length, isShortened: length < dimensions }
   const range = minDimensions === dimensions ? `${dimensions}` : `from ${minDimensions} to ${dimensions}`
-  throw new GatewayError('VALIDATION_ERROR', `dimensions: must be ${range} for ${model.id}`)
+  throw new GatewayError('VALIDATION_ERROR', `dimensions: must be ${range} for ${model.id}`, { param: 'dimensions' })
 }
 
 /** The first message that fails decides: its path names the field as the client wrote it. */
@@ -150,7 +150,8 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
     (path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)),
     '',
   )
-  throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${issue?.message ?? 'is not valid'}`)
+  const message = `${field || 'body'}: ${issue?.message ?? 'is not valid'}`
+  throw new GatewayError('VALIDATION_ERROR', message, field ? { param: field } : {})
 }
 
 /** A member that the schema reads is a number, in each notation. False where none was in the way. */

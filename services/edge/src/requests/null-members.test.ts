@@ -67,6 +67,8 @@ const CASES: { name: string; read: InferenceKind; complete: object }[] = [
       store: false,
       temperature: 1,
       top_p: 1,
+      presence_penalty: 1,
+      frequency_penalty: 1,
       top_logprobs: 0,
       tools: [
         { type: 'function', name: 'look', parameters: PARAMETERS },
@@ -80,6 +82,8 @@ const CASES: { name: string; read: InferenceKind; complete: object }[] = [
       metadata: {},
       truncation: 'auto',
       prompt_cache_key: 'k',
+      safety_identifier: 's',
+      max_tool_calls: 3,
       previous_response_id: null,
       conversation: null,
       background: false,

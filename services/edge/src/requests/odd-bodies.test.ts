@@ -5,7 +5,7 @@
 import * as fc from 'fast-check'
 import { GatewayError } from '@gateway/contracts/errors'
 import { parseExactly } from '@gateway/contracts/json'
-import { test } from 'vitest'
+import { expect, test } from 'vitest'
 import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'
 import { countTokens, messages } from './messages.ts'
 import { responses } from './responses.ts'
@@ -153,6 +153,9 @@ test.each<[string, (body: unknown) => void, object]>([
         readBody(changed(body, changes))
       } catch (error) {
         if (!(error instanceof GatewayError) || error.code !== 'VALIDATION_ERROR') throw error
+        // Clients show `error.param` beside the message.
+        expect(error.message).toMatch(`${error.details.param ?? 'body'}: `)
+        expect(error.message.indexOf(error.details.param ?? 'body')).toBe(0)
       }
     }),
     { numRuns: 2_000 },

@@ -154,6 +154,10 @@ describe('a request', () => {
     [{ tool_choice: 'sometimes' }, 'tool_choice:'],
     [{ text: { format: { type: 'xml' } } }, 'text.format.type:'],
     [{ max_output_tokens: 0 }, 'max_output_tokens:'],
+    [{ presence_penalty: 3 }, 'presence_penalty:'],
+    [{ frequency_penalty: 'much' }, 'frequency_penalty:'],
+    [{ max_tool_calls: 0 }, 'max_tool_calls:'],
+    [{ safety_identifier: 5 }, 'safety_identifier:'],
   ])('%j is refused with %s', (rest, message) => {
     expect(() => parsed(rest)).toThrow(message)
   })

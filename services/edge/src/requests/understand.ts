@@ -32,6 +32,8 @@ export function modelNamed(config: Pick<GatewayConfig, 'models'>, name: string, 
     throw new GatewayError('MODEL_NOT_FOUND', `The model ${model.id} was retired on ${model.sunsetAt}${instead}`)
   }
   const served = servedKind(model)
-  if (served !== kind) throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${served}, not ${kind}`)
+  if (served !== kind) {
+    throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${served}, not ${kind}`, { param: 'model' })
+  }
   return model
 }
