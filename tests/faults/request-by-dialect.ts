@@ -106,7 +106,7 @@ async function readEvents(response: Response, { onBegun }: RequestOptions, form:
     held = events.pop()!
     for (const event of events) {
       const data = /^data: (.*)$/m.exec(event)?.[1]
-      if (data === undefined) continue
+      if (data === undefined || data === '[DONE]') continue
       const hadText = seen.text !== ''
       form.take(seen, JSON.parse(data))
       if (!hadText && seen.text !== '') onBegun?.()

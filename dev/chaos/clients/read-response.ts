@@ -22,13 +22,17 @@ function streamReader(seen: Seen, { expected, way }: Question): ResponseReader {
   const form = FORMS[way]
   let rest = ''
   let text = ''
+  let hasDone = false
 
   function readEvent(event: string): void {
     const data = /^data: (.*)$/m.exec(event)?.[1]
     // A comment that keeps the connection alive.
     if (data === undefined) return
+    const isDone = way !== 'messages' && data === '[DONE]'
+    // Of the Responses API it stands behind the terminal event.
+    if (isDone && !hasDone && seen.done === (way === 'responses')) return void (hasDone = seen.done = true)
     if (seen.done) return void (seen.problem = 'an event after the last one')
-    if (way === 'chat' && data === '[DONE]') return void (seen.done = true)
+    if (isDone) return void (seen.problem = '[DONE] before the end')
     text += form.readEvent(JSON.parse(data), seen)
   }
 

@@ -72,9 +72,19 @@ describe('a failure after the beginning', () => {
     expect(read(form.failure(error))).toMatchObject(['response.failed', { sequence_number: 1 }])
   })
 
-  test('of a response that has not begun is an error event', () => {
-    const said = { type: 'error', sequence_number: 0, code: error.code, message: error.message, param: null }
-    expect(read(streamForm('responses', 'req-1').failure(error))).toEqual(['error', said])
+  test('of a response that has not begun is an error event, in OpenAI’s types and in Open Responses’ form', () => {
+    const said = { code: error.code, message: error.message, param: null }
+    const nested = { type: 'server_error', ...said }
+    expect(read(streamForm('responses', 'req-1').failure(error))).toEqual([
+      'error',
+      { type: 'error', sequence_number: 0, ...said, error: nested },
+    ])
+  })
+
+  test.each(['chat', 'responses', 'messages'] as const)('of %s never looks like a good end', (dialect) => {
+    const form = streamForm(dialect, 'req-1')
+    form.note?.(eventOf('response.created', created))
+    expect(form.failure(error)).not.toContain('[DONE]')
   })
 })
 
@@ -85,6 +95,11 @@ describe('the terminal event', () => {
   test('of a chat is the edge’s to write', () => {
     expect(terminalEventOf('chat')).toBeUndefined()
     expect(streamForm('chat', 'req-1').done).toBe('data: [DONE]\n\n')
+  })
+
+  test('of a response is followed by the end that Open Responses demands', () => {
+    expect(streamForm('responses', 'req-1').done).toBe('data: [DONE]\n\n')
+    expect(streamForm('messages', 'req-1').done).toBe('')
   })
 
   const names = {

@@ -19,7 +19,9 @@ interface StreamForm {
 const COMMENT = ': keep-alive\n\n'
 const PING = 'event: ping\ndata: {"type": "ping"}\n\n'
 
-const CHAT: StreamForm = { keepAlive: COMMENT, done: 'data: [DONE]\n\n', failure: chatFailure }
+const DONE = 'data: [DONE]\n\n'
+
+const CHAT: StreamForm = { keepAlive: COMMENT, done: DONE, failure: chatFailure }
 const messagesForm = (requestId: string): StreamForm => ({
   keepAlive: PING,
   done: '',
@@ -47,27 +49,39 @@ function chatFailure({ message, code }: GatewayError): string {
 /**
  * A failure is the response that the stream began with, failed, under the number after the last event's. Nothing is parsed
  * before there is one.
+ *
+ * Open Responses (specification 2026-04-24) ends a stream with `[DONE]`, which OpenAI's service does not send. OpenAI's SDKs
+ * for Node (7.55) and Python end there, and Codex ignores events that are no JSON (2026-11-29). A failure has no `[DONE]`:
+ * clients take it for a good end.
  */
 function responsesForm(): StreamForm {
   let created: Buffer | null = null
   let nextNumber = 0
   return {
     keepAlive: COMMENT,
-    done: '',
+    done: DONE,
     note(events) {
       const bytes = asBuffer(events)
       created ??= firstEventOf(bytes)
       nextNumber = lastNumberIn(bytes) + 1 || nextNumber
     },
-    failure({ message, code }) {
+    failure(error) {
       const response = created && responseIn(created)
-      if (!response) {
-        return eventOf('error', { type: 'error', sequence_number: nextNumber, code, message, param: null })
-      }
-      const failed = { ...response, status: 'failed', error: { code, message } }
-      return eventOf('response.failed', { type: 'response.failed', sequence_number: nextNumber, response: failed })
+      return response ? failedResponse(response, nextNumber, error) : streamError(nextNumber, error)
     },
   }
+}
+
+function failedResponse(response: object, sequence: number, { message, code }: GatewayError): string {
+  const failed = { ...response, status: 'failed', error: { code, message } }
+  return eventOf('response.failed', { type: 'response.failed', sequence_number: sequence, response: failed })
+}
+
+/** OpenAI's types have the error's members in the event itself; Open Responses and OpenAI's service nest them. */
+function streamError(sequence: number, { message, code }: GatewayError): string {
+  const said = { code, message, param: null }
+  const error = { type: 'server_error', ...said }
+  return eventOf('error', { type: 'error', sequence_number: sequence, ...said, error })
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
@@ -107,7 +121,7 @@ function responseIn(event: Buffer): object | null {
   }
 }
 
-/** The events that end a good stream, by their names. Chat's end is the edge's own to write. */
+/** The events that end a good stream, by their names. Chat's `[DONE]` is the edge's own to write. */
 const TERMINAL: Record<ClientDialect, readonly string[]> = {
   chat: [],
   messages: ['message_stop'],

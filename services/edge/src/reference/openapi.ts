@@ -112,10 +112,10 @@ function success({ path, group, responseSchema, eventSchema, isUpgrade }: Operat
   return { 200: ok }
 }
 
-/** One event: its `data` is a text that holds JSON. Chat's last one is `[DONE]`; the others' have names. */
+/** One event: its `data` is a text that holds JSON. OpenAI's last one is `[DONE]`; events of other APIs than chat have names. */
 function eventOf(schema: z.ZodType, dialect: ClientDialect): object {
   const json = { type: 'string', contentMediaType: 'application/json', contentSchema: schemaOf(schema, 'output') }
-  const data = dialect === 'chat' ? { anyOf: [{ const: '[DONE]' }, json] } : json
+  const data = dialect !== 'messages' ? { anyOf: [{ const: '[DONE]' }, json] } : json
   return { type: 'object', required: ['data'], properties: { event: { type: 'string' }, data } }
 }
 

@@ -103,7 +103,7 @@ export const operations = {
     description: [
       'Answers a conversation in the format of the Responses API, whole or as a stream of its events, from whichever backend serves the model.',
       'Nothing is stored: each request brings its whole conversation as input, and store is answered false. A tool that a vendor runs is left out where no backend runs it, and x-svc-dropped-params says so.',
-      'A stream ends with response.completed or response.incomplete, which is sent once the usage is recorded. A later failure is response.failed.',
+      'A stream ends with response.completed or response.incomplete and data: [DONE], which are sent once the usage is recorded. A later failure is response.failed, and no [DONE].',
     ],
     requestSchema: responsesRequest,
     headers: [IDEMPOTENCY_HEADER],

@@ -534,6 +534,7 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
     for (const piece of pieces) void job.data(Buffer.from(piece)).catch(() => {})
   }
   const lastOf = (text: string) => JSON.parse(text.trimEnd().split('data: ').at(-1)!) as unknown
+  const done = dialect === 'responses' ? 'data: [DONE]\n\n' : ''
 
   test.each([
     ['events one by one', [...content, terminal]],
@@ -559,7 +560,7 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
     await expect.poll(() => text).toBe(content.join(''))
     stored.resolve()
     await reading
-    expect(text).toBe(content.join('') + terminal)
+    expect(text).toBe(content.join('') + terminal + done)
   })
 
   test('whose usage cannot be stored ends with a failure, and without its terminal event', async () => {
@@ -594,7 +595,7 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
     expect(lastOf(first.text)).toEqual(failed('SERVICE_UNAVAILABLE'))
     stored.resolve()
     const texts = (await Promise.all(reading)).map(({ text }) => text)
-    const complete = texts.filter((text) => text.endsWith(large))
+    const complete = texts.filter((text) => text.endsWith(large + done))
     expect(complete.length).toBeGreaterThanOrEqual(Math.floor(responseBudget.limit / large.length))
     for (const text of texts.filter((text) => !complete.includes(text))) expect(text).not.toContain(large.slice(0, 25))
     await expect.poll(() => responseBudget).toMatchObject({ used: 0, bySender: new Map() })
