@@ -1,7 +1,8 @@
 /**
  * A simulated inference server that speaks the OpenAI wire format: chat (plain and streamed, tools, vision, reasoning),
- * embeddings, images, models. Responses are deterministic, and a test can set every fault of a real server
- * (`backend/faults.ts`). It keeps a log of its calls, the truth that tests compare the ledger with.
+ * embeddings, images, models. On request it speaks the Responses and the Messages API, too. Responses are deterministic, and a
+ * test can set every fault of a real server (`backend/faults.ts`). It keeps a log of its calls, the truth that tests compare the
+ * ledger with.
  *
  * It listens on loopback unless `host` names another address.
  */
@@ -10,6 +11,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type BackendCall, callLog } from './backend/calls.ts'
+import type { OtherDialect } from './backend/conversations.ts'
 import type { Speed } from './backend/deliver.ts'
 import { type Fault, faultScript } from './backend/faults.ts'
 import { type Serving, serveRequest } from './backend/serve.ts'
@@ -28,6 +30,8 @@ export interface BackendOptions {
   apiKey?: string
   /** The only models that it knows; others are a 404. Without it, every name is served. */
   models?: string[]
+  /** The APIs for conversations that it speaks beside chat completions. */
+  dialects?: readonly OtherDialect[]
   /** Longer requests are refused with `context_length_exceeded`. */
   contextWindow?: number
   /** Calls that the log keeps (10,000). */
@@ -77,6 +81,7 @@ export async function startBackend(options: BackendOptions = {}): Promise<Backen
     models: options.models,
     contextWindow: options.contextWindow,
     keepBodyBytes: options.keepBodyBytes ?? 1024 * 1024,
+    dialects: options.dialects ?? [],
   }
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (req, res) => {
     if (!options.intercept?.(req, res)) void serveRequest(req, res, serving)

@@ -6,13 +6,13 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CallLog, ReportedUsage } from './calls.ts'
 import { buildChatResponse } from './chat.ts'
-import { readChatRequest } from './chat-request.ts'
-import { writeChatBody, writeChatEvents } from './chat-wire.ts'
+import { isCompaction, isSpoken, type OtherDialect, readConversation, writeConversation } from './conversations.ts'
 import { type Reply, deliver, deliverFailure, isFailure, type Speed } from './deliver.ts'
 import { buildEmbeddingsResponse } from './embeddings.ts'
 import type { Endpoint, Fault, FaultScript } from './faults.ts'
 import { buildImagesResponse, imageAt } from './images.ts'
 import { errorBody, isObject, type JsonObject, Refusal } from './refusal.ts'
+import { writeCompaction } from './responses-wire.ts'
 
 export interface Serving {
   script: FaultScript
@@ -25,9 +25,19 @@ export interface Serving {
   models: string[] | undefined
   contextWindow: number | undefined
   keepBodyBytes: number
+  /** The other APIs for conversations that it speaks. */
+  dialects: readonly OtherDialect[]
 }
 
-const ROUTES: Record<string, { method: 'GET' | 'POST'; endpoint: Endpoint }> = {
+interface Route {
+  method: 'GET' | 'POST'
+  endpoint: Endpoint
+}
+
+/** Faults and the log know a conversation of each API as `chat`. */
+const CONVERSATION = { method: 'POST', endpoint: 'chat' } as const
+
+const ROUTES: Record<string, Route> = {
   '/v1/chat/completions': { method: 'POST', endpoint: 'chat' },
   '/v1/embeddings': { method: 'POST', endpoint: 'embeddings' },
   '/v1/images/generations': { method: 'POST', endpoint: 'images' },
@@ -46,18 +56,18 @@ const completionId = () => ID_PREFIX + (++completions).toString(16).padStart(12,
 export async function serveRequest(req: IncomingMessage, res: ServerResponse, serving: Serving): Promise<void> {
   try {
     const path = req.url!.split('?', 1)[0]!
-    const route = ROUTES[path]
+    const route = isSpoken(path, serving.dialects) ? CONVERSATION : ROUTES[path]
     if (!route || route.method !== req.method) return await serveOther(path, req, res)
     const bytes = route.method === 'POST' ? await readBody(req) : EMPTY
     const body = route.method === 'POST' ? parseBody(bytes) : {}
-    await serveEndpoint(route.endpoint, req, res, body, bytes.length, serving)
+    await serveEndpoint({ endpoint: route.endpoint, path }, req, res, body, bytes.length, serving)
   } catch (error) {
     refuse(res, error)
   }
 }
 
 async function serveEndpoint(
-  endpoint: Endpoint,
+  { endpoint, path }: { endpoint: Endpoint; path: string },
   req: IncomingMessage,
   res: ServerResponse,
   body: JsonObject,
@@ -88,7 +98,7 @@ async function serveEndpoint(
     if (fault && isFailure(fault)) return await deliverFailure(res, call, fault)
     authenticate(req, serving)
     checkModel(model, serving)
-    const reply = await responseFor(endpoint, body, fault ?? {}, serving)
+    const reply = await responseFor({ endpoint, path }, body, fault ?? {}, serving)
     call.usage = fault?.noUsage ? null : (fault?.usage ?? reply.usage)
     call.responseId = reply.id ?? null
     await deliver(res, call, reply, fault, serving.speed)
@@ -104,7 +114,7 @@ interface BuiltResponse extends Reply {
 }
 
 async function responseFor(
-  endpoint: 'chat' | 'embeddings' | 'images',
+  { endpoint, path }: { endpoint: 'chat' | 'embeddings' | 'images'; path: string },
   body: JsonObject,
   fault: Fault,
   serving: Serving,
@@ -112,7 +122,7 @@ async function responseFor(
   const usage = !fault.noUsage
   switch (endpoint) {
     case 'chat':
-      return chatResponse(body, fault, serving)
+      return isCompaction(path) ? compaction(body) : chatResponse(path, body, fault, serving)
     case 'embeddings':
       return jsonResponse(buildEmbeddingsResponse(body, { dimensions: fault.dimensions, usage }))
     case 'images':
@@ -120,8 +130,13 @@ async function responseFor(
   }
 }
 
-function chatResponse(body: JsonObject, fault: Fault, serving: Serving): BuiltResponse {
-  const request = readChatRequest(body)
+function compaction(body: JsonObject): BuiltResponse {
+  const { json, usage } = writeCompaction(body, completionId().slice(ID_PREFIX.length))
+  return { parts: [json], stream: false, tokens: usage.total_tokens, usage }
+}
+
+function chatResponse(path: string, body: JsonObject, fault: Fault, serving: Serving): BuiltResponse {
+  const request = readConversation(path, body)
   const reasons = REASONING_MODEL.test(request.model)
   const made = buildChatResponse(request, {
     reasons,
@@ -132,13 +147,10 @@ function chatResponse(body: JsonObject, fault: Fault, serving: Serving): BuiltRe
   checkContext(made.usage.prompt_tokens, request.maxTokens ?? 0, serving)
   const reported = { ...made, usage: { ...made.usage, ...fault.usage } }
   const { stream } = request
-  const stamp = { id: completionId(), created: Math.floor(Date.now() / 1000), model: request.model }
-  const finishReason = !fault.noFinishReason
-  const place = fault.noUsage ? 'none' : fault.usageWithFinish ? 'with_finish' : request.includeUsage ? 'own' : 'none'
-  const parts = stream
-    ? writeChatEvents(reported, stamp, { usage: place, finishReason, done: !fault.noDone })
-    : [writeChatBody(reported, stamp, { usage: !fault.noUsage, finishReason })]
-  return { parts, stream, tokens: made.usage.completion_tokens, usage: reported.usage, id: stamp.id }
+  const id = completionId()
+  const stamp = { id, created: Math.floor(Date.now() / 1000), model: request.model }
+  const parts = writeConversation(path, reported, { request, body, stamp, fault, dialects: serving.dialects })
+  return { parts, stream, tokens: made.usage.completion_tokens, usage: reported.usage, id }
 }
 
 function jsonResponse({ json, usage }: { json: string; usage: ReportedUsage }): BuiltResponse {
@@ -183,7 +195,7 @@ async function serveOther(path: string, req: IncomingMessage, res: ServerRespons
 }
 
 function authenticate(req: IncomingMessage, { apiKey }: Serving): void {
-  if (apiKey !== undefined && req.headers.authorization !== `Bearer ${apiKey}`) {
+  if (apiKey !== undefined && req.headers.authorization !== `Bearer ${apiKey}` && req.headers['x-api-key'] !== apiKey) {
     throw new Refusal('Incorrect API key provided.', { status: 401, code: 'invalid_api_key' })
   }
 }
