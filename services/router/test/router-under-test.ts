@@ -61,12 +61,16 @@ export function poolOver(
   )
 }
 
+const DEFAULT_SECRETS = {
+  secrets: [{ masterKeyId: 'c0ffee000000', secret: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' }],
+}
+
 const settled = () => new Promise((resolve) => setTimeout(resolve, 10))
 
 export async function startRouterUnderTest(
   config: GatewayConfig,
   environment: NodeJS.ProcessEnv = {},
-  parts: { responseBytes?: number; logger?: Logger; stateSecrets?: () => StateSecretsReply } = {},
+  parts: { responseBytes?: number; logger?: Logger; stateSecrets?: StateSecretsReply | 'away' } = {},
 ): Promise<RouterUnderTest> {
   const reports: UsageEvent[] = []
   let received: (payload: Uint8Array) => void = () => {}
@@ -92,8 +96,10 @@ export async function startRouterUnderTest(
       return { async [Symbol.asyncDispose]() {} }
     },
     async request(subject: string) {
-      if (subject !== procedures.keysStateSecrets.subject || !parts.stateSecrets) throw new Error('nobody serves it')
-      return encodeJson(parts.stateSecrets())
+      const { stateSecrets = DEFAULT_SECRETS } = parts
+      if (subject !== procedures.keysStateSecrets.subject || stateSecrets === 'away')
+        throw new Error('nobody serves it')
+      return encodeJson(stateSecrets)
     },
     serve: async () => ({ async [Symbol.asyncDispose]() {} }),
     async flush() {},

@@ -116,14 +116,6 @@ export function openState(
   }
 }
 
-/** The values that go back to a target of this kind, with their places. */
-export function piecesFor(
-  { turnStates, stateKind }: { turnStates?: TurnStates; stateKind?: string | undefined },
-  index: number,
-): readonly StatePiece[] {
-  return turnStates?.[index]?.filter(({ kind }) => kind === stateKind) ?? []
-}
-
 /** A part of a turn's text, which a piece of state may stand in. */
 export interface TextPart<Item> {
   text: string
@@ -201,23 +193,29 @@ export function stateIn(delta: JsonObject): readonly unknown[] {
   return Array.isArray(values) ? values : []
 }
 
-/** Takes the state out of translated messages: their target reads it beside them. */
-export function splitStates(
-  messages: readonly JsonObject[],
-  stateKind: string | undefined,
-): {
+/** Leaves out the state of targets of another kind. The state that stays holds the thoughts, so its message has no others. */
+export function withOwnStates(messages: readonly JsonObject[], stateKind: string | undefined): readonly JsonObject[] {
+  if (!messages.some((message) => message[STATE] !== undefined)) return messages
+  return messages.map((message) => {
+    if (message[STATE] === undefined) return message
+    const { [STATE]: states, ...rest } = message
+    const own = (states as StatePiece[]).filter(({ kind }) => kind === stateKind)
+    if (own.length === 0) return rest
+    const { reasoning_content: _, ...others } = rest
+    return { ...others, [STATE]: own }
+  })
+}
+
+/** Takes the state out of messages: their target reads it beside them. */
+export function splitStates(messages: readonly JsonObject[]): {
   messages: readonly JsonObject[]
   turnStates: TurnStates | undefined
 } {
   if (!messages.some((message) => message[STATE] !== undefined)) return { messages, turnStates: undefined }
-  const turnStates = messages.map((message) => message[STATE] as StatePiece[] | undefined)
   return {
-    turnStates,
-    messages: messages.map((message, index) => {
-      if (message[STATE] === undefined) return message
+    turnStates: messages.map((message) => message[STATE] as StatePiece[] | undefined),
+    messages: messages.map((message) => {
       const { [STATE]: _, ...rest } = message
-      // The state holds the thoughts.
-      if (piecesFor({ turnStates, stateKind }, index).length > 0) delete rest.reasoning_content
       return rest
     }),
   }

@@ -8,6 +8,7 @@
  */
 
 import { type JsonObject, isObject } from '@gateway/contracts/json'
+import { joinedStates } from './reasoning-state.ts'
 
 /** A vendor's rules for the messages of a conversation. */
 export interface MessageRules {
@@ -89,10 +90,13 @@ function isOneTurn(last: JsonObject, next: JsonObject): boolean {
 function join(turn: Turn, next: JsonObject): void {
   const before = turn.parts ?? turn.message.content
   const after = next.content
-  turn.message = { ...turn.message, ...next, content: before }
+  const states = joinedStates(turn.message, next)
+  turn.message = { ...turn.message, ...next, content: before, ...states }
+  // The state is part of one response, and stands between its words.
+  const between = states === undefined ? '\n\n' : ''
   if (after == null || after === '') return
   if (before == null || before === '') turn.message.content = after
-  else if (typeof before === 'string' && typeof after === 'string') turn.message.content = `${before}\n\n${after}`
+  else if (typeof before === 'string' && typeof after === 'string') turn.message.content = `${before}${between}${after}`
   else {
     turn.parts ??= [...partsOf(before)]
     for (const part of partsOf(after)) turn.parts.push(part)

@@ -20,6 +20,8 @@ import {
   writeUsage,
   type UsageRules,
 } from '../core/chat-chunk.ts'
+import { ChatStateReader, placedState, withChatState } from '../core/chat-state.ts'
+import { keepsState, STATE, type ChatStateForm } from '../core/reasoning-state.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
 import {
@@ -45,6 +47,7 @@ import type { SseEvent } from '@gateway/sse/parse-events'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { writeToolCalls } from '../core/tool-calls.ts'
 import { plain } from '../vendors/plain.ts'
+import type { VendorProfile } from '../vendors/profile.ts'
 import { PLAIN_POLICIES } from '../vendors/policies.ts'
 import {
   noProgress,
@@ -89,10 +92,16 @@ function writeBody(clientRequest: ClientRequest): { body: Buffer; dropped: strin
   const cap = clientRequest.maxTokens === undefined ? null : capName(form)
   if (cap) members[cap] = clientRequest.maxTokens
   const { body: ofOne, dropped: others } = withoutUnpriced(clientRequest)
-  const called = clientRequest.kind === 'chat' ? writeToolCalls(ofOne, clientRequest.model, profile.toolCalls) : ofOne
+  const called = clientRequest.kind === 'chat' ? writeTurns(ofOne, clientRequest, profile) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
   const { body, dropped } = stripParameters(fitted.body, policy)
   return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }
+}
+
+/** The calls as the vendor takes them, with the state that it made beside them. */
+function writeTurns(body: Buffer, clientRequest: ClientRequest, profile: VendorProfile): Buffer {
+  const stated = withChatState(body, profile.reasoningState, clientRequest.turnStates)
+  return writeToolCalls(stated, clientRequest.model, profile.toolCalls)
 }
 
 const OPENING_BRACE = 0x7b
@@ -117,7 +126,21 @@ function readBackendResponse(kind: JobKind, bytes: Buffer, identity: Identity): 
   if (kind === 'chat') checkChatResponse(json)
   const usage = readUsage(json.usage, identity.usageRules)
   const full = completeResponse(kind, json, identity) && completeResponse(kind, exactly(kind, json, bytes), identity)
-  return full ? { bytes: Buffer.from(JSON.stringify(full)), json: full, usage } : { bytes, json, usage }
+  const read = full ? { bytes: Buffer.from(JSON.stringify(full)), json: full, usage } : { bytes, json, usage }
+  return kind === 'chat' && identity.stateForm !== undefined && keepsState(identity)
+    ? withState(read, identity.stateForm)
+    : read
+}
+
+/** The client's side takes the state out of it again. */
+function withState(response: PlainResponse, form: ChatStateForm): PlainResponse {
+  const [first] = choicesOf(response.json)
+  if (!first || !isObject(first.message) || placedState(form, first.message).length === 0) return response
+  const json = parseObject(response.bytes, parseExactly)
+  const [choice, ...others] = choicesOf(json)
+  const message = choice!.message as JsonObject
+  const stated = { ...choice, message: { ...message, [STATE]: placedState(form, message) } }
+  return { ...response, json: { ...json, choices: [stated, ...others] } }
 }
 
 /**
@@ -152,8 +175,11 @@ class OpenAiStream implements ChatReading {
   #own: Chunk | null = null
   /** Where only the id is another one than the backend's. */
   #ownBytes: Buffer | null = null
+  #states: ChatStateReader | null
 
-  constructor({ includeUsage, choices, identity: { usageRules, finishReasons, ...name } }: StreamOptions) {
+  constructor({ includeUsage, choices, identity }: StreamOptions) {
+    const { usageRules, finishReasons, states, stateKind, stateForm, ...name } = identity
+    this.#states = stateForm !== undefined && keepsState({ states, stateKind }) ? new ChatStateReader(stateForm) : null
     this.#includeUsage = includeUsage
     this.#usageRules = usageRules
     this.#finishReasons = finishReasons
@@ -164,7 +190,10 @@ class OpenAiStream implements ChatReading {
 
   /** A chunk that is whole keeps its bytes. */
   read(event: SseEvent): Buffer | null {
-    const chunks = this.chunks(event)
+    return this.write(this.chunks(event), event)
+  }
+
+  write(chunks: readonly Chunk[], event: SseEvent): Buffer | null {
     if (chunks.length === 1 && chunks[0] === this.#own) return this.#ownBytes ?? event.raw
     return chunks.length > 0 ? Buffer.concat(chunks.map(writeChunk)) : null
   }
@@ -172,7 +201,7 @@ class OpenAiStream implements ChatReading {
   chunks(event: SseEvent): Chunk[] {
     const chunk = this.#take(event)
     if (chunk === null) return []
-    if (this.#nameless === null) return [chunk]
+    if (this.#nameless === null) return this.#states === null ? [chunk] : this.#states.read(chunk)
     const named = completeChunk(this.#nameless, this.#last)!
     this.#nameless = null
     return [named, chunk]

@@ -58,7 +58,7 @@ export interface ClientRequest {
   states?: StateSeal
   /** The kind of reasoning state that the target makes and takes; undefined where it has none. */
   stateKind?: string | undefined
-  /** The state of the assistant's turns, by the index of their messages in the body, where the client has sent some. */
+  /** The target's own state of the assistant's turns, by the index of their messages in the body, where the client has sent some. */
   turnStates?: TurnStates
 }
 
@@ -177,8 +177,11 @@ export interface StreamReading {
 
 /** A stream that becomes chat: another dialect may take its chunks before they are bytes. */
 export interface ChatReading extends StreamReading {
-  /** The chunks that `read` would write. */
+  readonly progress: Progress
+  /** The chunks that `read` would write, and the state of the model's reasoning in them (`core/reasoning-state.ts`). */
   chunks(event: SseEvent): JsonObject[]
+  /** The bytes of the event's chunks: the backend's own, where they are as it wrote them. */
+  write(chunks: readonly JsonObject[], event: SseEvent): Buffer | null
   /** The chunk that `cut` would write. */
   cutChunk(): JsonObject
 }

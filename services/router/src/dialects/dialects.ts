@@ -10,10 +10,15 @@ import { chatToChat } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
 import { responsesToResponses } from './responses-to-responses.ts'
 import { responsesToChat } from './responses-to-chat.ts'
+import { sealedChat } from './sealed-chat.ts'
 
 /** By the client's dialect, then by the backend's. */
 const pairs: Record<ClientDialect, Record<TargetDialect, Dialect>> = {
-  chat: { chat: chatToChat, responses: chatToResponses, messages: chatToMessages },
+  chat: {
+    chat: sealedChat(chatToChat),
+    responses: sealedChat(chatToResponses),
+    messages: sealedChat(chatToMessages),
+  },
   responses: {
     chat: viaChat(responsesToChat, chatToChat),
     responses: responsesToResponses,

@@ -208,7 +208,7 @@ describe('a request', () => {
 
   test('an effort becomes the thinking of an older model, and that becomes the effort again', () => {
     for (const effort of ['low', 'medium', 'high']) {
-      const circumstances = { model: 'claude-sonnet-4-5', maxTokens: 64_000, isForced: false, isInToolLoop: false }
+      const circumstances = { model: 'claude-sonnet-4-5', maxTokens: 64_000, isForced: false, hasLostThoughts: false }
       expect(chatOf({ thinking: thinkingMembers(effort, circumstances)?.thinking }).chat.reasoning_effort).toBe(effort)
     }
   })
@@ -667,7 +667,7 @@ describe('a stream', () => {
 
   test('claims no usage before the backend has counted', () => {
     const options = { includeUsage: true, choices: 1, identity: IDENTITY }
-    const events = messagesToChat.openStream({ showsThinking: false }, options)
+    const events = messagesToChat.openStream({ showsThinking: false, keepsState: false }, options)
     const begun = events.take({ id: 'c', model: 'm', choices: [{ delta: { content: 'Hi' } }] })!.toString()
     const usage = { promptTokens: 30, completionTokens: 9, cachedTokens: 8, reasoningTokens: 0, estimated: false }
     const [start, , , end] = createSseParser()
@@ -681,7 +681,7 @@ describe('a stream', () => {
   test('of a server that numbers no calls reports each call', () => {
     const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{"a":1}' } })
     const events = messagesToChat.openStream(
-      { showsThinking: false },
+      { showsThinking: false, keepsState: false },
       { includeUsage: true, choices: 1, identity: IDENTITY },
     )
     const chunk = {
@@ -713,7 +713,7 @@ describe('a stream', () => {
 test('a plain response and a stream of the same words are the same message', () => {
   const message = { role: 'assistant', content: 'Hello', reasoning: 'Hm.' }
   const completion = { id: 'c', model: 'm', choices: [{ message, finish_reason: 'length' }] }
-  const plain = messageOf(completion, null, { showsThinking: true })
+  const plain = messageOf(completion, null, { showsThinking: true, keepsState: true }, IDENTITY)
   expect(plain.content).toMatchObject([
     { type: 'thinking', thinking: 'Hm.', signature: UNSIGNED },
     { type: 'text', text: 'Hello' },

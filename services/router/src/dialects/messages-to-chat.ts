@@ -18,5 +18,5 @@ export const messagesToChat: ClientAdapter<Echo> = {
   readCompletion: messageOf,
   textOf: textOfMessage,
   withUsage: (response, usage) => ({ ...response, usage: writeMessagesUsage(usage) }),
-  openStream: (echo) => new MessagesEvents(echo),
+  openStream: (echo, { identity }) => new MessagesEvents(echo, identity),
 }

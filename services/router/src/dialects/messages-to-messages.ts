@@ -45,7 +45,7 @@ function writeBody(clientRequest: ClientRequest): { body: Buffer; dropped: strin
   const { model, stream, form, refusedFeatures = NO_FEATURES, policy = PLAIN_POLICIES.messages } = clientRequest
   const ofOne = withoutUnpriced(clientRequest)
   const accepted = withoutMembers(ofOne.body, refusedFeatures)
-  const signed = withoutUnsigned(accepted.body)
+  const signed = withoutUnsigned(accepted.body, clientRequest.states)
   const fitted = form.length === 0 ? { body: signed.body, dropped: [] } : fitChat(signed.body, form)
   const stripped = stripParameters(fitted.body, policy)
   const members = stream ? { model, stream } : { model }

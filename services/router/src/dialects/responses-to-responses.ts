@@ -2,7 +2,8 @@
  * The Responses API on both sides: bytes travel untouched, so that prompt caches, encrypted thoughts and tools of the vendor
  * survive. The router reads along for the begin, the end and the usage, and adds the members that a server leaves out.
  *
- * One thing is taken out: a thought that its vendor keeps no longer, since `store` is false, or that another model had.
+ * One thing is taken out: a thought that its vendor keeps no longer, since `store` is false, or that another model had. That model's
+ * sealed state goes with it.
  */
 
 import { parseExactly, type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
@@ -10,6 +11,8 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
 import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core/billed-beside.ts'
+import { openState } from '../core/reasoning-state.ts'
+import type { StateSeal } from '../core/state-seal.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { invalid, parseResponseBody, parseObject } from '../core/plain-response.ts'
 import { isResponseId } from '../core/response-id.ts'
@@ -61,26 +64,33 @@ function requestOf(echo: unknown): ReadRequest {
   return typeof echo === 'function' ? (echo as ReadRequest) : () => ({})
 }
 
-function writeBody({ model, stream, maxTokens, body }: ClientRequest): Buffer {
+function writeBody({ model, stream, maxTokens, body, states }: ClientRequest): Buffer {
   const members: JsonObject = { model }
   if (stream) members.stream = true
   if (maxTokens !== undefined) members.max_output_tokens = maxTokens
-  return prependMembers(members, withoutLostThoughts(body))
+  return prependMembers(members, withoutLostThoughts(body, states))
 }
 
 /** The edge writes no space between a member's name and its value. */
 const THOUGHT = '"type":"reasoning"'
 
-function withoutLostThoughts(body: Buffer): Buffer {
+function withoutLostThoughts(body: Buffer, states: StateSeal | undefined): Buffer {
   if (!body.includes(THOUGHT)) return body
   const request = parseExactly(body.toString('utf8')) as JsonObject
   if (!Array.isArray(request.input)) return body
-  const input = request.input.filter((item) => !isObject(item) || !isLost(item))
+  const input = request.input.filter(
+    (item, index) => !isObject(item) || !isLost(item, `input[${index}].encrypted_content`, states),
+  )
   return input.length === request.input.length ? body : Buffer.from(JSON.stringify({ ...request, input }))
 }
 
-function isLost({ type, id, encrypted_content: encrypted, content }: JsonObject): boolean {
-  if (type !== 'reasoning' || typeof encrypted === 'string') return false
+function isLost(
+  { type, id, encrypted_content: encrypted, content }: JsonObject,
+  member: string,
+  states: StateSeal | undefined,
+): boolean {
+  if (type !== 'reasoning') return false
+  if (typeof encrypted === 'string') return openState(states, encrypted, member) !== null
   return wordOf(id).startsWith(OWN_THOUGHT) || !Array.isArray(content) || content.length === 0
 }
 

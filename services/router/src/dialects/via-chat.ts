@@ -4,10 +4,13 @@
  * `<client>-to-chat`, for every target that does not speak it.
  */
 
-import { parseExactly, type JsonObject, objectsOf } from '@gateway/contracts/json'
+import { isObject, parseExactly, type JsonObject, objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { SseEvent } from '@gateway/sse/parse-events'
+import { choicesOf } from '../core/chat-chunk.ts'
 import { messagesFor } from '../core/translated-messages.ts'
+import { splitStates, STATE, withOwnStates } from '../core/reasoning-state.ts'
+import type { StateSeal } from '../core/state-seal.ts'
 import type { Identity } from '../core/complete-response.ts'
 import { plain } from '../vendors/plain.ts'
 import type {
@@ -23,7 +26,8 @@ import type {
 
 /** A client's dialect, as chat sees it. `Echo` holds the parts of a request that its response repeats. */
 export interface ClientAdapter<Echo> {
-  writeChat(request: JsonObject): { chat: JsonObject; dropped: string[]; echo: Echo }
+  /** `states` opens the state that the client has kept: a message holds it in the member `STATE`. */
+  writeChat(request: JsonObject, states?: StateSeal): { chat: JsonObject; dropped: string[]; echo: Echo }
   /** The client's names of chat's parameters, where they differ. */
   names: Readonly<Record<string, string>>
   readCompletion(completion: JsonObject, usage: TokenUsage | null, echo: Echo, identity: Identity): JsonObject
@@ -70,10 +74,16 @@ function writeRequest<Echo>(
   clientRequest: ClientRequest,
 ): BackendRequest {
   const request = parseExactly(clientRequest.body.toString('utf8')) as JsonObject
-  const { chat, dropped, echo } = adapter.writeChat(request)
-  const messages = messagesFor((clientRequest.profile ?? plain).messages, objectsOf(chat.messages))
+  const { chat, dropped, echo } = adapter.writeChat(request, clientRequest.states)
+  const own = withOwnStates(objectsOf(chat.messages), clientRequest.stateKind)
+  const { messages, turnStates } = splitStates(messagesFor((clientRequest.profile ?? plain).messages, own))
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
-  const written = target.request({ ...clientRequest, body: asChat, hosted: undefined })
+  const written = target.request({
+    ...clientRequest,
+    body: asChat,
+    hosted: undefined,
+    ...(turnStates && { turnStates }),
+  })
   const names = written.dropped.map((name) => adapter.names[name] ?? name)
   return {
     ...written,
@@ -102,9 +112,16 @@ class StreamOverChat implements StreamReading {
 
   read(event: SseEvent): Buffer | null {
     const chunks = this.#inner.chunks(event)
-    if (chunks.length === 1) return this.#adapter.take(chunks[0]!)
-    const written = chunks.flatMap((chunk) => this.#adapter.take(chunk) ?? [])
+    if (chunks.length === 1) return this.#take(chunks[0]!)
+    const written = chunks.flatMap((chunk) => this.#take(chunk) ?? [])
     return written.length > 0 ? Buffer.concat(written) : null
+  }
+
+  /** The client gets the state that a target hides from readers: it is content. */
+  #take(chunk: JsonObject): Buffer | null {
+    const written = this.#adapter.take(chunk)
+    if (written !== null && holdsState(chunk)) this.#inner.progress.begun = true
+    return written
   }
 
   usageChunk(usage: TokenUsage): Buffer {
@@ -114,4 +131,9 @@ class StreamOverChat implements StreamReading {
   cut(): Buffer {
     return this.#adapter.take(this.#inner.cutChunk()) ?? NOTHING
   }
+}
+
+function holdsState(chunk: JsonObject): boolean {
+  const delta = choicesOf(chunk)[0]?.delta
+  return isObject(delta) && delta[STATE] !== undefined
 }

@@ -6,6 +6,7 @@
 import { isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
 import { refused } from '../../core/backend-fault.ts'
+import { inTurn, type StatePiece, type TurnStates } from '../../core/reasoning-state.ts'
 
 export type Json = Record<string, unknown>
 
@@ -33,11 +34,11 @@ export function systemOf(messages: Json[], lost: Lost): string | Json[] | undefi
  * Turns of one role in a row become one, as the results of several tool calls must. The system of this API holds texts alone:
  * its pictures and files are the user's.
  */
-export function turnsOf(messages: Json[], lost: Lost): Turn[] {
+export function turnsOf(messages: Json[], lost: Lost, states: TurnStates = []): Turn[] {
   const turns: Turn[] = []
   messages.forEach((message, index) => {
     const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const blocks = blocksOf(message, index, lost)
+    const blocks = blocksOf(message, index, lost, states[index])
     const content = isSystem(message) ? blocks.filter((block) => !isText(block)) : blocks
     const last = turns.at(-1)
     if (last?.role === role) for (const block of content) last.content.push(block)
@@ -50,9 +51,11 @@ function isText({ type }: Json): boolean {
   return type === 'text'
 }
 
-/** The model has called tools and waits for nothing but their results. */
-export function isInToolLoop(turns: Turn[]): boolean {
-  return turns.at(-1)?.content.some(({ type }) => type === 'tool_result') ?? false
+/** The model has called tools and waits for nothing but their results, and the thoughts before the calls are lost. */
+export function hasLostThoughts(turns: Turn[]): boolean {
+  const isInToolLoop = turns.at(-1)?.content.some(({ type }) => type === 'tool_result') ?? false
+  const [first] = turns.at(-2)?.content ?? []
+  return isInToolLoop && !(first && isThought(first))
 }
 
 export function cached({ cache_control: control }: Json): Json {
@@ -70,7 +73,7 @@ function reportLost(object: Json, known: ReadonlySet<string>, place: string, los
   for (const name of Object.keys(object)) if (object[name] != null && !known.has(name)) lost.add(`${place}.${name}`)
 }
 
-function blocksOf(message: Json, index: number, lost: Lost): Json[] {
+function blocksOf(message: Json, index: number, lost: Lost, pieces: readonly StatePiece[] = []): Json[] {
   const field = `messages[${index}]`
   if (message.role === 'function') throw refused(`${field}.role`, 'must not be function: use tools')
   if (message.function_call != null)
@@ -89,7 +92,25 @@ function blocksOf(message: Json, index: number, lost: Lost): Json[] {
   if (message.role !== 'assistant') return blocks
   const refusal = textOf(message.refusal)
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : []
-  return [...blocks, ...refusal, ...calls.map((call, at) => toolUseOf(call, `${field}.tool_calls[${at}]`, lost))]
+  const called = calls.map((call, at) => toolUseOf(call, `${field}.tool_calls[${at}]`, lost))
+  return pieces.length === 0
+    ? [...blocks, ...refusal, ...called]
+    : thinkingTurn([...blocks, ...refusal], called, pieces)
+}
+
+/** The API refuses a turn that ends in a thought: the client has left out all that followed. */
+function thinkingTurn(texts: Json[], calls: Json[], pieces: readonly StatePiece[]): Json[] {
+  const parts = texts.map((block) => ({
+    text: wordOf(block.text),
+    write: (text: string): Json => (text === block.text ? block : { type: 'text', text }),
+  }))
+  const values = pieces.map(({ value, text, calls: before }) => ({ value: value as Json, text, calls: before }))
+  const turn = inTurn(parts, calls, values)
+  return turn.slice(0, turn.findLastIndex((block) => !isThought(block)) + 1)
+}
+
+function isThought({ type }: Json): boolean {
+  return type === 'thinking' || type === 'redacted_thinking'
 }
 
 /** Texts of no word are left out: the API refuses them (anthropics/claude-code#23369, 2026-02-05). */

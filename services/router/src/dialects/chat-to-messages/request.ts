@@ -5,8 +5,9 @@
 
 import { parseExactly, objectsOf, plainNumber } from '@gateway/contracts/json'
 import { applyingTo } from '../../core/parameter-support.ts'
+import type { TurnStates } from '../../core/reasoning-state.ts'
 import type { BackendRequest, ClientRequest } from '../dialect.ts'
-import { isInToolLoop, systemOf, turnsOf, type Json, type Lost, type Turn } from './content.ts'
+import { hasLostThoughts, systemOf, turnsOf, type Json, type Lost, type Turn } from './content.ts'
 import { refused } from '../../core/backend-fault.ts'
 import type { JsonBy } from './json-text.ts'
 import { thinkingMembers } from './thinking.ts'
@@ -44,7 +45,7 @@ export function writeMessagesRequest(
   refuseEssentials(chat)
   const messages = objectsOf(chat.messages)
   const forgotten: Lost = new Set()
-  const { system, turns } = conversationOf(messages, forgotten)
+  const { system, turns } = conversationOf(messages, forgotten, clientRequest.turnStates)
   const maxTokens = Number(
     chat.max_completion_tokens ?? chat.max_tokens ?? clientRequest.maxTokens ?? DEFAULT_MAX_TOKENS,
   )
@@ -53,7 +54,7 @@ export function writeMessagesRequest(
     model: clientRequest.model,
     maxTokens,
     isForced: tools.tool_choice?.type === 'any' || tools.tool_choice?.type === 'tool',
-    isInToolLoop: isInToolLoop(turns),
+    hasLostThoughts: hasLostThoughts(turns),
   })
   const config = { ...output, ...(thoughts?.effort ? { effort: thoughts.effort } : {}) }
   const sampling = samplingOf(chat, clientRequest, thoughts?.thinking !== undefined)
@@ -92,8 +93,12 @@ function withInstruction(system: string | Json[] | undefined): string | Json[] {
 }
 
 /** The API wants a turn of the user's. Where there is none, the system's words take its place. */
-function conversationOf(messages: Json[], lost: Lost): { system: string | Json[] | undefined; turns: Turn[] } {
-  const [system, turns] = [systemOf(messages, lost), turnsOf(messages, lost)]
+function conversationOf(
+  messages: Json[],
+  lost: Lost,
+  turnStates: TurnStates | undefined,
+): { system: string | Json[] | undefined; turns: Turn[] } {
+  const [system, turns] = [systemOf(messages, lost), turnsOf(messages, lost, turnStates)]
   if (turns.length > 0) return { system, turns }
   if (system === undefined) throw refused('messages', 'must hold words for this model')
   const content = typeof system === 'string' ? [{ type: 'text', text: system }] : system

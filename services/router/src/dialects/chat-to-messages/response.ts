@@ -7,16 +7,19 @@ import { textOf } from '../../core/chat-chunk.ts'
 import { isText } from '../../core/error-response.ts'
 import { isObject, type JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
+import { keepsState, STATE, type PlacedValue } from '../../core/reasoning-state.ts'
 import type { PlainResponse } from '../dialect.ts'
 import { parseMessage, readMessagesUsage } from '../messages-to-messages/response.ts'
 import { responseId } from '../../core/response-id.ts'
 import { JsonText, type JsonBy, type Split } from './json-text.ts'
+import { isState } from './kept-thoughts.ts'
 import { OUTPUT_TOOL } from './tools.ts'
 
-export function readMessage(bytes: Buffer, { id, created, model }: Identity, by: JsonBy | null): PlainResponse {
+export function readMessage(bytes: Buffer, identity: Identity, by: JsonBy | null): PlainResponse {
+  const { id, created, model } = identity
   const message = parseMessage(bytes)
   const blocks = (message.content as unknown[]).filter(isObject)
-  const chatMessage = chatMessageOf(blocks, by)
+  const chatMessage = chatMessageOf(blocks, by, keepsState(identity))
   const refusal = refusalOf(message.stop_details)
   const usage = readMessagesUsage(message.usage)
   const json = {
@@ -36,24 +39,27 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity, by:
   return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
 }
 
-function chatMessageOf(blocks: JsonObject[], by: JsonBy | null): JsonObject {
-  const { content: text, thoughts: reasoning } = wordsOf(blocks, by)
+function chatMessageOf(blocks: JsonObject[], by: JsonBy | null, keeps: boolean): JsonObject {
+  const { content: text, thoughts: reasoning, states } = wordsOf(blocks, by)
   const calls = blocks.filter((block) => block.type === 'tool_use' && !isOutputCall(block))
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toolCallOf) }),
+    ...(keeps && states.length > 0 ? { [STATE]: states } : {}),
   }
 }
 
 /** In their order, as a stream reports them. */
-function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
+function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split & { states: PlacedValue[] } {
   const json = by === null && !blocks.some(isOutputCall) ? null : new JsonText(by ?? 'call')
-  let [content, thoughts] = ['', '']
+  let [content, thoughts, calls] = ['', '', 0]
+  const states: PlacedValue[] = []
   for (const block of blocks) {
     if (block.type === 'thinking') thoughts += textOf(block.thinking)
-    else if (block.type === 'text') {
+    if (isState(block)) states.push({ value: block, thoughts: thoughts.length, text: content.length, calls })
+    if (block.type === 'text') {
       const words = textOf(block.text)
       const split = json?.take(words) ?? { content: words, thoughts: '' }
       content += split.content
@@ -62,9 +68,9 @@ function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
       const call = json.beginCall()
       thoughts += call.thoughts
       if (call.isFirst) content += argumentsOf(block.input)
-    }
+    } else if (block.type === 'tool_use') calls++
   }
-  return { content: content + (json?.end() ?? ''), thoughts }
+  return { content: content + (json?.end() ?? ''), thoughts, states }
 }
 
 /** The call of our own tool, whose arguments are the response's text. */

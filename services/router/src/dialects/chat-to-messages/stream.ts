@@ -8,10 +8,12 @@ import { responseId } from '../../core/response-id.ts'
 import { isText } from '../../core/error-response.ts'
 import { isObject, type JsonObject, membersOf, parseExactly } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
+import { keepsState, STATE } from '../../core/reasoning-state.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import type { ChatReading } from '../dialect.ts'
 import { errorMessageOf, faultOf } from '../messages-to-messages/errors.ts'
 import { MessageWatch } from '../messages-to-messages/watch-message.ts'
+import { KeptThoughts } from './kept-thoughts.ts'
 import { JsonText, type JsonBy } from './json-text.ts'
 import { argumentsOf, finishReasonOf, isOutputCall, refusalOf, writeUsage } from './response.ts'
 
@@ -30,14 +32,20 @@ export class MessagesStream implements ChatReading {
 
   /** Set where the client requested a response in JSON that the model has no parameter for. */
   #json: JsonText | null
+  /** Null where nobody would get its state. */
+  #thoughts: KeptThoughts | null
 
   constructor(identity: Identity, json: JsonBy | null) {
     this.#identity = identity
     this.#json = json && new JsonText(json)
+    this.#thoughts = keepsState(identity) ? new KeptThoughts() : null
   }
 
   read(event: SseEvent): Buffer | null {
-    const chunks = this.chunks(event)
+    return this.write(this.chunks(event))
+  }
+
+  write(chunks: readonly Chunk[]): Buffer | null {
     if (chunks.length < 2) return chunks.length === 0 ? null : writeChunk(chunks[0]!)
     return Buffer.concat(chunks.map(writeChunk))
   }
@@ -60,7 +68,7 @@ export class MessagesStream implements ChatReading {
       case 'content_block_delta':
         return this.#delta(message)
       case 'content_block_stop':
-        return this.#sayWaiting(message.index)
+        return this.#endThought(message.index) ?? this.#sayWaiting(message.index)
       default:
         // Pings, and kinds of events yet to come.
         return null
@@ -93,6 +101,7 @@ export class MessagesStream implements ChatReading {
 
   #startBlock({ index, content_block: block }: JsonObject, data: string): Chunk | null {
     if (!isObject(block)) return null
+    this.#thoughts?.start(index, block)
     if (block.type === 'text') return this.#text(block.text)
     if (block.type === 'thinking') return this.#content('reasoning_content', block.thinking)
     if (block.type !== 'tool_use') return null
@@ -107,6 +116,7 @@ export class MessagesStream implements ChatReading {
 
   #delta({ index, delta }: JsonObject): Chunk | null {
     if (!isObject(delta)) return null
+    this.#thoughts?.add(index, delta)
     switch (delta.type) {
       case 'text_delta':
         return this.#text(delta.text)
@@ -117,6 +127,11 @@ export class MessagesStream implements ChatReading {
       default:
         return null
     }
+  }
+
+  #endThought(index: unknown): Chunk | null {
+    const block = this.#thoughts?.end(index)
+    return block ? this.#chunk({ [STATE]: [block] }) : null
   }
 
   /** Another call than the first would be glued to it. */

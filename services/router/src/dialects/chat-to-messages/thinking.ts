@@ -42,8 +42,8 @@ export interface Circumstances {
   maxTokens: number
   /** The model must call a tool. */
   isForced: boolean
-  /** A response with tool calls is being continued, and no client of ours kept the thoughts before them. */
-  isInToolLoop: boolean
+  /** A response with tool calls is being continued, and the client has not kept the thoughts before them. */
+  hasLostThoughts: boolean
 }
 
 export interface ThinkingMembers {
@@ -54,11 +54,11 @@ export interface ThinkingMembers {
 /** Null where the model cannot think with the requested effort. */
 export function thinkingMembers(effort: unknown, circumstances: Circumstances): ThinkingMembers | null {
   if (effort == null || effort === 'none') return {}
-  const { model, maxTokens, isForced, isInToolLoop } = circumstances
+  const { model, maxTokens, isForced, hasLostThoughts } = circumstances
   if (typeof effort !== 'string' || !EFFORTS.has(effort) || isForced || THINKLESS.test(model)) return null
   if (ADAPTIVE.test(model)) return { thinking: { type: 'adaptive' }, effort: EFFORTS.get(effort)! }
   const budget = Math.min(BUDGETS.get(effort)!, maxTokens - 1)
-  if (budget < SMALLEST_BUDGET || isInToolLoop) return null
+  if (budget < SMALLEST_BUDGET || hasLostThoughts) return null
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }
 

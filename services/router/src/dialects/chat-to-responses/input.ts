@@ -1,20 +1,21 @@
 /**
  * The messages of a chat completion as items of a Responses request: messages, calls and their outputs.
  *
- * The model's earlier reasoning is left out: the API takes back only items that it has signed, and chat has none.
+ * Of the model's earlier reasoning the API takes back only its own items, which come beside the messages.
  */
 
 import { isObject, type JsonObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
+import { inTurn, type StatePiece, type TurnStates } from '../../core/reasoning-state.ts'
 
 export interface WrittenInput {
   items: JsonObject[]
   dropped: string[]
 }
 
-export function inputOf(messages: readonly JsonObject[]): WrittenInput {
+export function inputOf(messages: readonly JsonObject[], states: TurnStates = []): WrittenInput {
   const writer = new InputWriter()
-  messages.forEach((message, index) => writer.write(message, `messages[${index}]`))
+  messages.forEach((message, index) => writer.write(message, `messages[${index}]`, states[index]))
   return { items: writer.items, dropped: [...writer.dropped] }
 }
 
@@ -27,12 +28,12 @@ class InputWriter {
   /** The ids of custom calls: their outputs have a type of their own. */
   #custom = new Set<unknown>()
 
-  write(message: JsonObject, field: string): void {
+  write(message: JsonObject, field: string, pieces: readonly StatePiece[] = []): void {
     for (const name of Object.keys(message))
       if (message[name] != null && !OF_MESSAGE.has(name)) this.dropped.add(`messages.${name}`)
     switch (message.role) {
       case 'assistant':
-        return this.#writeAssistant(message, field)
+        return this.#writeAssistant(message, field, pieces)
       case 'tool':
         return this.#writeOutput(message, field)
       case 'function':
@@ -42,14 +43,25 @@ class InputWriter {
     }
   }
 
-  #writeAssistant(message: JsonObject, field: string): void {
+  #writeAssistant(message: JsonObject, field: string, pieces: readonly StatePiece[]): void {
     if (message.function_call != null) throw refused(`${field}.function_call`, 'is not known to this model: use tools')
-    const content = this.#textsOf(message, field)
-    if (content.length > 0) {
+    const texts = this.#textsOf(message, field)
+    const calls = objectsOf(message.tool_calls).map((call, at) => this.#callOf(call, `${field}.tool_calls[${at}]`))
+    let content: JsonObject[] = []
+    const writeMessage = () => {
+      if (content.length === 0) return
       const id = `msg_svc_${this.items.length}`
       this.items.push({ type: 'message', id, status: 'completed', role: 'assistant', content })
+      content = []
     }
-    objectsOf(message.tool_calls).forEach((call, at) => this.#writeCall(call, `${field}.tool_calls[${at}]`))
+    for (const part of pieces.length === 0 ? [...texts, ...calls] : reasonedTurn(texts, calls, pieces)) {
+      if (PART_TYPES.has(part.type)) content.push(part)
+      else {
+        writeMessage()
+        this.items.push(part)
+      }
+    }
+    writeMessage()
   }
 
   /** The model's own text and refusals, in order. */
@@ -65,21 +77,20 @@ class InputWriter {
     return all.filter((part) => part.text !== '' && part.refusal !== '')
   }
 
-  #writeCall(call: JsonObject, field: string): void {
+  #callOf(call: JsonObject, field: string): JsonObject {
     if (call.type === 'custom') {
       this.#custom.add(call.id)
       const { name, input } = membersOf(call.custom)
-      this.items.push({ type: 'custom_tool_call', call_id: call.id, name, input })
-      return
+      return { type: 'custom_tool_call', call_id: call.id, name, input }
     }
     if (!isObject(call.function)) throw refused(`${field}.type`, 'must be function or custom')
     const { name, arguments: args } = call.function
-    this.items.push({
+    return {
       type: 'function_call',
       call_id: call.id,
       name,
       arguments: typeof args === 'string' ? args : '{}',
-    })
+    }
   }
 
   #writeOutput({ tool_call_id: id, content }: JsonObject, field: string): void {
@@ -99,6 +110,19 @@ class InputWriter {
   #reportCacheControl({ cache_control: control }: JsonObject): void {
     if (control != null) this.dropped.add('messages.cache_control')
   }
+}
+
+const PART_TYPES = new Set<unknown>(['output_text', 'refusal'])
+
+/** The API refuses reasoning that nothing follows: the client has left out the rest of the turn. */
+function reasonedTurn(texts: JsonObject[], calls: JsonObject[], pieces: readonly StatePiece[]): JsonObject[] {
+  const parts = texts.map((part) => ({
+    text: wordOf(part.text ?? ''),
+    write: (text: string): JsonObject => (text === (part.text ?? '') ? part : { ...part, text }),
+  }))
+  const values = pieces.map(({ value, text, calls: before }) => ({ value: value as JsonObject, text, calls: before }))
+  const turn = inTurn(parts, calls, values)
+  return turn.slice(0, turn.findLastIndex(({ type }) => type !== 'reasoning') + 1)
 }
 
 /** Both APIs write it alike. */

@@ -6,7 +6,9 @@
 import { type JsonObject, objectsOf, parseExactly } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 import { applyingTo } from '../../core/parameter-support.ts'
+import { keepsState } from '../../core/reasoning-state.ts'
 import { stripParameters } from '../../core/strip-parameters.ts'
+import { reasons } from '../../vendors/openai.ts'
 import { PLAIN_POLICIES } from '../../vendors/policies.ts'
 import type { BackendRequest, ClientRequest } from '../dialect.ts'
 import { inputOf } from './input.ts'
@@ -38,7 +40,7 @@ export function writeResponsesRequest(clientRequest: ClientRequest): Pick<Backen
   refuseEssentials(chat)
   const rejected = new Set<string>(applyingTo(clientRequest.form, chat).map(({ parameter }) => parameter))
   const given = (name: string): unknown => (rejected.has(name) ? undefined : (chat[name] ?? undefined))
-  const input = inputOf(objectsOf(chat.messages))
+  const input = inputOf(objectsOf(chat.messages), clientRequest.turnStates)
   const tools = toolMembers(chat)
   const text = { format: formatOf(chat.response_format), verbosity: given('verbosity') }
   const wantsLogprobs = given('logprobs') === true
@@ -49,7 +51,8 @@ export function writeResponsesRequest(clientRequest: ClientRequest): Pick<Backen
     max_output_tokens: chat.max_completion_tokens ?? chat.max_tokens ?? clientRequest.maxTokens,
     reasoning: given('reasoning_effort') === undefined ? undefined : { effort: chat.reasoning_effort },
     text: Object.values(text).some((member) => member !== undefined) ? text : undefined,
-    ...(wantsLogprobs ? { include: [LOGPROBS], top_logprobs: given('top_logprobs') } : {}),
+    include: includeOf(chat, clientRequest, wantsLogprobs),
+    ...(wantsLogprobs ? { top_logprobs: given('top_logprobs') } : {}),
     ...tools.members,
     store: false,
     stream: clientRequest.stream || undefined,
@@ -63,6 +66,14 @@ export function writeResponsesRequest(clientRequest: ClientRequest): Pick<Backen
 }
 
 const LOGPROBS = 'message.output_text.logprobs'
+const REASONING = 'reasoning.encrypted_content'
+
+/** OpenAI refuses to encrypt for a model that does not reason (pydantic/pydantic-ai#2865, 2025-09-11). */
+function includeOf(chat: JsonObject, clientRequest: ClientRequest, wantsLogprobs: boolean) {
+  const encrypts = keepsState(clientRequest) && (reasons(clientRequest.model) || chat.reasoning_effort != null)
+  const include = [...(wantsLogprobs ? [LOGPROBS] : []), ...(encrypts ? [REASONING] : [])]
+  return include.length > 0 ? include : undefined
+}
 
 function refuseEssentials(chat: JsonObject): void {
   if (typeof chat.n === 'number' && chat.n > 1) throw refused('n', 'must be 1 for this model')

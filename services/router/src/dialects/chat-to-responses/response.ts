@@ -6,6 +6,7 @@ import { type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { readUsage } from '../../core/chat-chunk.ts'
 import type { Identity } from '../../core/complete-response.ts'
+import { keepsState, STATE, type PlacedValue } from '../../core/reasoning-state.ts'
 import { writeUsage } from '../chat-to-messages/response.ts'
 import type { PlainResponse } from '../dialect.ts'
 import { parseResponse } from '../responses-to-responses.ts'
@@ -13,7 +14,7 @@ import { parseResponse } from '../responses-to-responses.ts'
 export function readResponse(bytes: Buffer, identity: Identity): PlainResponse {
   const response = parseResponse(bytes)
   const items = objectsOf(response.output)
-  const message = messageOf(items)
+  const message = messageOf(items, keepsState(identity))
   const usage = readUsage(response.usage)
   const logprobs = partsIn(items).flatMap((part) => objectsOf(part.logprobs))
   const json = {
@@ -50,7 +51,7 @@ function partsIn(items: readonly JsonObject[]): JsonObject[] {
   return items.filter(({ type }) => type === 'message').flatMap(({ content }) => objectsOf(content))
 }
 
-function messageOf(items: readonly JsonObject[]): JsonObject {
+function messageOf(items: readonly JsonObject[], keeps: boolean): JsonObject {
   const parts = partsIn(items)
   const text = joined(parts, 'text')
   const refusal = joined(parts, 'refusal')
@@ -59,6 +60,7 @@ function messageOf(items: readonly JsonObject[]): JsonObject {
     .map(reasoningOf)
     .join('')
   const calls = items.flatMap((item) => callOf(item) ?? [])
+  const states = keeps ? statesIn(items) : []
   const annotations = parts.flatMap((part) => objectsOf(part.annotations)).flatMap((one) => citationOf(one) ?? [])
   return {
     role: 'assistant',
@@ -67,7 +69,23 @@ function messageOf(items: readonly JsonObject[]): JsonObject {
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(annotations.length === 0 ? {} : { annotations }),
+    ...(states.length === 0 ? {} : { [STATE]: states }),
   }
+}
+
+/** Reasoning that only its vendor reads. */
+export function isState({ type, encrypted_content: encrypted }: JsonObject): boolean {
+  return type === 'reasoning' && typeof encrypted === 'string'
+}
+
+function statesIn(items: readonly JsonObject[]): PlacedValue[] {
+  const at = { thoughts: 0, text: 0, calls: 0 }
+  return items.flatMap((item) => {
+    if (item.type === 'message') at.text += joined(partsIn([item]), 'text').length
+    else if (item.type === 'reasoning') at.thoughts += reasoningOf(item).length
+    else if (callOf(item) !== null) at.calls++
+    return isState(item) ? { value: item, ...at } : []
+  })
 }
 
 /** The model's reasoning where the backend shows it, else its summary. */

@@ -12,9 +12,10 @@ import { type Chunk, errorEvent, parseChunk, readUsage, writeChunk } from '../..
 import { invalid } from '../../core/plain-response.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import type { Identity } from '../../core/complete-response.ts'
+import { keepsState, STATE } from '../../core/reasoning-state.ts'
 import { addText, type ChatReading, noProgress, recordUsage } from '../dialect.ts'
 import { failureOf } from '../responses-to-responses.ts'
-import { callOf, citationOf, finishReasonOf, nameOf, serviceTierOf, usageMember } from './response.ts'
+import { callOf, citationOf, finishReasonOf, isState, nameOf, serviceTierOf, usageMember } from './response.ts'
 
 type Member = 'content' | 'refusal' | 'reasoning_content'
 
@@ -58,13 +59,20 @@ export class ResponsesToChatStream implements ChatReading {
   /** The items whose reasoning comes as text: their summaries would say it twice. */
   #reasoning = new Map<unknown, string>()
 
+  /** The positions of the items whose state has been handed on; null where nobody would get it. */
+  #states: Set<unknown> | null
+
   constructor(identity: Identity) {
+    this.#states = keepsState(identity) ? new Set() : null
     this.#identity = identity
     this.#name = nameOf({}, identity)
   }
 
   read(event: SseEvent): Buffer | null {
-    const chunks = this.chunks(event)
+    return this.write(this.chunks(event))
+  }
+
+  write(chunks: readonly Chunk[]): Buffer | null {
     return chunks.length > 0 ? Buffer.concat(chunks.map(writeChunk)) : null
   }
 
@@ -176,7 +184,15 @@ export class ResponsesToChatStream implements ChatReading {
     }
     if (item.type !== 'message' && item.type !== 'reasoning') return []
     const parts = [...objectsOf(item.content).entries(), ...objectsOf(item.summary).entries()]
-    return parts.flatMap(([index, part]) => this.#completePart(at, index, part))
+    const words = parts.flatMap(([index, part]) => this.#completePart(at, index, part))
+    return [...words, ...this.#state(at, item)]
+  }
+
+  /** Once: the last event repeats all items. */
+  #state(at: unknown, item: JsonObject): Chunk[] {
+    if (this.#states === null || this.#states.has(at) || !isState(item)) return []
+    this.#states.add(at)
+    return [this.#delta({ [STATE]: [item] })]
   }
 
   #completePart(at: unknown, index: number, part: JsonObject): Chunk[] {

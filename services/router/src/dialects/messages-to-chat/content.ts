@@ -9,6 +9,8 @@
 
 import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
+import { openState, STATE, type StatePiece } from '../../core/reasoning-state.ts'
+import type { StateSeal } from '../../core/state-seal.ts'
 import { UNSIGNED } from '../messages-to-messages/unsigned.ts'
 
 type Lost = Set<string>
@@ -19,7 +21,7 @@ export function systemOf(system: unknown, lost: Lost): JsonObject[] {
   return text === '' ? [] : [{ role: 'system', content: text }]
 }
 
-export function messagesOf(messages: unknown, lost: Lost): JsonObject[] {
+export function messagesOf(messages: unknown, lost: Lost, states: StateSeal | undefined): JsonObject[] {
   if (!Array.isArray(messages)) return []
   // The API goes on in the middle of such a turn. A model of chat begins another one.
   if (membersOf(messages.at(-1)).role === 'assistant') lost.add('messages.prefill')
@@ -28,7 +30,7 @@ export function messagesOf(messages: unknown, lost: Lost): JsonObject[] {
     for (const block of blocks) reportMarks(block, lost)
     if (message.role === 'system') return systemOf(message.content, lost)
     const field = `messages[${index}].content`
-    return message.role === 'assistant' ? assistantOf(blocks, field, lost) : userOf(blocks, field, lost)
+    return message.role === 'assistant' ? assistantOf(blocks, field, lost, states) : userOf(blocks, field, lost)
   })
 }
 
@@ -52,22 +54,32 @@ function textsOf(blocks: unknown, lost: Lost): string[] {
   })
 }
 
-function assistantOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
+function assistantOf(blocks: JsonObject[], field: string, lost: Lost, states: StateSeal | undefined): JsonObject[] {
   let text = ''
   let thoughts = ''
   const calls: JsonObject[] = []
+  const pieces: StatePiece[] = []
   for (const [at, block] of blocks.entries()) {
     const type = wordOf(block.type)
     if (type === 'text') text += typeof block.text === 'string' ? block.text : ''
     else if (type === 'tool_use') calls.push(toolCallOf(block))
     else if (block.signature === UNSIGNED) thoughts += wordOf(block.thinking)
-    else if (type === 'thinking' || type === 'redacted_thinking') lost.add('thinking')
-    else if (type === 'compaction') text = joined(text, block.content)
+    else if (type === 'thinking' || type === 'redacted_thinking') {
+      const member = type === 'thinking' ? 'signature' : 'data'
+      const place = { text: text.length, calls: calls.length }
+      const opened = openState(states, block[member], `${field}[${at}].${member}`, place)
+      if (opened === null) lost.add('thinking')
+      else {
+        pieces.push(...opened.pieces)
+        thoughts += wordOf(block.thinking ?? '')
+      }
+    } else if (type === 'compaction') text = joined(text, block.content)
     else if (OF_VENDOR.has(type) || type.endsWith('_tool_result')) lost.add(type)
     else throw refused(`${field}[${at}].type`, `must not be ${type} for this model`)
   }
   if (text === '' && calls.length === 0) return []
-  const thought = thoughts === '' ? {} : { reasoning_content: thoughts }
+  const state = pieces.length === 0 ? {} : { [STATE]: pieces }
+  const thought = thoughts === '' ? state : { reasoning_content: thoughts, ...state }
   if (calls.length === 0) return [{ role: 'assistant', content: text, ...thought }]
   return [{ role: 'assistant', content: text === '' ? null : text, ...thought, tool_calls: calls }]
 }

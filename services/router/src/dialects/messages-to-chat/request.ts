@@ -5,7 +5,8 @@
 
 import { createHash } from 'node:crypto'
 import { refused } from '../../core/backend-fault.ts'
-import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
+import type { StateSeal } from '../../core/state-seal.ts'
+import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { effortOfBudget } from '../chat-to-messages/thinking.ts'
 import { messagesOf, systemOf } from './content.ts'
 import { toolMembers } from './tools.ts'
@@ -14,6 +15,8 @@ import { toolMembers } from './tools.ts'
 export interface Echo {
   /** The client requested thoughts, so it expects their blocks. */
   showsThinking: boolean
+  /** Its software knows blocks of thoughts: it has requested thoughts or brings tools. Other readers expect a text first. */
+  keepsState: boolean
 }
 
 export interface WrittenChat {
@@ -29,12 +32,12 @@ const TRANSLATED = new Set([
   ...['metadata', 'output_config', 'thinking'],
 ])
 
-export function writeChat(requested: JsonObject): WrittenChat {
+export function writeChat(requested: JsonObject, states?: StateSeal): WrittenChat {
   // By the API it fills the prompt cache and generates nothing, for which chat has no word.
   if (requested.max_tokens === 0) throw refused('max_tokens', 'must be 1 or more for this model')
   const lost = new Set(Object.keys(requested).filter((name) => !TRANSLATED.has(name) && requested[name] != null))
   const chat = {
-    messages: [...systemOf(requested.system, lost), ...messagesOf(requested.messages, lost)],
+    messages: [...systemOf(requested.system, lost), ...messagesOf(requested.messages, lost, states)],
     max_tokens: requested.max_tokens,
     temperature: requested.temperature ?? undefined,
     top_p: requested.top_p ?? undefined,
@@ -48,7 +51,9 @@ export function writeChat(requested: JsonObject): WrittenChat {
     reasoning_effort: effortOf(requested, lost),
     user: isObject(requested.metadata) ? userOf(requested.metadata.user_id) : undefined,
   }
-  return { chat, dropped: [...lost].toSorted(), echo: { showsThinking: showsThinking(requested.thinking) } }
+  const keepsState = isEnabled(requested.thinking) || objectsOf(requested.tools).length > 0
+  const echo = { showsThinking: showsThinking(requested.thinking), keepsState }
+  return { chat, dropped: [...lost].toSorted(), echo }
 }
 
 /** The letters of an identifier that every vendor takes. OpenRouter takes no more than 128 letters, Claude Code sends 150 (ujisati/claude-code-provider-proxy#11, 2025-07-21). */
@@ -89,6 +94,10 @@ function effortOf({ thinking, output_config: config }: JsonObject, lost: Set<str
   return effort
 }
 
+function isEnabled(thinking: unknown): thinking is JsonObject {
+  return isObject(thinking) && thinking.type !== 'disabled'
+}
+
 function showsThinking(thinking: unknown): boolean {
-  return isObject(thinking) && thinking.type !== 'disabled' && thinking.display !== 'omitted'
+  return isEnabled(thinking) && thinking.display !== 'omitted'
 }

@@ -5,6 +5,8 @@
 import { type JsonObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
+import type { Identity } from '../../core/complete-response.ts'
+import { deltasOf, sealValue, stateIn } from '../../core/reasoning-state.ts'
 import { responseId } from '../../core/response-id.ts'
 import { endingOf, type Ending } from '../../core/finish-reasons.ts'
 import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
@@ -13,20 +15,63 @@ import { UNSIGNED } from '../messages-to-messages/unsigned.ts'
 import type { Echo } from './request.ts'
 
 /** Reads the first choice: the API knows no more than one. */
-export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo: Echo): JsonObject {
+export function messageOf(
+  completion: JsonObject,
+  usage: TokenUsage | null,
+  echo: Echo,
+  identity: Identity,
+): JsonObject {
   const choice = choicesOf(completion)[0] ?? {}
   const message = membersOf(choice.message)
-  const calls = objectsOf(message.tool_calls)
-  const thoughts = echo.showsThinking ? thoughtsOf(message) : ''
-  const text = textOf(message.content)
-  const content = [
-    ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: UNSIGNED }]),
-    ...(text === '' ? [] : [writeText(text)]),
-    ...calls.map((call, at) => toolUseOf(call, `${wordOf(completion.id)}_${at}`)),
-  ]
+  const content = new Content(echo, identity, wordOf(completion.id))
+  for (const delta of deltasOf(message)) content.add(delta)
   const refusal = typeof message.refusal === 'string' ? message.refusal : ''
-  const stop = stopOf(choice, { hasCalls: calls.length > 0, refusal })
-  return { ...writeMessage(completion, content, stop), ...(usage ? { usage: writeMessagesUsage(usage) } : {}) }
+  const stop = stopOf(choice, { hasCalls: content.calls > 0, refusal })
+  return { ...writeMessage(completion, content.blocks, stop), ...(usage ? { usage: writeMessagesUsage(usage) } : {}) }
+}
+
+/** The blocks of a message, in the order of its deltas. */
+class Content {
+  readonly blocks: JsonObject[] = []
+  calls = 0
+  #echo: Echo
+  #identity: Identity
+  #id: string
+  /** Sealed states that wait for the block behind them. */
+  #states: string[] = []
+
+  constructor(echo: Echo, identity: Identity, id: string) {
+    this.#echo = echo
+    this.#identity = identity
+    this.#id = id
+  }
+
+  add(delta: JsonObject): void {
+    const thoughts = this.#echo.showsThinking ? thoughtsOf(delta) : ''
+    if (thoughts !== '') this.#push({ type: 'thinking', thinking: thoughts, signature: UNSIGNED })
+    for (const value of stateIn(delta)) this.#addState(value)
+    const text = textOf(delta.content)
+    if (text !== '') this.#push(writeText(text))
+    for (const call of objectsOf(delta.tool_calls)) this.#push(toolUseOf(call, `${this.#id}_${this.calls++}`))
+  }
+
+  #addState(value: unknown): void {
+    const state = this.#echo.keepsState ? sealValue(this.#identity, value) : null
+    const last = this.blocks.at(-1)
+    if (state === null) return
+    if (last?.type === 'thinking' && last.signature === UNSIGNED) last.signature = state
+    else this.#states.push(state)
+  }
+
+  #push(block: JsonObject): void {
+    for (const data of this.#states.splice(0)) this.blocks.push(writeHiddenThought(data))
+    this.blocks.push(block)
+  }
+}
+
+/** A thought that only we can read, in the form that clients know. */
+export function writeHiddenThought(data: string): JsonObject {
+  return { type: 'redacted_thinking', data }
 }
 
 /** All but the usage. Strict clients refuse null for a member that only the vendor's own responses have. */

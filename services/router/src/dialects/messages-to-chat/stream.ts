@@ -9,15 +9,17 @@
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, isFinished, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
+import type { Identity } from '../../core/complete-response.ts'
+import { sealValue, stateIn } from '../../core/reasoning-state.ts'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { UNSIGNED } from '../messages-to-messages/unsigned.ts'
 import { writeDeltaUsage, writeMessagesUsage } from '../messages-to-messages/response.ts'
-import { stopOf, writeMessage, writeText, writeToolUse } from './response.ts'
+import { stopOf, writeHiddenThought, writeMessage, writeText, writeToolUse } from './response.ts'
 import { OpenObject } from './open-object.ts'
 import type { Echo } from './request.ts'
 
 interface Block {
-  kind: 'text' | 'thinking' | 'tool_use'
+  kind: 'text' | 'thinking' | 'tool_use' | 'redacted_thinking'
   /** The block in its first event. */
   start: JsonObject
   /** Not yet written. */
@@ -27,10 +29,13 @@ interface Block {
   /** tool_use: how far they have come. */
   json: OpenObject
   isBegun: boolean
+  /** thinking: the sealed state that ends it. */
+  signature?: string
 }
 
 export class MessagesEvents {
   #echo: Echo
+  #identity: Identity
   #written = ''
   #id: string | null = null
   /** Null: it has ended. */
@@ -42,8 +47,12 @@ export class MessagesEvents {
   #refusal = ''
   #stop: JsonObject | null = null
 
-  constructor(echo: Echo) {
+  /** Sealed states that wait for the block behind them. */
+  #states: string[] = []
+
+  constructor(echo: Echo, identity: Identity) {
     this.#echo = echo
+    this.#identity = identity
   }
 
   /** The bytes to pass on for this chunk, or null. */
@@ -75,6 +84,7 @@ export class MessagesEvents {
     const { delta } = choice
     if (isObject(delta)) {
       if (this.#echo.showsThinking) this.#add('thinking', thoughtsOf(delta))
+      for (const value of stateIn(delta)) this.#addState(value)
       this.#add('text', textOf(delta.content))
       if (typeof delta.refusal === 'string') this.#refusal += delta.refusal
       if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls) if (isObject(call)) this.#call(call)
@@ -90,9 +100,18 @@ export class MessagesEvents {
   #add(kind: 'text' | 'thinking', text: string): void {
     if (text === '') return
     const last = this.#blocks.at(-1)
-    if (last?.kind === kind) last.waiting += text
+    const isOpen = last?.kind === kind && last.signature === undefined && this.#states.length === 0
+    if (isOpen) last.waiting += text
     else if (kind === 'text') this.#open('text', writeText('')).waiting = text
     else this.#open('thinking', { type: 'thinking', thinking: '', signature: '' }).waiting = text
+  }
+
+  #addState(value: unknown): void {
+    const state = this.#echo.keepsState ? sealValue(this.#identity, value) : null
+    const last = this.#blocks.at(-1)
+    if (state === null) return
+    if (last?.kind === 'thinking' && last.signature === undefined) last.signature = state
+    else this.#states.push(state)
   }
 
   #call(call: JsonObject): void {
@@ -118,7 +137,8 @@ export class MessagesEvents {
   }
 
   #open(kind: Block['kind'], start: JsonObject): Block {
-    const block = { kind, start, waiting: '', input: '', json: new OpenObject(), isBegun: false }
+    for (const data of this.#states.splice(0)) this.#open('redacted_thinking', writeHiddenThought(data))
+    const block: Block = { kind, start, waiting: '', input: '', json: new OpenObject(), isBegun: false }
     this.#blocks.push(block)
     return block
   }
@@ -142,10 +162,10 @@ export class MessagesEvents {
     block.waiting = ''
   }
 
-  #end({ kind }: Block): void {
+  #end({ kind, signature = UNSIGNED }: Block): void {
     const index = this.#index
     if (kind === 'thinking') {
-      this.#event('content_block_delta', { index, delta: { type: 'signature_delta', signature: UNSIGNED } })
+      this.#event('content_block_delta', { index, delta: { type: 'signature_delta', signature } })
     }
     this.#event('content_block_stop', { index })
   }
@@ -170,6 +190,8 @@ function deltaOf({ kind, waiting }: Block): JsonObject {
       return { type: 'thinking_delta', thinking: waiting }
     case 'tool_use':
       return { type: 'input_json_delta', partial_json: waiting }
+    case 'redacted_thinking':
+      throw new Error('a hidden thought has no pieces')
   }
 }
 

@@ -1,9 +1,11 @@
 /**
- * Thoughts of a model that signs none. A client sends them back with the conversation, and a server of Anthropic's refuses
- * a signature that is not its own. So they carry a mark, and no such server sees them.
+ * Thoughts that are not Anthropic's: of a model that signs none, and those with sealed state of another target. A client sends them back
+ * with the conversation, and a server of Anthropic's refuses a signature that is not its own. So no such server sees them.
  */
 
 import { parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
+import { openState } from '../../core/reasoning-state.ts'
+import type { StateSeal } from '../../core/state-seal.ts'
 
 export const UNSIGNED = 'svc_unsigned'
 
@@ -13,11 +15,15 @@ export interface Signed {
   dropped: string[]
 }
 
-export function withoutUnsigned(body: Buffer): Signed {
-  if (!body.includes(`"${UNSIGNED}"`)) return { body, dropped: [] }
+/** The beginning of both kinds of marks. */
+const MARK = '"svc'
+
+/** Refuses a forged state, where `states` opens them. */
+export function withoutUnsigned(body: Buffer, states?: StateSeal): Signed {
+  if (!body.includes(MARK)) return { body, dropped: [] }
   const requested = parseExactly(body.toString('utf8')) as JsonObject
   const messages = Array.isArray(requested.messages) ? (requested.messages as unknown[]) : []
-  const kept = messages.map(signedOnly)
+  const kept = messages.map((message, index) => signedOnly(message, `messages[${index}]`, states))
   if (kept.every((message, at) => message === messages[at])) return { body, dropped: [] }
   const request: JsonObject = { ...requested, messages: kept.filter((message) => message !== null) }
   const dropped = expectsThoughts(requested, messages) ? ['thinking'] : []
@@ -26,11 +32,18 @@ export function withoutUnsigned(body: Buffer): Signed {
 }
 
 /** Null where nothing is left of it. */
-function signedOnly(message: unknown): unknown {
+function signedOnly(message: unknown, field: string, states: StateSeal | undefined): unknown {
   if (!isObject(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return message
-  const content = message.content.filter((block) => !isObject(block) || block.signature !== UNSIGNED)
+  const content = message.content.filter(
+    (block, at) => !isObject(block) || !isAlien(block, `${field}.content[${at}]`, states),
+  )
   if (content.length === message.content.length) return message
   return content.length === 0 ? null : { ...message, content }
+}
+
+function isAlien({ type, signature, data }: JsonObject, field: string, states: StateSeal | undefined): boolean {
+  if (type === 'redacted_thinking') return openState(states, data, `${field}.data`) !== null
+  return signature === UNSIGNED || openState(states, signature, `${field}.signature`) !== null
 }
 
 /** With a budget of thoughts the API demands those before a tool's results. */

@@ -5,6 +5,8 @@
 
 import { type JsonObject, isObject, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
+import { openState, STATE, type StatePiece } from '../../core/reasoning-state.ts'
+import type { StateSeal } from '../../core/state-seal.ts'
 import type { FunctionNames } from './function-names.ts'
 import { customArguments } from './tools.ts'
 
@@ -30,8 +32,12 @@ const ESSENTIAL = new Set(['compaction', 'program', 'program_output'])
 const HOSTED =
   /^(?:web_search|file_search|computer|code_interpreter|image_generation|local_shell|shell|apply_patch|tool_search|mcp)_|^(?:compaction_trigger|configuration_update)$/
 
-export function writeMessages({ input, instructions }: JsonObject, names: FunctionNames): WrittenInput {
-  const writer = new InputWriter(names)
+export function writeMessages(
+  { input, instructions }: JsonObject,
+  names: FunctionNames,
+  states?: StateSeal,
+): WrittenInput {
+  const writer = new InputWriter(names, states)
   if (typeof instructions === 'string' && instructions !== '')
     writer.addMessage({ role: 'system', content: instructions })
   if (typeof input === 'string') writer.addMessage({ role: 'user', content: input })
@@ -45,8 +51,11 @@ class InputWriter {
   #callers = new Map<unknown, Entry>()
   #names: FunctionNames
 
-  constructor(names: FunctionNames) {
+  #states: StateSeal | undefined
+
+  constructor(names: FunctionNames, states: StateSeal | undefined) {
     this.#names = names
+    this.#states = states
   }
 
   add(item: JsonObject, field: string): void {
@@ -57,7 +66,7 @@ class InputWriter {
         this.#reportMarks(item.content)
         return messagesOf(item, field).forEach((message) => this.addMessage(message))
       case 'reasoning':
-        return this.#addThought(item)
+        return this.#addThought(item, field)
       case 'function_call':
         return this.#addCall(item, item.arguments)
       case 'custom_tool_call':
@@ -90,17 +99,34 @@ class InputWriter {
   }
 
   /** A thought begins a turn of the model. One that only its vendor can read stays with that vendor. */
-  #addThought(item: JsonObject): void {
-    if (typeof item.encrypted_content === 'string') return void this.dropped.add('input.reasoning')
+  #addThought(item: JsonObject, field: string): void {
+    const turn = this.#openTurn()
+    const place = { text: wordOf(turn?.message.content ?? '').length, calls: turn?.calls.length ?? 0 }
+    const opened = openState(this.#states, item.encrypted_content, `${field}.encrypted_content`, place)
+    if (opened === null && typeof item.encrypted_content === 'string') return void this.dropped.add('input.reasoning')
     const reported = [item.content, item.summary].find((texts) => Array.isArray(texts) && texts.length > 0)
     const text = textsOf(reported).join('\n\n')
-    if (text !== '') this.#push({ role: 'assistant', content: null, reasoning_content: text })
+    if (opened !== null) this.#addState(turn, opened.pieces, text)
+    else if (text !== '') this.#push({ role: 'assistant', content: null, reasoning_content: text })
+  }
+
+  /** The last message where it is the model's and nothing has followed it. */
+  #openTurn(): Entry | undefined {
+    const last = this.#entries.at(-1)
+    return last?.message.role === 'assistant' && last.results.length === 0 ? last : undefined
+  }
+
+  /** A target may think between its calls, so the state stays within their turn. */
+  #addState(turn: Entry | undefined, pieces: readonly StatePiece[], text: string): void {
+    if (pieces.length === 0 && text === '') return
+    const { message } = turn ?? this.#push({ role: 'assistant', content: null })
+    if (text !== '') message.reasoning_content = joinTexts(message.reasoning_content, text)
+    const states = (message[STATE] ??= []) as StatePiece[]
+    for (const piece of pieces) states.push(piece)
   }
 
   #addCall({ call_id: id, name, namespace }: JsonObject, args: unknown): void {
-    const last = this.#entries.at(-1)
-    const isOfLast = last?.message.role === 'assistant' && last.results.length === 0
-    const entry = isOfLast ? last : this.#push({ role: 'assistant', content: null })
+    const entry = this.#openTurn() ?? this.#push({ role: 'assistant', content: null })
     const call = { id, type: 'function', function: { name: this.#names.of(wordOf(name), namespace), arguments: args } }
     entry.calls.push(call)
     entry.message.tool_calls = entry.calls
@@ -138,7 +164,7 @@ class InputWriter {
 
   messages(): JsonObject[] {
     return this.#entries.flatMap(({ message, results, attached }) => [
-      message,
+      ...(isNothing(message) ? [] : [message]),
       ...results,
       ...(attached.length > 0 ? [{ role: 'user', content: attached }] : []),
     ])
@@ -146,6 +172,11 @@ class InputWriter {
 }
 
 const SHOWN = 'The result is in the next message of the user.'
+
+/** A state of which the client has left out all that followed. */
+function isNothing({ content, reasoning_content: thought, tool_calls: calls, [STATE]: state }: JsonObject): boolean {
+  return state !== undefined && content === null && thought === undefined && calls === undefined
+}
 
 /** A turn that has begun with a thought waits for its text. */
 function isOpenFor({ message, results }: Entry, member: string): boolean {

@@ -50,6 +50,8 @@ interface TextItem {
   position: number
   id: string
   parts: Part[]
+  /** The sealed state of a thought. */
+  state?: string
 }
 
 interface Call {
@@ -102,6 +104,14 @@ export class Output {
     this.#listener.notifyPiece(PARTS[kind].pieces, place, piece)
   }
 
+  /** The sealed state of the thought before it, which it ends, or a thought of its own. Null: it could not be sealed. */
+  writeState(state: string | null): void {
+    if (state === null) return
+    const thought = this.#openText?.type === 'reasoning' ? this.#openText : this.#startHiddenThought()
+    thought.state = state
+    this.#endText('completed')
+  }
+
   /** A piece of a call; `index` is its place among the calls. The first piece names it. */
   call(index: number, { id, name, args }: { id: unknown; name: unknown; args: unknown }): void {
     let call = this.#calls.get(index)
@@ -127,6 +137,11 @@ export class Output {
     this.#calls.clear()
   }
 
+  #startHiddenThought(): TextItem {
+    this.#endText('completed')
+    return this.#startText('reasoning')
+  }
+
   #startText(type: TextItem['type']): TextItem {
     const position = this.items.push(null) - 1
     const id = `${type === 'message' ? 'msg_' : OWN_THOUGHT}${this.#suffix}_${position}`
@@ -143,7 +158,7 @@ export class Output {
     const textItem = this.#openText
     if (!textItem) return
     this.#openText = null
-    this.#endPart(textItem)
+    if (textItem.parts.length > 0) this.#endPart(textItem)
     this.#finish(textItem.position, itemOf(textItem, status))
   }
 
@@ -232,7 +247,7 @@ function placeOf({ id, position, parts }: TextItem): JsonObject {
   return { item_id: id, output_index: position, [PARTS[kind].index]: parts.length - 1 }
 }
 
-function itemOf({ type, id, parts }: TextItem, status: Status | 'in_progress'): JsonObject {
+function itemOf({ type, id, parts, state }: TextItem, status: Status | 'in_progress'): JsonObject {
   if (type === 'message') return { id, type, status, role: 'assistant', content: parts.map(partItem) }
   const isSummary = parts[0]?.kind === 'summary_text'
   return {
@@ -241,6 +256,7 @@ function itemOf({ type, id, parts }: TextItem, status: Status | 'in_progress'): 
     status,
     summary: isSummary ? parts.map(partItem) : [],
     ...(isSummary ? {} : { content: parts.map(partItem) }),
+    ...(state === undefined ? {} : { encrypted_content: state }),
   }
 }
 

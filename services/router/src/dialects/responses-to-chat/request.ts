@@ -4,6 +4,7 @@
 
 import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
+import type { StateSeal } from '../../core/state-seal.ts'
 import { FunctionNames, toolsOf } from './function-names.ts'
 import { writeMessages } from './input.ts'
 import { settingsOf } from './settings.ts'
@@ -43,11 +44,11 @@ const TRANSLATED = new Set([
   ...['previous_response_id', 'conversation'],
 ])
 
-export function writeChat(request: JsonObject): WrittenRequest {
+export function writeChat(request: JsonObject, states?: StateSeal): WrittenRequest {
   if (request.prompt != null) throw refused('prompt', 'must be left out for this model: send its text as instructions')
   const tools = toolsOf(request)
   const names = new FunctionNames(tools)
-  const { messages, dropped: lostItems } = writeMessages(request, names)
+  const { messages, dropped: lostItems } = writeMessages(request, names, states)
   if (messages.length === 0) throw refused('input', 'must hold a message')
   const { members, own, dropped: lostTools } = writeTools(request, tools, names)
   const text = membersOf(request.text)

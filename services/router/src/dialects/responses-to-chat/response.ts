@@ -7,6 +7,7 @@ import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { endingOf } from '../../core/finish-reasons.ts'
 import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
+import { deltasOf, sealValue, stateIn } from '../../core/reasoning-state.ts'
 import { NO_LISTENER, Output } from './output.ts'
 import type { Echo } from './request.ts'
 
@@ -18,7 +19,11 @@ export function readCompletion(
 ): JsonObject {
   const [choice = {}] = choicesOf(completion)
   const output = new Output(NO_LISTENER, echo.own, identity.id)
-  addDelta(output, membersOf(choice.message), choice.logprobs, echo)
+  let { logprobs } = choice
+  for (const delta of deltasOf(membersOf(choice.message))) {
+    addDelta(output, delta, logprobs, { ...echo, identity })
+    if (textOf(delta.content) !== '') logprobs = null
+  }
   const end = endOf(choice.finish_reason, hasRefused(choice.message))
   output.end(end.status)
   const made = { ...identity, ...modelOf(completion) }
@@ -31,9 +36,15 @@ export function modelOf({ model }: JsonObject): { model?: string } {
 }
 
 /** A delta of a stream, or a whole message: chat writes both alike. */
-export function addDelta(output: Output, delta: JsonObject, logprobs: unknown, { wantsSummary }: Echo): void {
+export function addDelta(
+  output: Output,
+  delta: JsonObject,
+  logprobs: unknown,
+  { wantsSummary, identity }: Pick<Echo, 'wantsSummary'> & { identity: Identity },
+): void {
   const thought = thoughtsOf(delta)
   if (thought !== '') output.writeText('reasoning', wantsSummary ? 'summary_text' : 'reasoning_text', thought)
+  for (const value of stateIn(delta)) output.writeState(sealValue(identity, value))
   const text = textOf(delta.content)
   if (text !== '') output.writeText('message', 'output_text', text, logprobsOf(logprobs))
   const refusal = textOf(delta.refusal)

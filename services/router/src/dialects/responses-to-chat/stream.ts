@@ -15,8 +15,9 @@ import { Output, type Listener } from './output.ts'
 import type { Echo } from './request.ts'
 
 export class ResponseEvents implements ClientStream, Listener {
-  #echo: Echo
   #identity: Identity
+  /** For reading deltas. */
+  #context: Parameters<typeof addDelta>[3]
   #output: Output
   #sequence = 0
   /** Written since the last call: whole pieces, then the text behind them. */
@@ -32,8 +33,8 @@ export class ResponseEvents implements ClientStream, Listener {
   #placeText = ''
 
   constructor(echo: Echo, identity: Identity) {
-    this.#echo = echo
     this.#identity = identity
+    this.#context = { wantsSummary: echo.wantsSummary, identity }
     this.#output = new Output(this, echo.own, identity.id)
     this.#settings = Buffer.from(`${JSON.stringify(echo.settings).slice(1)}}\n\n`)
   }
@@ -55,7 +56,7 @@ export class ResponseEvents implements ClientStream, Listener {
 
   #read(choice: JsonObject): void {
     const { delta, logprobs } = choice
-    if (isObject(delta)) addDelta(this.#output, delta, logprobs, this.#echo)
+    if (isObject(delta)) addDelta(this.#output, delta, logprobs, this.#context)
     this.#hasRefused ||= hasRefused(delta)
     if (isFinished(choice)) this.#end = this.#finish(choice.finish_reason)
   }

@@ -1,0 +1,175 @@
+/**
+ * Clients of chat keep the state of a target's reasoning in the ids of its calls. Most send back nothing of a turn but its text and its
+ * calls. The id of a call is then a sealed token, which holds the state before the call and the target's own id.
+ *
+ * A turn without calls goes without its state: no target demands it there. Requests without a token and responses without state cost
+ * nothing more.
+ */
+
+import { isObject, type JsonObject, objectsOf, parseExactly, wordOf } from '@gateway/contracts/json'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { SseEvent } from '@gateway/sse/parse-events'
+import { choicesOf, textOf, writeChunk } from '../core/chat-chunk.ts'
+import type { Identity } from '../core/complete-response.ts'
+import {
+  deltasOf,
+  keepsState,
+  openState,
+  sealInId,
+  splitStates,
+  STATE,
+  stateIn,
+  withOwnStates,
+  type StatePiece,
+} from '../core/reasoning-state.ts'
+import type { StateSeal } from '../core/state-seal.ts'
+import { newId } from '../core/tool-calls.ts'
+import type {
+  BackendRequest,
+  ChatDialect,
+  ChatReading,
+  ClientRequest,
+  Dialect,
+  PlainResponse,
+  StreamReading,
+} from './dialect.ts'
+
+export function sealedChat(target: ChatDialect): Dialect {
+  return {
+    ...target,
+    request: (clientRequest) => writeRequest(target, clientRequest),
+    readBackendResponse: (kind, bytes, identity, echo) =>
+      sealed(target.readBackendResponse(kind, bytes, identity, echo), identity),
+    readStream(options) {
+      const inner = target.readStream(options)
+      return keepsState(options.identity) ? new SealedStream(inner, options.identity) : inner
+    },
+  }
+}
+
+/** The edge writes no space between a member's name and its value. Results name their calls by the same ids. */
+const TOKEN_ID = Buffer.from('id":"svc')
+
+function writeRequest(target: ChatDialect, clientRequest: ClientRequest): BackendRequest {
+  const { body, states, stateKind } = clientRequest
+  if (clientRequest.kind !== 'chat' || !body.includes(TOKEN_ID)) return target.request(clientRequest)
+  const chat = parseExactly(body.toString('utf8')) as JsonObject
+  const { messages, turnStates } = splitStates(withOwnStates(withOwnIds(objectsOf(chat.messages), states), stateKind))
+  return target.request({
+    ...clientRequest,
+    body: Buffer.from(JSON.stringify({ ...chat, messages })),
+    ...(turnStates && { turnStates }),
+  })
+}
+
+/** The messages with the ids that targets gave, and the state of each turn in its member. */
+function withOwnIds(messages: readonly JsonObject[], states: StateSeal | undefined): JsonObject[] {
+  const ids = new Map<unknown, unknown>()
+  const open = (token: unknown, member: string): StatePiece[] => {
+    const opened = openState(states, token, member)
+    if (opened) ids.set(token, typeof opened.id === 'string' ? opened.id : newId(wordOf(token)))
+    return opened?.pieces ?? []
+  }
+  return messages.map((given, index) => {
+    const { [STATE]: _, ...message } = given
+    const { tool_calls: calls, tool_call_id: result } = message
+    if (result !== undefined && !ids.has(result)) open(result, `messages[${index}].tool_call_id`)
+    if (!Array.isArray(calls)) return ids.has(result) ? { ...message, tool_call_id: ids.get(result) } : message
+    const pieces: StatePiece[] = []
+    const own = calls.map((call: unknown, at) => {
+      if (!isObject(call)) return call
+      for (const piece of open(call.id, `messages[${index}].tool_calls[${at}].id`)) pieces.push(piece)
+      return ids.has(call.id) ? { ...call, id: ids.get(call.id) } : call
+    })
+    return { ...message, tool_calls: own, ...(pieces.length > 0 && { [STATE]: pieces }) }
+  })
+}
+
+function sealed(response: PlainResponse, identity: Identity): PlainResponse {
+  const [choice, ...others] = choicesOf(response.json)
+  if (!choice || !isObject(choice.message) || choice.message[STATE] === undefined) return response
+  const ids = new IdSealer(identity)
+  const calls = deltasOf(choice.message).flatMap((delta) => objectsOf(ids.seal(delta).tool_calls))
+  const { [STATE]: _, ...message } = choice.message
+  const own = objectsOf(message.tool_calls).map((call, at) => ({ ...call, id: calls[at]?.id ?? call.id }))
+  const named = own.length > 0 ? { ...message, tool_calls: own } : message
+  const json = { ...response.json, choices: [{ ...choice, message: named }, ...others] }
+  return { ...response, bytes: Buffer.from(JSON.stringify(json)), json }
+}
+
+/** Gives the calls of one turn their ids, in the order of its deltas. */
+class IdSealer {
+  #identity: Identity
+  #text = 0
+  /** The ids that the client gets, by the index of the call. */
+  #ids = new Map<unknown, unknown>()
+  /** Not yet in an id. */
+  #pieces: StatePiece[] = []
+
+  constructor(identity: Identity) {
+    this.#identity = identity
+  }
+
+  /** The delta without its state; the same one where nothing changes. */
+  seal(delta: JsonObject): JsonObject {
+    const values = stateIn(delta)
+    for (const value of values)
+      this.#pieces.push({ kind: this.#identity.stateKind!, value, text: this.#text, calls: this.#ids.size })
+    this.#text += textOf(delta.content).length
+    const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : null
+    const own = calls?.map((call: unknown) => (isObject(call) ? this.#named(call) : call))
+    const isChanged = own?.some((call, at) => call !== calls![at]) ?? false
+    if (values.length === 0 && !isChanged) return delta
+    const { [STATE]: _, ...rest } = delta
+    return isChanged ? { ...rest, tool_calls: own } : rest
+  }
+
+  #named(call: JsonObject): JsonObject {
+    const { index, id } = call
+    if (!this.#ids.has(index)) {
+      const token = this.#pieces.length > 0 ? sealInId(this.#identity, id, this.#pieces) : null
+      this.#pieces = []
+      this.#ids.set(index, token)
+    }
+    const token = this.#ids.get(index)
+    return token == null || id === undefined ? call : { ...call, id: token }
+  }
+}
+
+class SealedStream implements StreamReading {
+  readonly progress: StreamReading['progress']
+  #inner: ChatReading
+  #ids: IdSealer
+
+  constructor(inner: ChatReading, identity: Identity) {
+    this.progress = inner.progress
+    this.#inner = inner
+    this.#ids = new IdSealer(identity)
+  }
+
+  read(event: SseEvent): Buffer | null {
+    const chunks = this.#inner.chunks(event)
+    const own = chunks.map((chunk) => this.#seal(chunk))
+    if (own.every((chunk, at) => chunk === chunks[at])) return this.#inner.write(chunks, event)
+    const written = own.filter((chunk) => chunk !== null)
+    return written.length > 0 ? Buffer.concat(written.map(writeChunk)) : null
+  }
+
+  /** Null where the chunk held nothing but state. */
+  #seal(chunk: JsonObject): JsonObject | null {
+    const [choice, ...others] = choicesOf(chunk)
+    if (!choice || choice.index || !isObject(choice.delta)) return chunk
+    const delta = this.#ids.seal(choice.delta)
+    if (delta === choice.delta) return chunk
+    if (Object.keys(delta).length === 0 && choice.finish_reason == null && others.length === 0) return null
+    return { ...chunk, choices: [{ ...choice, delta }, ...others] }
+  }
+
+  usageChunk(usage: TokenUsage): Buffer {
+    return this.#inner.usageChunk(usage)
+  }
+
+  cut(): Buffer {
+    return this.#inner.cut()
+  }
+}
