@@ -37,6 +37,8 @@ export interface Backend {
   secrets(): readonly string[]
   /** The routes of clients of each dialect. */
   routes: Record<ClientDialect, BackendRoute>
+  /** The same, where a model calls tools over the Responses API alone; undefined where the backend does not speak it. */
+  toolRoutes: Record<ClientDialect, BackendRoute> | undefined
   health: health.Health
   /** The state of each of its models, by name. All pools share it. */
   states: Map<string, TargetState>
@@ -114,7 +116,7 @@ export function openBackendRegistry(
   function keepOrOpen(config: BackendConfig): Backend {
     const running = backends.get(config.id)
     if (running && isDeepStrictEqual(running.config, config)) return running
-    const routes = routesOf(config)
+    const routes = routesOf(config, config.dialects)
     // The headers for all requests that are not conversations.
     const { headers } = routes.chat
     const credential = openCredential(config, environment)
@@ -126,6 +128,7 @@ export function openBackendRegistry(
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),
       routes,
+      toolRoutes: config.dialects.includes('responses') ? routesOf(config, ['responses']) : undefined,
       health: health.newHealth(),
       states: new Map(),
       respondedFromMs: -Infinity,
@@ -164,10 +167,10 @@ function connectionsIn(environment: NodeJS.ProcessEnv): (config: BackendConfig) 
   return (config) => openConnections(config, proxyFor)
 }
 
-function routesOf(config: BackendConfig): Backend['routes'] {
+function routesOf(config: BackendConfig, spoken: readonly TargetDialect[]): Backend['routes'] {
   const key = keyHeaders(config)
   const routeOf = (client: ClientDialect): BackendRoute => {
-    const route = dialectRoute(client, config.dialects)
+    const route = dialectRoute(client, spoken)
     const headers = { ...route.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
     return { ...route, headers }
   }
@@ -175,8 +178,10 @@ function routesOf(config: BackendConfig): Backend['routes'] {
 }
 
 /** The way of the job's client to a target that is capable of the job. */
-export function routeOf({ backend }: Target, header: JobHeader): BackendRoute {
-  return backend.routes[clientDialect(header)]
+export function routeOf({ backend, model }: Target, header: JobHeader): BackendRoute {
+  const { routes, toolRoutes = routes, profile } = backend
+  const callsTools = header.kind === 'chat' && header.needs.includes('tools')
+  return (callsTools && profile.callsToolsByResponses?.(model) ? toolRoutes : routes)[clientDialect(header)]
 }
 
 /** True if it speaks the dialect of the job's client. */

@@ -113,7 +113,7 @@ describe.each(['chat', 'responses', 'messages'] as const)('a client of %s', (cli
         // A client of Messages that wants no thoughts names no effort.
         if (client === 'messages' && isSilenced) expect([sent, dropped]).toEqual([undefined, ['thinking']])
         else {
-          // The older models do not think unless they are told to.
+          // The older models think only on request.
           const isBare = requested === 'none' && row.dialect === 'messages' && sent === undefined
           expect([requested, isBare ? 'none' : sent]).toEqual([requested, nearest(requested, row.taken)])
           expect(dropped).toEqual(isSilenced ? [NAMES[client]] : [])

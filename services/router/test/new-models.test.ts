@@ -1,5 +1,5 @@
 /**
- * Models of which this version has never heard work on the day they come, and refusals teach the router what is left. The
+ * Models of which this version has never heard work on the day they come, and refusals teach the router the rest. The
  * known models keep the form that they take.
  */
 
@@ -162,9 +162,10 @@ test('a chat with tools reaches a model of OpenAI’s since GPT-6 over the Respo
     const settings = { vendor: 'openai', dialects: ['chat', 'responses'] }
     const config = poolOver([backend.url], { backend: settings, targets: [{ model }] })
     await using router = await startRouterUnderTest(config)
-    const ask = (needs: Capability[], more: Json) => router.sendRequest({ needs }, { messages: MESSAGES, ...more })
-    const plain = await ask(['chat'], {})
-    const withTools = await ask(['chat', 'tools'], { tools: [TOOL], reasoning_effort: 'high' })
+    const sendRequest = (needs: Capability[], more: Json) =>
+      router.sendRequest({ needs }, { messages: MESSAGES, ...more })
+    const plain = await sendRequest(['chat'], {})
+    const withTools = await sendRequest(['chat', 'tools'], { tools: [TOOL], reasoning_effort: 'high' })
     expect([plain.failure, withTools.failure]).toEqual([null, null])
     expect(JSON.parse(withTools.text())).toMatchObject({ object: 'chat.completion' })
     expect(backend.seen.map(({ path }) => path)).toEqual([
@@ -226,7 +227,7 @@ describe('a refusal teaches', () => {
     ),
   )
 
-  test('the form of any Messages model, whatever it refuses, and the next request goes at once', async () => {
+  test('the form of a Messages model with any set of refusals, and the next request goes at once', async () => {
     await fc.assert(
       fc.asyncProperty(anyRules, anyRequest, fc.boolean(), anyModel, async (rules, options, isForced, model) => {
         const request = { ...options, ...(isForced && options.tools ? { tool_choice: 'required' } : {}) }

@@ -1,7 +1,6 @@
 /**
- * Models that take a request in one form alone, as the vendors' newest do: a Messages server with a set of refusals, in the
- * sentences of the real one, and OpenAI's and Google's addresses for chat. `rules` may be any set, so that a router that
- * knows none of them has to learn.
+ * Models that take a request in one form alone, as the vendors' newest do. A Messages server has any set of refusals, in
+ * the sentences of the real one, so that a router has to learn them. OpenAI's and Google's addresses have theirs for chat.
  */
 
 import { good } from './dialect-backends.ts'
@@ -20,7 +19,7 @@ export interface MessagesRules {
   efforts: readonly string[] | null
 }
 
-/** Opus 5.5, and what came after it. */
+/** Opus 5.5's, and those of all that came after it. */
 export const NEWEST_RULES: MessagesRules = {
   budget: false,
   adaptive: true,
@@ -35,7 +34,8 @@ const memberOf = (value: unknown, name: string): unknown => (value as Json | und
 
 export function complaintOf(rules: MessagesRules, body: Json): string | null {
   const type = memberOf(body.thinking, 'type')
-  const { effort, format } = (body.output_config ?? {}) as Json
+  const { format } = (body.output_config ?? {}) as Json
+  const effort = memberOf(body.output_config, 'effort') as string | undefined
   const advice = 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
   if (type === 'enabled' && !rules.budget) return `"thinking.type.enabled" is not supported for this model. ${advice}`
   if ((type === 'disabled' || type === 'between_tools') && !rules.off)
@@ -48,8 +48,8 @@ export function complaintOf(rules: MessagesRules, body: Json): string | null {
   if (format !== undefined && !rules.format) return `'${String(body.model)}' does not support output format.`
   if (effort === undefined) return null
   if (rules.efforts === null) return 'This model does not support the effort parameter.'
-  if (rules.efforts.includes(String(effort))) return null
-  return `This model does not support effort level '${String(effort)}'. Supported levels: ${rules.efforts.join(', ')}.`
+  if (rules.efforts.includes(effort)) return null
+  return `This model does not support effort level '${effort}'. Supported levels: ${rules.efforts.join(', ')}.`
 }
 
 export function strictMessages(rules: MessagesRules): Reply {
@@ -60,18 +60,23 @@ export function strictMessages(rules: MessagesRules): Reply {
   }
 }
 
+function effortIn({ reasoning_effort: effort }: Json): string | null {
+  return typeof effort === 'string' ? effort : null
+}
+
 /** An address of OpenAI's whose model takes these efforts, and no sampling while it thinks. */
 export function strictOpenAi(efforts: readonly string[]): Reply {
   return (response, request, socket) => {
-    const { reasoning_effort: effort, model } = request.body
+    const { model } = request.body
+    const effort = effortIn(request.body)
     const refuse = (param: string, code: string, message: string) =>
       sendJson(response, 400, { error: { message, type: 'invalid_request_error', param, code } })
     const list = efforts.map((one) => `'${one}'`).join(', ')
-    if (effort !== undefined && !efforts.includes(String(effort)))
+    if (effort !== null && !efforts.includes(effort))
       return refuse(
         'reasoning_effort',
         'unsupported_value',
-        `Unsupported value: '${String(effort)}' is not supported with the '${String(model)}' model. Supported values are: ${list}.`,
+        `Unsupported value: '${effort}' is not supported with the '${String(model)}' model. Supported values are: ${list}.`,
       )
     const refused = ['max_tokens', ...(effort === 'none' ? [] : ['temperature', 'top_p', 'logprobs', 'top_logprobs'])]
     const name = refused.find((one) => one in request.body)
@@ -83,11 +88,11 @@ export function strictOpenAi(efforts: readonly string[]): Reply {
 /** Google's address, whose model takes these levels. */
 export function strictGemini(efforts: readonly string[]): Reply {
   return (response, request, socket) => {
-    const effort = request.body.reasoning_effort
-    if (effort === undefined || efforts.includes(String(effort))) return goodChat(response, request, socket)
-    const message = ['xhigh', 'max'].includes(String(effort))
-      ? `Invalid reasoning_effort: ${String(effort)}. Valid values are: high, low, medium, minimal, none`
-      : `Thinking level ${String(effort).toUpperCase()} is not supported for this model. Please retry with other thinking level.`
+    const effort = effortIn(request.body)
+    if (effort === null || efforts.includes(effort)) return goodChat(response, request, socket)
+    const message = ['xhigh', 'max'].includes(effort)
+      ? `Invalid reasoning_effort: ${effort}. Valid values are: high, low, medium, minimal, none`
+      : `Thinking level ${effort.toUpperCase()} is not supported for this model. Please retry with other thinking level.`
     return sendJson(response, 400, [{ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }])
   }
 }

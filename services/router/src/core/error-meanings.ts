@@ -3,6 +3,8 @@
  * uses; a vendor's profile holds its own, and `services/router/src/vendors/meanings.ts` puts both together.
  */
 
+import type { Parameter } from './parameter-names.ts'
+
 /**
  * A sign that our own account is the trouble. `credential`: the vendor serves nothing until an operator acts. `unpaid`:
  * nothing until someone pays, or a new month. `no_model`: nothing of this model. `passing`: it ends by itself, even if
@@ -16,6 +18,9 @@ export interface AccountSign {
   sentence?: RegExp
 }
 
+/** Names a parameter in its first group, or stands for one of the router's own choices. */
+export type RejectionSign = RegExp | { is: Parameter; sentence: RegExp }
+
 export interface ErrorMeanings {
   /** The first sign that is found counts. */
   account: readonly AccountSign[]
@@ -24,11 +29,10 @@ export interface ErrorMeanings {
    * model.
    */
   requestFaults: Readonly<Partial<Record<number, readonly RegExp[]>>>
-  /**
-   * Patterns of sentences that name a parameter that the server does not take, in the first group. The first match
-   * counts.
-   */
-  rejectedParameter: readonly RegExp[]
+  /** Sentences about a parameter that the server does not take. The first match counts. */
+  rejectedParameter: readonly RejectionSign[]
+  /** Sentences about an effort that the model does not take, the group `value`. The group `taken` lists those that it takes. */
+  rejectedEffort: readonly RegExp[]
   /** A prompt that is too long. The groups `promptTokens` and `most` hold its tokens and the most that there may be. */
   tooLong: readonly RegExp[]
   /** The vendor's filter of contents has refused the request, by its code or sentence. */
@@ -53,6 +57,11 @@ export const COMMON_MEANINGS: ErrorMeanings = {
     /[`'"]?(\w{1,64})[`'"]? (?:is|are) not supported(?: (?:by|with|for) this (?:model|server|endpoint))?\.?$/,
     /(?:Failed to deserialize the JSON body into the target type: )?unknown field `(\w+)`/,
     /Additional properties are not allowed \('(\w+)' was unexpected\)/,
+  ],
+  rejectedEffort: [
+    // CLIProxyAPI, then Google, ByteDance and others (2026).
+    /level "(?<value>\w+)" not supported, valid levels: (?<taken>[\w, ]+)/,
+    /Invalid reasoning_effort: (?<value>\w+)(?:\. Valid values are: (?<taken>[\w, ]+))?/i,
   ],
   tooLong: [
     /context_length_exceeded|exceed_context_size|context (?:length|window|size|limit)|(?:prompt|input) is too long|exceeds the maximum number of tokens/i,

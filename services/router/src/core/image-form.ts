@@ -9,7 +9,8 @@
  */
 
 import { parseExactly } from '@gateway/contracts/json'
-import { OWN_OF_IMAGES, refuses, type ParameterSupport } from './parameter-support.ts'
+import { OWN_OF_IMAGES } from './parameter-names.ts'
+import { refuses, type ParameterSupport } from './parameter-support.ts'
 
 const FORM = { response_format: 'b64_json', output_format: 'png' } as const
 /** Options by which a client could change the form of the response. The edge refuses all values but those that change none. */

@@ -3,46 +3,31 @@
  *
  * Servers agree on no set of parameters. The router knows some rejections by vendor and model (`vendors/`), and learns
  * the others from responses (`core/refused-parameters.ts`). It renames a cap of tokens and the role of the system's
- * message. It leaves out a parameter of its own, and one of the client's whose loss changes no meaning; the client is
- * informed of the latter. Everything else (`tools`, `response_format`, `n`, `stop`) stays, so the target's refusal goes
- * to the client. Where a target would ignore `n` without a word, the router refuses in its place.
+ * message, and sends the nearest effort that is taken. It leaves out a parameter of its own, and one of the client's
+ * whose loss changes no meaning; the client is informed of the latter. Everything else (`tools`, `response_format`, `n`,
+ * `stop`) stays, so the target's refusal goes to the client. Where a target would ignore `n` without a word, the router
+ * refuses in its place.
  */
 
 import { parseExactly, objectsOf } from '@gateway/contracts/json'
 import { refused } from './backend-fault.ts'
+import { changesThinking, EFFORTS, isEffort, nearestEffort, type Effort } from './effort.ts'
+import {
+  CAPS,
+  DROPPED,
+  IGNORED,
+  OWN_OF_CHAT,
+  OWN_OF_IMAGES,
+  SYSTEM_ROLES,
+  type Cap,
+  type OwnOfMessages,
+  type Parameter,
+} from './parameter-names.ts'
 
-/** The client's, left out and reported. */
-const DROPPED = [
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'logprobs',
-  'top_logprobs',
-  'logit_bias',
-  'parallel_tool_calls',
-  'seed',
-  'top_k',
-  'reasoning_effort',
-] as const
-/** The client's, which some servers ignore without a word. Never learnt: others refuse only some values of them. */
-const IGNORED = ['n', 'tool_choice'] as const
-/** Each may be written as the other. */
-const CAPS = ['max_completion_tokens', 'max_tokens'] as const
-const SYSTEM_ROLES = ['system', 'developer'] as const
-/** The router's own: no client misses them. */
-const OWN_OF_CHAT = ['stream_options'] as const
-export const OWN_OF_IMAGES = ['response_format', 'output_format'] as const
-
-const OF_CHAT = [...DROPPED, ...IGNORED, ...CAPS, ...SYSTEM_ROLES, ...OWN_OF_CHAT]
-/** Roles of messages count as parameters, too. */
-export type Parameter = (typeof OF_CHAT)[number] | (typeof OWN_OF_IMAGES)[number]
-type Cap = (typeof CAPS)[number]
-
-/** Models that reason take these at some efforts only (GPT-5.1 and later: vercel/ai#10932, 2025), and know some efforts only. */
-const BY_EFFORT = new Set<Parameter>([...DROPPED.slice(0, 7), 'reasoning_effort'])
-/** `openai` 7.55 (2026) lists these. A refusal at any other value teaches nothing. */
-const EFFORTS = new Set(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+/** Models that reason take these at some efforts only (GPT-5.1 and later: vercel/ai#10932, 2025). */
+const BY_EFFORT = new Set<Parameter>(DROPPED.slice(0, 7))
+/** A refusal at any other value teaches nothing. */
+const KNOWN_EFFORTS = new Set<string>(['', ...EFFORTS])
 
 export interface Rejection {
   parameter: Parameter
@@ -94,7 +79,8 @@ export interface FittedChat {
 
 /** The client's body as the target takes it: the same bytes, unless they hold a member that it refuses. */
 export function fitChat(body: Buffer, form: ParameterSupport): FittedChat {
-  if (!form.some(({ parameter }) => body.includes(`"${parameter}"`))) return { body, dropped: [] }
+  const names = new Set(form.map(({ parameter }) => parameter))
+  if (![...names].some((name) => body.includes(`"${name}"`))) return { body, dropped: [] }
   const chat = parseExactly(body.toString('utf8')) as Record<string, unknown>
   if (refuses(form, 'n') && Number(chat.n ?? 1) > 1) throw refused('n', 'must be 1 for this model')
   const dropped = fit(chat, form)
@@ -107,14 +93,42 @@ export function fitChat(body: Buffer, form: ParameterSupport): FittedChat {
  */
 function fit(chat: Record<string, unknown>, form: ParameterSupport): string[] | null {
   // First, since the others are refused by the effort that is sent.
-  const effort = dropFrom(chat, applyingTo(form, chat).filter(isOfEffort))
+  const effort = fitEffort(chat, form)
   const applying = applyingTo(form, chat)
   const dropped = joined(joined(effort, dropFrom(chat, applying)), dropIgnored(chat, applying))
   const renamed = [renameCap(chat, applying), renameRoles(chat, applying)].includes(true)
   return renamed ? (dropped ?? []) : dropped
 }
 
-const isOfEffort = ({ parameter }: Rejection): boolean => parameter === 'reasoning_effort'
+/**
+ * Writes the nearest effort that the target takes. Returns null where nothing changed, and names the parameter where the
+ * client is to know: the target takes no effort, or thinks against the request.
+ */
+export function fitEffort(chat: Record<string, unknown>, form: ParameterSupport): string[] | null {
+  const { reasoning_effort: requested } = chat
+  if (requested === undefined) return null
+  const refusals = form.filter(({ parameter }) => parameter === 'reasoning_effort')
+  const isTaken = (effort: Effort) => !refusals.some(({ effort: at }) => at === undefined || at === effort)
+  if (refuses(refusals, 'reasoning_effort')) {
+    delete chat.reasoning_effort
+    return requested === null ? [] : ['reasoning_effort']
+  }
+  // The target judges a value that nobody knows.
+  if (!isEffort(requested) || isTaken(requested)) return null
+  const sent = nearestEffort(requested, isTaken)
+  if (sent === null) delete chat.reasoning_effort
+  else chat.reasoning_effort = sent
+  return sent === null || changesThinking(requested, sent) ? ['reasoning_effort'] : []
+}
+
+/** The refusals of a target that takes these efforts alone; a target of which none are known refuses none. */
+export function refusedEfforts(taken: readonly Effort[] | undefined): ParameterSupport {
+  if (taken === undefined) return []
+  return EFFORTS.filter((effort) => !taken.includes(effort)).map((effort) => ({
+    parameter: 'reasoning_effort',
+    effort,
+  }))
+}
 
 /** The refusals that concern this request: some hold at one effort only. */
 export function applyingTo(form: ParameterSupport, chat: Record<string, unknown>): ParameterSupport {
@@ -203,22 +217,29 @@ export interface Sent {
   stream: boolean
   /** The router wrote a cap of its own. */
   capped: boolean
+  /** The effort and the router's own choices in the request as it was written. */
+  effort?: Effort | null
+  choices?: readonly OwnOfMessages[]
 }
 
 /** The rejections that this request may teach: only of parameters that it carried, in the form in which it was sent. */
 export function learnableRejections(sent: Sent): Rejection[] {
   const { carried, refused, effort } = readSent(sent)
-  const changes = carried.filter((parameter) => !refused.has(parameter))
+  const changes = [...carried, ...(sent.choices ?? [])].filter((parameter) => !refused.has(parameter))
   return changes.flatMap((parameter): Rejection[] => {
-    if (!BY_EFFORT.has(parameter)) return [{ parameter }]
-    return effort !== null && EFFORTS.has(effort) ? [{ parameter, effort }] : []
+    const isKnown = effort !== null && KNOWN_EFFORTS.has(effort)
+    if (BY_EFFORT.has(parameter)) return isKnown ? [{ parameter, effort }] : []
+    return [{ parameter }]
   })
 }
 
 /** True if the request, written in its form, holds nothing that the target is known to refuse. */
 export function isAccepted(sent: Sent): boolean {
+  const { form, effort, choices = [] } = sent
   const { carried, refused } = readSent(sent)
-  return !carried.some((parameter) => refused.has(parameter))
+  if (choices.some((choice) => refuses(form, choice))) return false
+  const isRefusedAt = form.some((one) => one.parameter === 'reasoning_effort' && one.effort === effort)
+  return !(effort != null && isRefusedAt) && !carried.some((parameter) => refused.has(parameter))
 }
 
 interface ReadSent {

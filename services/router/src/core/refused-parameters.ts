@@ -1,15 +1,18 @@
 /**
  * Reads from a 400 or 422 which parameters the server does not take at all.
  *
- * A complaint about a value is no such refusal: the next request has another value. Nor is a text that the client wrote
- * itself. Servers quote the request that they refuse, and no client may change how the requests of others are written.
- * So the router believes a vendor's own fields, and the beginnings of sentences that are not in the request.
+ * A complaint about a value is no such refusal: the next request has another value. Only efforts are learned one by
+ * one, since all clients have the same few. Nor is a text that the client wrote itself a refusal. Servers quote the
+ * request that they refuse, and no client may change how the requests of others are written. So the router believes a
+ * vendor's own fields, and the beginnings of sentences that are not in the request.
  */
 
+import { EFFORTS, type Effort } from './effort.ts'
 import { isText, readErrorBody } from './error-response.ts'
 import type { ErrorMeanings } from './error-meanings.ts'
-import { isObject, membersOf } from '@gateway/contracts/json'
-import { OWN_OF_IMAGES, learnableRejections, type Parameter, type Rejection, type Sent } from './parameter-support.ts'
+import { isObject, membersOf, type JsonObject } from '@gateway/contracts/json'
+import { OWN_OF_IMAGES, type Parameter } from './parameter-names.ts'
+import { learnableRejections, type Rejection, type Sent } from './parameter-support.ts'
 
 /** Servers and gateways put another's error into theirs, as text. */
 const DEEPEST = 3
@@ -24,14 +27,21 @@ const CODES = new Set<unknown>(['unsupported_parameter', 'unknown_parameter'])
 const OURS: readonly Parameter[] = ['stream_options', ...OWN_OF_IMAGES]
 
 /** The rejections that the refusal teaches about the target; empty where it names another cause. */
-export function readRejections(refusal: string, sent: Sent, { rejectedParameter }: ErrorMeanings): Rejection[] {
+export function readRejections(refusal: string, sent: Sent, meanings: ErrorMeanings): Rejection[] {
   const candidates = learnableRejections(sent)
-  const said = readErrorBody(refusal)
-  if (candidates.length === 0 || said === null) return []
-  const read: Reading = { requestText: clientsWords(sent.body), sentences: rejectedParameter }
-  const named = new Set(namesIn(said, read, DEEPEST))
+  const body = readErrorBody(refusal)
+  if ((candidates.length === 0 && sent.effort == null) || body === null) return []
+  const requestText = clientsWords(sent.body)
+  const said = unfold(body, requestText, DEEPEST)
+  const isOwnWord = (words: string) => wrote(requestText, words)
+  const efforts = sent.effort == null ? [] : effortsIn(said, sent.effort, meanings, isOwnWord)
+  if (efforts.length > 0) return efforts
+  const named = new Set([
+    ...said.objects.flatMap(namesInMembers),
+    ...said.lines.flatMap((line) => namesInSentence(line, meanings, isOwnWord)),
+  ])
   return candidates.filter(
-    ({ parameter }) => named.has(parameter) || (isOurs(parameter) && membersOf(said.error).param === parameter),
+    ({ parameter }) => named.has(parameter) || (isOurs(parameter) && membersOf(body.error).param === parameter),
   )
 }
 
@@ -46,21 +56,34 @@ function clientsWords(body: Buffer): string {
   return JSON.stringify(Object.fromEntries(entries))
 }
 
-interface Reading {
-  /** The client's own words prove nothing. */
-  requestText: string
-  sentences: ErrorMeanings['rejectedParameter']
+interface Said {
+  objects: JsonObject[]
+  /** The lines of texts that the client has not written itself. */
+  lines: string[]
 }
 
-function namesIn(said: unknown, read: Reading, depth: number): string[] {
-  if (!isObject(said) || depth === 0) return []
+const MOST_LINES = 20
+
+/** The server's words, and those of others that it passes on. */
+function unfold(said: unknown, requestText: string, depth: number): Said {
+  if (!isObject(said) || depth === 0) return { objects: [], lines: [] }
   const error = isObject(said.error) ? said.error : said
-  const message = membersOf(error.message)
   const metadata = membersOf(error.metadata)
   const texts = [error.message, said.message, said.error, said.detail, metadata.raw].filter(isText)
+  const trusted = texts.filter((text) => !wrote(requestText, text))
+  const inner = trusted.map((text) => unfold(readErrorBody(text), requestText, depth - 1))
+  const lines = trusted.flatMap((text) => text.split('\n', MOST_LINES)).map((line) => line.replace(ADAPTER, ''))
+  return {
+    objects: [said, ...inner.flatMap(({ objects }) => objects)],
+    lines: [...lines, ...inner.flatMap((one) => one.lines)],
+  }
+}
+
+/** The vendor's own fields: codes, and FastAPI's details. */
+function namesInMembers(said: JsonObject): string[] {
+  const error = isObject(said.error) ? said.error : said
   const byCode = CODES.has(error.code) && isText(error.param) ? [error.param] : []
-  const details = [said.detail, error.detail, message.detail].flatMap(namesInDetails)
-  return [...byCode, ...details, ...texts.flatMap((text) => namesInText(text, read, depth))]
+  return [...byCode, ...[said.detail, error.detail, membersOf(error.message).detail].flatMap(namesInDetails)]
 }
 
 /** FastAPI, Mistral: exactly the request's own members, since a client may nest anything. */
@@ -73,23 +96,46 @@ function namesInDetails(details: unknown): string[] {
   })
 }
 
-function namesInText(text: string, read: Reading, depth: number): string[] {
-  if (wrote(read.requestText, text)) return []
-  const inner = namesIn(readErrorBody(text), read, depth - 1)
-  const lines = text.split('\n', MOST_LINES).flatMap((line) => namesInSentence(line, read))
-  return [...inner, ...lines]
-}
-
-const MOST_LINES = 20
-
 /** A sentence counts at the beginning of a line alone. */
-function namesInSentence(line: string, { requestText, sentences }: Reading): string[] {
-  const own = line.replace(ADAPTER, '')
-  for (const sentence of sentences) {
-    const match = sentence.exec(own)
-    if (match?.index === 0) return wrote(requestText, match[0]) ? [] : match[1]!.split(', ').map(inSnakeCase)
+function namesInSentence(
+  line: string,
+  { rejectedParameter }: ErrorMeanings,
+  isOwnWord: (words: string) => boolean,
+): string[] {
+  for (const sign of rejectedParameter) {
+    const match = ('is' in sign ? sign.sentence : sign).exec(line)
+    if (match?.index !== 0) continue
+    if (isOwnWord(match[0])) return []
+    return 'is' in sign ? [sign.is] : match[1]!.split(', ').map(inSnakeCase)
   }
   return []
+}
+
+/** The efforts that the model does not take: all but those that its refusal lists, or the one that was sent. */
+function effortsIn(
+  { objects, lines }: Said,
+  sent: Effort,
+  { rejectedEffort }: ErrorMeanings,
+  isOwnWord: (words: string) => boolean,
+): Rejection[] {
+  // OpenAI's sentence is the same for every parameter with a few values.
+  if (objects.some(namesOtherThanEffort)) return []
+  for (const line of lines)
+    for (const sentence of rejectedEffort) {
+      const match = sentence.exec(line)
+      if (match?.index !== 0 || isOwnWord(match[0])) continue
+      const { value = sent, taken: list = '' } = match.groups ?? {}
+      const taken = EFFORTS.filter((effort) => list.match(/[a-z]+/g)?.includes(effort))
+      const refused = taken.length === 0 ? [sent] : EFFORTS.filter((effort) => !taken.includes(effort))
+      if (value.toLowerCase() === sent && refused.includes(sent))
+        return refused.map((effort) => ({ parameter: 'reasoning_effort', effort }))
+    }
+  return []
+}
+
+function namesOtherThanEffort(said: JsonObject): boolean {
+  const { param } = isObject(said.error) ? said.error : said
+  return isText(param) && !/effort|thinking|reasoning/.test(param)
 }
 
 function wrote(requestText: string, words: string): boolean {

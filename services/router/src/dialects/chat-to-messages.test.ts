@@ -20,7 +20,7 @@ function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number
   const { path, body } = chatToMessages.request({
     kind: 'chat',
     body: Buffer.from(JSON.stringify(chat)),
-    model: 'claude-opus',
+    model: 'claude-opus-4-1',
     stream: options.stream ?? false,
     maxTokens: options.maxTokens,
     form: [],
@@ -75,7 +75,7 @@ describe('a request', () => {
       ],
     })
     expect(request).toEqual({
-      model: 'claude-opus',
+      model: 'claude-opus-4-1',
       max_tokens: 4096,
       system: 'Be brief.\n\nIn French.',
       messages: [

@@ -6,6 +6,7 @@
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { ToolCalls } from '../core/billed-beside.ts'
+import type { Effort } from '../core/effort.ts'
 import type { HostedToolRequest } from '../core/hosted-tools.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
@@ -46,6 +47,8 @@ export interface ClientRequest {
   form: ParameterSupport
   /** messages: the features that the target refuses. */
   refusedFeatures?: RefusedFeatures
+  /** The efforts that the target is known to take, or to have translated; undefined where nobody knows. */
+  efforts?: readonly Effort[] | undefined
   /** The target's vendor's; a plain server's where it is left out. */
   profile?: VendorProfile
   /** The parameters that its client may send to the target; without it, the policy of a plain server applies. */

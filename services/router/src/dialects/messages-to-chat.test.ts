@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '@gateway/contracts/json'
 import { createSseParser } from '@gateway/sse/parse-events'
 import { chatToMessages } from './chat-to-messages.ts'
+import { messagesFormOf } from '../vendors/claude.ts'
 import { thinkingMembers } from './chat-to-messages/thinking.ts'
 import { messageOf } from './messages-to-chat/response.ts'
 import { writeChat } from './messages-to-chat/request.ts'
@@ -208,8 +209,9 @@ describe('a request', () => {
 
   test('an effort becomes the thinking of an older model, and that becomes the effort again', () => {
     for (const effort of ['low', 'medium', 'high']) {
-      const circumstances = { model: 'claude-sonnet-4-5', maxTokens: 64_000, isForced: false, hasLostThoughts: false }
-      expect(chatOf({ thinking: thinkingMembers(effort, circumstances)?.thinking }).chat.reasoning_effort).toBe(effort)
+      const form = messagesFormOf('claude-sonnet-4-5')
+      const circumstances = { form, maxTokens: 64_000, isForced: false, hasLostThoughts: false }
+      expect(chatOf({ thinking: thinkingMembers(effort, circumstances).thinking }).chat.reasoning_effort).toBe(effort)
     }
   })
 

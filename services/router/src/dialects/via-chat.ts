@@ -8,6 +8,7 @@ import { isObject, parseExactly, type JsonObject, objectsOf } from '@gateway/con
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import { choicesOf } from '../core/chat-chunk.ts'
+import type { Effort } from '../core/effort.ts'
 import { messagesFor } from '../core/translated-messages.ts'
 import { splitStates, STATE, withOwnStates } from '../core/reasoning-state.ts'
 import type { StateSeal } from '../core/state-seal.ts'
@@ -26,8 +27,15 @@ import type {
 
 /** A client's dialect, as chat sees it. `Echo` holds the parts of a request that its response repeats. */
 export interface ClientAdapter<Echo> {
-  /** `states` opens the state that the client has kept: a message holds it in the member `STATE`. */
-  writeChat(request: JsonObject, states?: StateSeal): { chat: JsonObject; dropped: string[]; echo: Echo }
+  /**
+   * `states` opens the state that the client has kept: a message holds it in the member `STATE`. `efforts` are those that
+   * the target is known to take; undefined where nobody knows.
+   */
+  writeChat(
+    request: JsonObject,
+    states?: StateSeal,
+    efforts?: readonly Effort[],
+  ): { chat: JsonObject; dropped: string[]; echo: Echo }
   /** The client's names of chat's parameters, where they differ. */
   names: Readonly<Record<string, string>>
   readCompletion(completion: JsonObject, usage: TokenUsage | null, echo: Echo, identity: Identity): JsonObject
@@ -74,7 +82,7 @@ function writeRequest<Echo>(
   clientRequest: ClientRequest,
 ): BackendRequest {
   const request = parseExactly(clientRequest.body.toString('utf8')) as JsonObject
-  const { chat, dropped, echo } = adapter.writeChat(request, clientRequest.states)
+  const { chat, dropped, echo } = adapter.writeChat(request, clientRequest.states, clientRequest.efforts)
   const own = withOwnStates(objectsOf(chat.messages), clientRequest.stateKind)
   const { messages, turnStates } = splitStates(messagesFor((clientRequest.profile ?? plain).messages, own))
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))

@@ -38,7 +38,7 @@ import {
 import type { Slot } from '../concurrency-limiter.ts'
 import { reportRecovery, reportTrouble } from '../report-to-operator.ts'
 import type { RouterContext } from '../router-context.ts'
-import type { FailoverState, PendingFailure, AttemptPlan } from './failover-state.ts'
+import { effortsFor, type FailoverState, type PendingFailure, type AttemptPlan } from './failover-state.ts'
 import { learnFeatures } from './learn-features.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
@@ -154,6 +154,7 @@ function callTarget(run: BoundJob, plan: AttemptPlan, span: Span): Call {
     dimensions: kind === 'embeddings' ? dimensionsToRequest(target.model, run.header) : undefined,
     form,
     refusedFeatures,
+    efforts: effortsFor(target, targetDialect),
     profile: target.backend.profile,
     policy: target.policies[kind === 'chat' ? targetDialect : kind],
     hosted: hostedToolRequest(run.header, target),

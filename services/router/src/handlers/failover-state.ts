@@ -35,13 +35,17 @@ import { remainingMs, type JobContext, type BoundJob } from '../job-context.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
 import { refusedAt, type RefusedFeatures } from '../core/refused-features.ts'
+import { EFFORTS, type Effort } from '../core/effort.ts'
+import { choicesIn, effortIn } from '../core/messages-form.ts'
 import { readRejections } from '../core/refused-parameters.ts'
 import {
+  refusedEfforts,
   supportOfImages,
   isAccepted,
   withLearned,
   type LearnedRejection,
   type ParameterSupport,
+  type Sent,
 } from '../core/parameter-support.ts'
 
 /** Waiting for a slot leaves the rest of the time to be served in. */
@@ -262,15 +266,24 @@ function choiceOptions(run: JobContext): { affinityKey: string | undefined; rand
 const LEARNED_MS = 3_600_000
 
 function formOf(target: Target, targetDialect: TargetDialect, kind: JobKind, nowMs: number): ParameterSupport {
-  const known = targetDialect === 'chat' ? knownSupport(target, kind) : []
+  const known = knownSupport(target, targetDialect, kind)
   const learned = target.state.learned.get(targetDialect)
   return learned ? withLearned(known, learned, nowMs) : known
 }
 
 /** The parameters that a target refuses, as known before its first rejection. */
-function knownSupport({ backend, model }: Target, kind: JobKind): ParameterSupport {
+function knownSupport({ backend, model }: Target, targetDialect: TargetDialect, kind: JobKind): ParameterSupport {
   if (kind === 'images') return supportOfImages(model)
-  return kind === 'chat' ? backend.profile.rejectedParameters(model) : []
+  // A Messages request is written in a form of its own (`vendors/claude.ts`).
+  if (kind !== 'chat' || targetDialect === 'messages') return []
+  const all = [...backend.profile.rejectedParameters(model), ...refusedEfforts(backend.profile.efforts(model))]
+  // The others are names and roles of chat alone.
+  return targetDialect === 'chat' ? all : all.filter(({ effort }) => effort !== undefined)
+}
+
+/** The efforts that a translation may write for the target. */
+export function effortsFor({ backend, model }: Target, targetDialect: TargetDialect): readonly Effort[] | undefined {
+  return targetDialect === 'messages' ? EFFORTS : backend.profile.efforts(model)
 }
 
 /**
@@ -290,10 +303,19 @@ export function learnRejections(
     return false
   const { kind, stream, defaultMaxTokens } = run.header
   const { dialect, target: targetDialect } = routeOf(target, run.header)
-  const clientRequest = { kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form }
   // Learned rejections are of the request as it was sent, which a translation has written in other words.
-  const { asChat: sentBody = run.body } = dialect.request(clientRequest)
-  const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
+  const writtenIn = (inForm: ParameterSupport): Sent => {
+    const { profile } = target.backend
+    const written = dialect.request({
+      ...{ kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form: inForm, profile },
+      efforts: effortsFor(target, targetDialect),
+    })
+    const json = kind === 'chat' ? (JSON.parse(written.body.toString('utf8')) as Record<string, unknown>) : {}
+    const choices = targetDialect === 'messages' ? choicesIn(json) : []
+    const body = written.asChat ?? run.body
+    return { kind, stream, body, form: inForm, capped: defaultMaxTokens !== undefined, choices, effort: effortIn(json) }
+  }
+  const sent = writtenIn(form)
   const learned = readRejections(body, sent, fault.meanings).map((refusal): LearnedRejection => ({
     ...refusal,
     untilMs: nowMs + LEARNED_MS,
@@ -306,5 +328,5 @@ export function learnRejections(
   )
   target.state.learned.set(targetDialect, [...others, ...learned])
   // Where both names of a client's cap are refused, there is no form that is left.
-  return isAccepted({ ...sent, form: formOf(target, targetDialect, kind, nowMs) })
+  return isAccepted(writtenIn(formOf(target, targetDialect, kind, nowMs)))
 }

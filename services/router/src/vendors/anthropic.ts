@@ -2,7 +2,7 @@
 
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { CHAT, rejectedByName } from './openai.ts'
+import { CHAT, effortsByName, rejectedByName } from './openai.ts'
 
 /**
  * `MessageCreateParamsBase`, also of the betas, in the types of `@anthropic-ai/sdk` 1.12 (2026), and sampling, which the models
@@ -20,6 +20,7 @@ export const anthropic: VendorProfile = {
   name: 'anthropic',
   authentication: {},
   rejectedParameters: rejectedByName,
+  efforts: effortsByName,
   parameters: { chat: () => CHAT, messages: MESSAGES, control: CONTROL },
   pricedOptions: {
     service_tier: { free: ['auto', 'standard_only'] },
@@ -48,6 +49,24 @@ export const anthropic: VendorProfile = {
     rejectedParameter: [
       /[`'"]?(\w{1,64})[`'"]? is deprecated for this model/,
       /(\w{1,64}): Extra inputs are not permitted/,
+      // anthropics/claude-code#30010, 2026-03-02.
+      { is: 'reasoning_effort', sentence: /This model does not support the effort parameter/ },
+      // NousResearch/hermes-agent#11137, 2026-04; a measurement of Opus 5.5 on Vertex AI, 2026-09-24.
+      { is: 'thinking_budget', sentence: /"thinking\.type\.enabled" is not supported for this model/ },
+      { is: 'thinking_off', sentence: /"thinking\.type\.(?:disabled|between_tools)" is not supported for this model/ },
+      // Haiku 4.5, 2026-08-28.
+      { is: 'adaptive_thinking', sentence: /adaptive thinking is not supported on this model/ },
+      // The same measurement; Yeachan-Heo/gajae-code#480 (2026-06-10); CLIProxyAPI#4070 (2026-07-01).
+      { is: 'forced_tools', sentence: /tool_choice: type "tool" and "any" are not supported for this model/ },
+      { is: 'forced_tools', sentence: /tool_choice forces tool use is not compatible with this model/ },
+      // Assumed.
+      { is: 'structured_output', sentence: /'[\w.:@/~-]+' does not support output format/ },
+    ],
+    rejectedEffort: [
+      // askalf/dario#491, 2026-06-10.
+      /This model does not support effort level '(?<value>\w+)'\. Supported levels: (?<taken>[\w, ]+)/,
+      // anthropics/claude-code#81084, 2026-07-25; with a list, of GitHub's: caozhiyuan/copilot-api#190, 2026-04-16.
+      /output_config\.effort ['"](?<value>\w+)['"] is not supported (?:by|when)(?:.*supported values: \[(?<taken>[\w, ]+)\])?/,
     ],
     // anthropics/claude-code#58367, 2026-05-12.
     filtered: [/content filtering policy/],

@@ -2,7 +2,7 @@
 
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { CHAT, OPENAI_IDS, rejectedByName, TIERS } from './openai.ts'
+import { CHAT, OPENAI_IDS, callsToolsByResponses, effortsByName, rejectedByName, TIERS } from './openai.ts'
 
 export const azure: VendorProfile = {
   name: 'azure',
@@ -15,6 +15,8 @@ export const azure: VendorProfile = {
     },
   },
   rejectedParameters: rejectedByName,
+  efforts: effortsByName,
+  callsToolsByResponses,
   parameters: { chat: () => CHAT, control: namesIn('data_sources') },
   pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: { ids: OPENAI_IDS },

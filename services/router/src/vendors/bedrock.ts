@@ -4,7 +4,7 @@ import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
 import type { BackendConfig } from '@gateway/contracts/config'
 import { ConfigError } from '@gateway/config/config-error'
-import { CHAT, rejectedByName, TIERS } from './openai.ts'
+import { CHAT, effortsByName, rejectedByName, TIERS } from './openai.ts'
 
 export const bedrock: VendorProfile = {
   name: 'bedrock',
@@ -18,6 +18,7 @@ export const bedrock: VendorProfile = {
     },
   },
   rejectedParameters: rejectedByName,
+  efforts: effortsByName,
   parameters: { chat: () => CHAT, control: namesIn('guardrailConfig') },
   pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: {},

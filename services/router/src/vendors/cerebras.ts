@@ -12,6 +12,8 @@ const CHAT = namesIn(
 const HEADERS = namesIn('CF-RAY X-Amz-Cf-Id X-delay-time')
 
 export const cerebras = hostedVendor('cerebras', {
+  // The same types.
+  efforts: () => ['none', 'low', 'medium', 'high'],
   // The effect that a model gives to parameters of its own is not published.
   parameters: { chat: () => CHAT, control: namesIn('model_parameters'), unrelated: HEADERS },
   // Which of its tiers cost the same is assumed.

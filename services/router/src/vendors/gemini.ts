@@ -1,12 +1,37 @@
 /** Google's Gemini API, at its address that is compatible with OpenAI's. */
 
 import { CHAT, rejectedByName, TIERS } from './openai.ts'
+import { EFFORTS, type Effort } from '../core/effort.ts'
 import { namesIn } from '../core/strip-parameters.ts'
+import { geminiName, isBefore } from './model-names.ts'
 import type { VendorProfile } from './profile.ts'
 
-/** Gemini 3 and later reject a call without its signature, and no client but Google's own sends one back. */
+/**
+ * Gemini 3 and later reject a call without its signature, and no client but Google's own sends one back. A name without a
+ * number that ends in `latest` is the newest model's.
+ */
 export function needsSignature(model: string): boolean {
-  return /(?:^|\/)gemini-(?:[3-9]|\d\d)/.test(model)
+  const name = geminiName(model)
+  if (name === null) return false
+  return name.version === null ? name.variant.endsWith('-latest') : !isBefore(name.version, [3, 0])
+}
+
+const [NONE, MINIMAL, ...REST] = EFFORTS
+/** Every model takes these. Google's address refuses the others before a model sees them (2026). */
+const ALL: readonly Effort[] = REST.slice(0, 3)
+const FROM_NONE: readonly Effort[] = [NONE, MINIMAL, ...ALL]
+
+/**
+ * The efforts of Google's models at its address that is compatible with OpenAI's, which it writes as thinking levels or
+ * budgets: ai.google.dev/gemini-api/docs/openai, November 2026. Pro models always think. Gemini 3.7 Flash and later take
+ * no `minimal` (agentjido/req_llm#971, 2026-08-23). A model that is newer than this file is taken to be as strict.
+ */
+export function geminiEfforts(model: string): readonly Effort[] | undefined {
+  const name = geminiName(model)
+  if (name === null) return undefined
+  const { version, variant } = name
+  if (version === null || !isBefore(version, [3, 7]) || variant.startsWith('-pro')) return ALL
+  return FROM_NONE
 }
 
 /** Google's own members stand below `extra_body.google`: ai.google.dev/gemini-api/docs/openai, read in November 2026. */
@@ -32,6 +57,7 @@ export const gemini: VendorProfile = {
   name: 'gemini',
   authentication: {},
   rejectedParameters: rejectedByName,
+  efforts: geminiEfforts,
   parameters: {
     chat: () => GEMINI_CHAT,
     nested: GOOGLE_NESTED,
@@ -53,6 +79,8 @@ export const gemini: VendorProfile = {
     ],
     // One line for each (n4ze3m/page-assist#418, 2025-02-18).
     rejectedParameter: [/Invalid JSON payload received\. Unknown name "(\w+)": Cannot find field/],
+    // agentjido/req_llm#971 (2026-08-23).
+    rejectedEffort: [/Thinking level (?<value>\w+) is not supported for this model/],
   },
   finishReasons: GOOGLE_FINISH_REASONS,
 }

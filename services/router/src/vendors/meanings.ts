@@ -44,6 +44,7 @@ function joined(parts: readonly (Partial<ErrorMeanings> | undefined)[]): ErrorMe
     account: all.flatMap(({ account = [] }) => account),
     requestFaults,
     rejectedParameter: all.flatMap(({ rejectedParameter = [] }) => rejectedParameter),
+    rejectedEffort: all.flatMap(({ rejectedEffort = [] }) => rejectedEffort),
     tooLong: all.flatMap(({ tooLong = [] }) => tooLong),
     filtered: all.flatMap(({ filtered = [] }) => filtered),
   }

@@ -1,6 +1,7 @@
 /** Ollama, run by the operator. */
 
 import { namesIn } from '../core/strip-parameters.ts'
+import { effortsByName } from './openai.ts'
 import type { VendorProfile } from './profile.ts'
 import { rejections } from '../core/parameter-support.ts'
 
@@ -15,6 +16,7 @@ export const ollama: VendorProfile = {
   // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5). It also ignores all
   // that is not in its request.
   rejectedParameters: () => rejections('max_completion_tokens', 'n', 'tool_choice'),
+  efforts: effortsByName,
   parameters: { chat: () => CHAT, control: namesIn('_debug_render_only keep_alive options') },
   pricedOptions: {},
   toolCalls: {},

@@ -1,13 +1,68 @@
 /** OpenAI's own API. */
 
+import { EFFORTS, type Effort } from '../core/effort.ts'
 import { rejections, type ParameterSupport } from '../core/parameter-support.ts'
 import { namesIn, type PricedOption } from '../core/strip-parameters.ts'
 import { callId, type IdRule } from '../core/tool-calls.ts'
+import { isBefore, openAiName } from './model-names.ts'
 import type { VendorProfile } from './profile.ts'
+
+/**
+ * Since GPT-6 no model defaults to no thought, and a model that thinks takes no sampling:
+ * developers.openai.com/api/docs/guides/deployment-checklist, November 2026.
+ */
+const SAMPLING_WHILE_THINKING: ParameterSupport = (
+  ['temperature', 'top_p', 'logprobs', 'top_logprobs'] as const
+).flatMap((parameter) => ['', ...EFFORTS.slice(1)].map((effort) => ({ parameter, effort })))
+const OF_REASONERS = rejections('max_tokens')
+/** The form of every model that is newer than this file, too. */
+const OF_GPT_6 = [...OF_REASONERS, ...SAMPLING_WHILE_THINKING]
 
 /** The types of `openai` 7.55 (2026): models that reason reject `max_tokens`, under every address. */
 export function rejectedByName(model: string): ParameterSupport {
-  return /^(?:openai[/.])?(?:gpt-(?:[5-9]|1\d)|o\d)(?![\da-z])/i.test(model) ? rejections('max_tokens') : []
+  const name = openAiName(model)
+  if (name === null || (name.series === 'gpt' && isBefore(name.version, [5, 0]))) return []
+  return isBefore(name.version, name.series === 'gpt' ? [6, 0] : [5, 0]) ? OF_REASONERS : OF_GPT_6
+}
+
+/**
+ * GPT-6 Astra and 6.1 Sol call tools over the Responses API alone, and GPT-6 Sol and Luna in chat without thought alone (the
+ * same page). A newer model is taken to be alike.
+ */
+export function callsToolsByResponses(model: string): boolean {
+  const name = openAiName(model)
+  return name !== null && !isBefore(name.version, name.series === 'gpt' ? [6, 0] : [5, 0])
+}
+
+const range = (from: Effort, to: Effort): readonly Effort[] =>
+  EFFORTS.slice(EFFORTS.indexOf(from), EFFORTS.indexOf(to) + 1)
+const NEWEST_EFFORTS: readonly Effort[] = ['none', ...range('low', 'max')]
+const ALWAYS_THINKING = range('low', 'max')
+
+/**
+ * The efforts of OpenAI's models, under every address. Undefined: no model of theirs that thinks. Those of GPT-5.1 and
+ * before are of learn.microsoft.com (`ReasoningEffort` of @azure/ai-projects, 2026). The later ones are of refusals that
+ * list them (GPT-5.5 and GPT-6, 2026-07 to 2026-09). GPT-6 Astra and 6.1 Sol know no `none`.
+ */
+export function effortsByName(model: string): readonly Effort[] | undefined {
+  const name = openAiName(model)
+  if (name === null) return undefined
+  const { series, version, variant } = name
+  if (series === 'o') return isBefore(version, [5, 0]) ? range('low', 'high') : NEWEST_EFFORTS
+  if (isBefore(version, [5, 0]) || variant.startsWith('-chat')) return undefined
+  const isCodex = variant.startsWith('-codex')
+  if (isBefore(version, [5, 1])) return isCodex ? range('low', 'high') : ofGpt5(variant)
+  if (isBefore(version, [5, 2]))
+    return isCodex
+      ? range('low', variant.startsWith('-codex-max') ? 'xhigh' : 'high')
+      : ['none', ...range('low', 'high')]
+  if (isBefore(version, [5, 6])) return isCodex ? range('low', 'xhigh') : ['none', ...range('low', 'xhigh')]
+  const isSol = variant.startsWith('-sol') && !isBefore(version, [6, 1])
+  return isSol || variant.startsWith('-astra') ? ALWAYS_THINKING : NEWEST_EFFORTS
+}
+
+function ofGpt5(variant: string): readonly Effort[] {
+  return variant.startsWith('-pro') ? ['high'] : range('minimal', 'high')
 }
 
 /** Models that encrypt their reasoning for the client. Those with `chat` in their names do not reason. */
@@ -46,7 +101,12 @@ export const openai: VendorProfile = {
   name: 'openai',
   authentication: {},
   // All of its chat models take `max_completion_tokens` (the types of `openai` 7.55, 2026).
-  rejectedParameters: () => rejections('max_tokens'),
+  rejectedParameters: (model) => [
+    ...OF_REASONERS,
+    ...rejectedByName(model).filter(({ effort }) => effort !== undefined),
+  ],
+  efforts: effortsByName,
+  callsToolsByResponses,
   parameters: { chat: () => CHAT, control: CONTROL },
   pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: { ids: OPENAI_IDS },
@@ -71,6 +131,11 @@ export const openai: VendorProfile = {
       /Unsupported parameter: '?(\w+)'?/,
       /Unsupported value: '(\w+)' does not support \S+ with this model\. Only the default/,
       /Unsupported value: 'messages\[\d+\]\.role' does not support '(developer|system)'/,
+    ],
+    // anomalyco/opencode#4451 and openai/openai-agents-python#2089 (2025-11), of GPT-6 in 2026-09.
+    rejectedEffort: [
+      /Unsupported value: '(?<value>\w+)' is not supported with the '[\w.:/-]+' model\.(?: Supported values are: (?<taken>[\w', ]+))?/,
+      /Unsupported value: 'reasoning[._]effort' does not support '(?<value>\w+)'(?: with this model\. Supported values are: (?<taken>[\w', ]+))?/,
     ],
   },
 }

@@ -1,5 +1,6 @@
 /** OpenRouter, an aggregator of vendors. */
 
+import { EFFORTS } from '../core/effort.ts'
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
 import { rejections } from '../core/parameter-support.ts'
@@ -20,6 +21,8 @@ export const openrouter: VendorProfile = {
   authentication: {},
   // Its SDK's request has no `n` (`@openrouter/sdk` 1.3.19, 2026); that it returns one choice then is assumed.
   rejectedParameters: (model) => [...rejectedByName(model), ...rejections('n')],
+  // openrouter.ai/docs/guides/best-practices/reasoning-tokens, by enricoros/big-AGI#940 (2026-01): for every model.
+  efforts: () => EFFORTS.filter((effort) => effort !== 'max'),
   parameters: { chat: () => CHAT, control: CONTROL },
   pricedOptions: {
     service_tier: TIERS,

@@ -23,6 +23,8 @@ const CONTROL = namesIn(
 export const perplexity = hostedVendor('perplexity', {
   // The same types know none of these, and every chunk reports the usage.
   rejectedParameters: () => rejections('max_completion_tokens', 'developer', 'stream_options'),
+  // The same types.
+  efforts: () => ['minimal', 'low', 'medium', 'high'],
   parameters: { chat: () => CHAT, control: CONTROL },
   // The size of a search's context and its kind have prices of their own (the same types).
   pricedOptions: { web_search_options: {} },

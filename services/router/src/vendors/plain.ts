@@ -2,7 +2,7 @@
 
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { rejectedByName } from './openai.ts'
+import { effortsByName, rejectedByName } from './openai.ts'
 
 /**
  * Control parameters of servers without a profile, beside those of all vendors. An aggregator as LiteLLM takes addresses, keys and
@@ -19,6 +19,7 @@ export const plain: VendorProfile = {
   name: null,
   authentication: {},
   rejectedParameters: rejectedByName,
+  efforts: effortsByName,
   parameters: { chat: () => undefined, control: CONTROL },
   pricedOptions: {},
   toolCalls: {},

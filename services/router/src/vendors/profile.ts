@@ -9,6 +9,7 @@
 import type { BackendConfig } from '@gateway/contracts/config'
 import type { TargetDialect, VendorName } from '@gateway/contracts/vendors'
 import type { UsageRules } from '../core/chat-chunk.ts'
+import type { Effort } from '../core/effort.ts'
 import type { ErrorMeanings } from '../core/error-meanings.ts'
 import type { FinishMeaning } from '../core/finish-reasons.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
@@ -28,6 +29,10 @@ export interface VendorProfile {
    * (`core/refused-parameters.ts`), and a learned rejection also overrules a row.
    */
   rejectedParameters(model: string): ParameterSupport
+  /** The values of `reasoning_effort` that the model takes; undefined where nobody knows, and a refusal teaches them. */
+  efforts(model: string): readonly Effort[] | undefined
+  /** True for a model that calls tools over the Responses API alone. */
+  callsToolsByResponses?(model: string): boolean
   parameters: VendorParameters
   /** Members of a request, in any dialect, by which a client could change the price. All of them stay with the operator. */
   pricedOptions: Readonly<Record<string, PricedOption>>

@@ -2,7 +2,7 @@
 
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { rejectedByName } from './openai.ts'
+import { effortsByName, rejectedByName } from './openai.ts'
 
 /** sglang 0.5.23 of PyPI (November 2026), sglang/srt/entrypoints/openai/protocol.py. */
 const CHAT = namesIn(
@@ -20,6 +20,7 @@ export const sglang: VendorProfile = {
   name: 'sglang',
   authentication: {},
   rejectedParameters: rejectedByName,
+  efforts: effortsByName,
   parameters: { chat: () => CHAT, control: CONTROL },
   pricedOptions: {},
   toolCalls: {},

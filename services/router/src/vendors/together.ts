@@ -12,6 +12,8 @@ const CHAT = namesIn(
 export const together = hostedVendor('together', {
   // Its `logprobs` is a number, not OpenAI's yes or no. The same types know neither the others nor the role; a stream reports its usage anyway.
   rejectedParameters: () => rejections('max_completion_tokens', 'logprobs', 'developer', 'stream_options'),
+  // The same types.
+  efforts: () => ['low', 'medium', 'high'],
   parameters: { chat: () => CHAT, control: namesIn('compliance') },
   // Another model judges the request.
   pricedOptions: { safety_model: {} },

@@ -2,7 +2,7 @@
 
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { GOOGLE_CONTROL, GOOGLE_FINISH_REASONS, GOOGLE_NESTED, needsSignature } from './gemini.ts'
+import { geminiEfforts, GOOGLE_CONTROL, GOOGLE_FINISH_REASONS, GOOGLE_NESTED, needsSignature } from './gemini.ts'
 import { CHAT, rejectedByName, TIERS } from './openai.ts'
 
 /** cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview, of google/ models, 2026-09-17. */
@@ -19,6 +19,7 @@ export const vertex: VendorProfile = {
     },
   },
   rejectedParameters: rejectedByName,
+  efforts: geminiEfforts,
   parameters: {
     // The list is of Google's own models there.
     chat: (model) => (model.startsWith('google/') ? GOOGLE_CHAT : CHAT),

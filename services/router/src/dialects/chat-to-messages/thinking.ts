@@ -1,44 +1,18 @@
 /**
- * `reasoning_effort` as the API's thinking. Models from 4.6 on decide themselves how much to think, by an effort. Older
- * ones get a budget of tokens, which is a part of the response's cap.
+ * `reasoning_effort` as the API's thinking, in the form that the model takes (`vendors/claude.ts`). Models from 4.6 on
+ * decide themselves how much to think, by an effort. Older ones get a budget of tokens, which is a part of the
+ * response's cap.
  *
- * The rules are of platform.claude.com/docs/en/build-with-claude/thinking and adaptive-thinking, and of the types of
- * `@anthropic-ai/sdk` 1.12 (all read in November 2026).
+ * Chat has no word for showing thoughts, and its clients read them where they come. So the newer models, which hide
+ * them, are requested to sum them up.
  */
 
-import { plainNumber } from '@gateway/contracts/json'
+import { budgetOf, changesThinking, isEffort, nearestEffort, SMALLEST_BUDGET, type Effort } from '../../core/effort.ts'
+import type { MessagesForm } from '../../core/messages-form.ts'
 import type { Json } from './content.ts'
 
-/** Claude Opus 4.7 and later refuse a budget, older models than 4.6 know no effort. */
-const ADAPTIVE = /claude-(?:opus|sonnet|haiku)-(?:4-[6-9]|4-\d\d(?!\d)|[5-9](?!\d))|claude-mythos/
-/** No model before 3.7 thinks. */
-const THINKLESS = /claude-(?:instant|2|3-(?:opus|sonnet|haiku|5))/
-
-const EFFORTS = new Map(
-  Object.entries<string>({
-    minimal: 'low',
-    low: 'low',
-    medium: 'medium',
-    high: 'high',
-    xhigh: 'xhigh',
-    max: 'max',
-  }),
-)
-/** The API takes no less than 1,024; the others are ours. */
-const BUDGETS = new Map(
-  Object.entries<number>({
-    minimal: 1_024,
-    low: 1_024,
-    medium: 4_096,
-    high: 16_384,
-    xhigh: 32_768,
-    max: 32_768,
-  }),
-)
-const SMALLEST_BUDGET = 1_024
-
 export interface Circumstances {
-  model: string
+  form: MessagesForm
   maxTokens: number
   /** The model must call a tool. */
   isForced: boolean
@@ -48,23 +22,33 @@ export interface Circumstances {
 
 export interface ThinkingMembers {
   thinking?: Json
-  effort?: string
+  effort?: Effort
+  /** The model does not think as the client requested. */
+  isLost: boolean
 }
 
-/** Null where the model cannot think with the requested effort. */
-export function thinkingMembers(effort: unknown, circumstances: Circumstances): ThinkingMembers | null {
-  if (effort == null || effort === 'none') return {}
-  const { model, maxTokens, isForced, hasLostThoughts } = circumstances
-  if (typeof effort !== 'string' || !EFFORTS.has(effort) || isForced || THINKLESS.test(model)) return null
-  if (ADAPTIVE.test(model)) return { thinking: { type: 'adaptive' }, effort: EFFORTS.get(effort)! }
-  const budget = Math.min(BUDGETS.get(effort)!, maxTokens - 1)
-  if (budget < SMALLEST_BUDGET || hasLostThoughts) return null
-  return { thinking: { type: 'enabled', budget_tokens: budget } }
+export function thinkingMembers(requested: unknown, circumstances: Circumstances): ThinkingMembers {
+  const { form, maxTokens, isForced, hasLostThoughts } = circumstances
+  if (requested == null) return { ...byDefault(form), isLost: false }
+  if (!isEffort(requested)) return { ...byDefault(form), isLost: true }
+  if (requested === 'none' && !form.thinksByDefault) return { isLost: false }
+  if (requested === 'none' && form.off !== null) return { thinking: { type: form.off }, isLost: false }
+  if (form.thinking === null || (isForced && form.forcedTools === 'without thinking')) return { isLost: true }
+  if (form.thinking === 'adaptive') {
+    const effort = nearestEffort(requested, (one) => form.efforts.includes(one))
+    if (effort === null) return { thinking: adaptive(form), isLost: true }
+    return { thinking: adaptive(form), effort, isLost: changesThinking(requested, effort) }
+  }
+  const budget = requested === 'none' ? 0 : Math.min(budgetOf(requested), maxTokens - 1)
+  if (budget < SMALLEST_BUDGET || hasLostThoughts) return { isLost: true }
+  return { thinking: { type: 'enabled', budget_tokens: budget }, isLost: false }
 }
 
-/** The way back: a Messages client's budget as the effort that it would have come from. */
-export function effortOfBudget(requested: unknown): string | undefined {
-  const budget = plainNumber(requested)
-  if (typeof budget !== 'number') return undefined
-  return ['high', 'medium', 'low'].find((effort) => budget >= BUDGETS.get(effort)!)
+function adaptive({ hidesThoughts }: MessagesForm): Json {
+  return { type: 'adaptive', ...(hidesThoughts ? { display: 'summarized' } : {}) }
+}
+
+/** The model thinks anyway, and its text between two calls of tools is a thought, too. */
+function byDefault(form: MessagesForm): { thinking?: Json } {
+  return form.thinksByDefault && form.hidesThoughts ? { thinking: adaptive(form) } : {}
 }

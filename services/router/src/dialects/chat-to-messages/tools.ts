@@ -7,6 +7,7 @@
 import { isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { cached, type Json } from './content.ts'
 import type { JsonBy } from './json-text.ts'
+import type { MessagesForm } from '../../core/messages-form.ts'
 import { refused } from '../../core/backend-fault.ts'
 
 /** A call of it is the response's text. */
@@ -21,26 +22,34 @@ export interface ToolMembers {
   dropped: string[]
 }
 
-/** platform.claude.com/docs/en/build-with-claude/structured-outputs, read in November 2026: 4.5 and later. */
-const STRUCTURED = /claude-(?:opus|sonnet|haiku)-(?:4-[5-9]|4-\d\d(?!\d)|[5-9](?!\d))|claude-mythos/
-
-export function toolMembers(chat: Json, model: string): ToolMembers {
+export function toolMembers(chat: Json, { hasStructuredOutput, forcedTools }: MessagesForm): ToolMembers {
   const lost = new Set<string>()
-  const all = ownTools(chat.tools, STRUCTURED.test(model), lost)
-  const { tools: own, choice } = choose(chat, all)
+  const all = ownTools(chat.tools, hasStructuredOutput, lost)
+  const { tools: own, choice: wished } = choose(chat, all)
+  const canForce = forcedTools !== 'never'
+  const choice = canForce ? wished : unforced(wished, lost)
   const members: ToolMembers = { json: null, dropped: [...lost], ...(own.length > 0 ? { tools: own } : {}) }
   if (choice) members.tool_choice = choice
   const schema = schemaOf(chat.response_format)
   if (schema === null) return members
-  if (schema.isGiven && STRUCTURED.test(model)) {
+  if (schema.isGiven && hasStructuredOutput) {
     return { ...members, output_config: { format: { type: 'json_schema', schema: schema.schema } } }
   }
   // The model may not both call the client's tools and be bound to ours.
   if (own.length > 0) return { ...members, dropped: [...lost, 'response_format'] }
-  if (!schema.isGiven) return { ...members, json: 'text' }
+  if (!schema.isGiven || !canForce)
+    return { ...members, json: 'text', dropped: [...lost, ...(schema.isGiven ? ['response_format'] : [])] }
   const description = 'Gives the answer. Its arguments are the whole answer.'
   const tool = { name: OUTPUT_TOOL, description, input_schema: schema.schema }
   return { tools: [tool], tool_choice: { type: 'tool', name: OUTPUT_TOOL }, json: 'call', dropped: [] }
+}
+
+/** The model may call a tool, but need not: the client is informed. */
+function unforced(choice: Json | undefined, lost: Set<string>): Json | undefined {
+  if (choice?.type !== 'any' && choice?.type !== 'tool') return choice
+  lost.add('tool_choice')
+  const { name: _name, ...others } = choice
+  return { ...others, type: 'auto' }
 }
 
 function schemaOf(format: unknown): { schema: unknown; isGiven: boolean } | null {

@@ -5,7 +5,7 @@
 
 import { type JsonObject, objectsOf, parseExactly } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
-import { applyingTo } from '../../core/parameter-support.ts'
+import { applyingTo, fitEffort } from '../../core/parameter-support.ts'
 import { keepsState } from '../../core/reasoning-state.ts'
 import { stripParameters } from '../../core/strip-parameters.ts'
 import { reasons } from '../../vendors/openai.ts'
@@ -38,6 +38,7 @@ export function writeResponsesRequest(clientRequest: ClientRequest): Pick<Backen
   const priced = withoutUnpriced(clientRequest)
   const chat = parseExactly(priced.body.toString('utf8')) as JsonObject
   refuseEssentials(chat)
+  const lostEffort = fitEffort(chat, clientRequest.form) ?? []
   const rejected = new Set<string>(applyingTo(clientRequest.form, chat).map(({ parameter }) => parameter))
   const given = (name: string): unknown => (rejected.has(name) ? undefined : (chat[name] ?? undefined))
   const input = inputOf(objectsOf(chat.messages), clientRequest.turnStates)
@@ -61,7 +62,15 @@ export function writeResponsesRequest(clientRequest: ClientRequest): Pick<Backen
   const stored = chat.store === true ? ['store'] : []
   const { policy = PLAIN_POLICIES.responses } = clientRequest
   const stripped = stripParameters(Buffer.from(JSON.stringify(request)), policy)
-  const dropped = [...priced.dropped, ...lost, ...stored, ...input.dropped, ...tools.dropped, ...stripped.dropped]
+  const dropped = [
+    ...priced.dropped,
+    ...lostEffort,
+    ...lost,
+    ...stored,
+    ...input.dropped,
+    ...tools.dropped,
+    ...stripped.dropped,
+  ]
   return { body: stripped.body, dropped: [...new Set(dropped)].toSorted() }
 }
 

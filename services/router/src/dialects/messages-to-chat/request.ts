@@ -5,9 +5,9 @@
 
 import { createHash } from 'node:crypto'
 import { refused } from '../../core/backend-fault.ts'
+import { COMMON_EFFORTS, effortOfBudget, isEffort, nearestEffort, type Effort } from '../../core/effort.ts'
 import type { StateSeal } from '../../core/state-seal.ts'
 import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
-import { effortOfBudget } from '../chat-to-messages/thinking.ts'
 import { messagesOf, systemOf } from './content.ts'
 import { toolMembers } from './tools.ts'
 
@@ -32,7 +32,7 @@ const TRANSLATED = new Set([
   ...['metadata', 'output_config', 'thinking'],
 ])
 
-export function writeChat(requested: JsonObject, states?: StateSeal): WrittenChat {
+export function writeChat(requested: JsonObject, states?: StateSeal, efforts?: readonly Effort[]): WrittenChat {
   // By the API it fills the prompt cache and generates nothing, for which chat has no word.
   if (requested.max_tokens === 0) throw refused('max_tokens', 'must be 1 or more for this model')
   const lost = new Set(Object.keys(requested).filter((name) => !TRANSLATED.has(name) && requested[name] != null))
@@ -48,7 +48,7 @@ export function writeChat(requested: JsonObject, states?: StateSeal): WrittenCha
         : undefined,
     ...toolMembers(requested, lost),
     response_format: formatOf(requested.output_config, lost),
-    reasoning_effort: effortOf(requested, lost),
+    reasoning_effort: effortOf(requested, efforts, lost),
     user: isObject(requested.metadata) ? userOf(requested.metadata.user_id) : undefined,
   }
   const keepsState = isEnabled(requested.thinking) || objectsOf(requested.tools).length > 0
@@ -78,20 +78,24 @@ function formatOf(config: unknown, lost: Set<string>): JsonObject | undefined {
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema, strict: true } }
 }
 
-/** Every server that takes the parameter knows these three (docs/backends.md). */
-const EFFORTS = new Map(
-  Object.entries<string>({ low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' }),
-)
-
-/** An effort goes before a budget. Chat has no word for thinking as the model sees fit, nor for none at all. */
-function effortOf({ thinking, output_config: config }: JsonObject, lost: Set<string>): string | undefined {
+/**
+ * An effort goes before a budget. Chat has no word for thinking as the model sees fit. That the model shall not think is an
+ * effort of `none`, where the target is known to take that.
+ */
+function effortOf(
+  { thinking, output_config: config }: JsonObject,
+  efforts: readonly Effort[] | undefined,
+  lost: Set<string>,
+): Effort | undefined {
   const requested = isObject(config) ? config.effort : undefined
   const { type, budget_tokens: budget } = membersOf(thinking)
-  const named = typeof requested === 'string' ? EFFORTS.get(requested) : undefined
-  const effort = requested == null ? effortOfBudget(budget) : named
-  if (requested != null && effort === undefined) lost.add('output_config.effort')
-  if (thinking != null && (effort === undefined || type === 'disabled')) lost.add('thinking')
-  return effort
+  if (type === 'disabled' && efforts?.includes('none')) return 'none'
+  const taken = efforts ?? COMMON_EFFORTS
+  const wished = requested == null ? effortOfBudget(budget) : isEffort(requested) ? requested : undefined
+  const effort = wished && nearestEffort(wished, (one) => taken.includes(one))
+  if (requested != null && effort == null) lost.add('output_config.effort')
+  if (thinking != null && (effort == null || type === 'disabled')) lost.add('thinking')
+  return effort ?? undefined
 }
 
 function isEnabled(thinking: unknown): thinking is JsonObject {

@@ -4,6 +4,7 @@
 
 import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
+import { COMMON_EFFORTS, isEffort, nearestEffort, type Effort } from '../../core/effort.ts'
 import type { StateSeal } from '../../core/state-seal.ts'
 import { FunctionNames, toolsOf } from './function-names.ts'
 import { writeMessages } from './input.ts'
@@ -44,7 +45,7 @@ const TRANSLATED = new Set([
   ...['previous_response_id', 'conversation'],
 ])
 
-export function writeChat(request: JsonObject, states?: StateSeal): WrittenRequest {
+export function writeChat(request: JsonObject, states?: StateSeal, efforts?: readonly Effort[]): WrittenRequest {
   if (request.prompt != null) throw refused('prompt', 'must be left out for this model: send its text as instructions')
   const tools = toolsOf(request)
   const names = new FunctionNames(tools)
@@ -65,7 +66,7 @@ export function writeChat(request: JsonObject, states?: StateSeal): WrittenReque
     frequency_penalty: request.frequency_penalty,
     ...members,
     response_format: formatOf(text.format),
-    reasoning_effort: reasoning.effort,
+    reasoning_effort: effortFor(reasoning.effort, efforts),
     user: request.user,
     ...(wantsLogprobs ? { logprobs: true, top_logprobs: request.top_logprobs } : {}),
   })
@@ -80,6 +81,16 @@ export function writeChat(request: JsonObject, states?: StateSeal): WrittenReque
   ]
   const wantsSummary = (reasoning.summary ?? reasoning.generate_summary) != null
   return { chat, dropped: dropped.toSorted(), echo: { settings: settingsOf(request), own, wantsSummary } }
+}
+
+/** Servers of which nothing is known take no more than `high`; less than `low` is theirs to judge. */
+function effortFor(requested: unknown, efforts: readonly Effort[] | undefined): unknown {
+  const isBeyond = efforts === undefined && isEffort(requested) && nearestEffort(requested, isCommon) === 'high'
+  return isBeyond ? 'high' : requested
+}
+
+function isCommon(effort: Effort): boolean {
+  return COMMON_EFFORTS.includes(effort)
 }
 
 const LOGPROBS = 'message.output_text.logprobs'
