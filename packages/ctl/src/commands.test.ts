@@ -2,8 +2,10 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Argument, Command } from 'commander'
 import { procedures, type Procedure } from '@gateway/contracts/bus-roles'
 import { expect, test } from 'vitest'
+import { program } from './program.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')
 const sources = readdirSync(import.meta.dirname).filter((file) => !file.endsWith('.test.ts'))
@@ -18,10 +20,22 @@ test('every request that the bus leaves to operators has a command', () => {
   expect([...requested].toSorted()).toEqual(questions.map(([name]) => name).toSorted())
 })
 
-test('the README names every command', () => {
-  const commands = Array.from(read('main.ts').matchAll(/\.command\('([\w-]+)/g), ([, name]) => name!)
-  const rows = Array.from(read('../README.md').matchAll(/^\| (`.+?`) \|/gm), ([, names]) => names!).join(' ')
-  const named = new Set(rows.match(/[\w-]+/g))
-  expect(commands.length).toBeGreaterThan(10)
-  expect(commands.filter((name) => !named.has(name))).toEqual([])
+const README = join(import.meta.dirname, '../README.md')
+const TABLE = /(?<=<!-- commands: .* -->\n).*(?=\n<!-- \/commands -->)/s
+
+/** A row for the command, and for each of its subcommands. */
+function rowsOf(command: Command, path: string[] = []): string[] {
+  const name = [...path, command.name()]
+  const words = [...name, ...command.registeredArguments.map(argumentOf)].join(' ')
+  const row = `| \`${words.replaceAll('|', '\\|')}\` | ${command.description().replaceAll(/[|<]/g, '\\$&')} |`
+  return [row, ...command.commands.flatMap((inner) => rowsOf(inner, name))]
+}
+
+const argumentOf = (argument: Argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`)
+
+test('the README names every command', async () => {
+  const rows = program.commands.flatMap((command) => rowsOf(command))
+  expect(rows.length).toBeGreaterThan(10)
+  const table = ['| Command | Effect |', '| --- | --- |', ...rows].join('\n')
+  await expect(readFileSync(README, 'utf8').replace(TABLE, () => table)).toMatchFileSnapshot(README)
 })
