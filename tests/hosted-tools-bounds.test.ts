@@ -5,7 +5,8 @@
 
 import * as fc from 'fast-check'
 import { planConfig, servedModelConfig, poolConfig, type GatewayConfig } from '@gateway/contracts/config'
-import { hostedEntryOf, hostedTools } from '@gateway/contracts/hosted-tools'
+import { hostedEntryOf } from '@gateway/contracts/hosted-requests'
+import { hostedTools } from '@gateway/contracts/hosted-tools'
 import { chargeFor } from '../packages/pricing/src/charge.ts'
 import { expect, test } from 'vitest'
 import { makeOffer } from '../services/edge/src/admission/admit.ts'

@@ -9,9 +9,9 @@ import {
   quotaExceededBody,
   rateLimitBody,
   rateLimitTypes,
-  renderError,
   type ErrorCode,
 } from './errors.ts'
+import { renderError } from './render-error.ts'
 
 const links = { docsUrl: 'https://docs.example/limits', topupUrl: 'https://console.example/top-up' }
 

@@ -2,12 +2,11 @@
  * Every error that a client can receive: its stable code, HTTP status and body shape, spelled once.
  *
  * A `GatewayError` carries a public sentence and keeps the private reason in `cause`, which is logged and never sent.
- * `renderError` is the only place that turns one into an HTTP response.
+ * `render-error.ts` is the only place that turns one into an HTTP response.
  */
 
 import * as z from 'zod'
-import { fillTargetBody, targetError } from './target-error.ts'
-import type { ClientDialect } from './vendors.ts'
+import { targetError } from './target-error.ts'
 
 export const ERROR_STATUS = {
   NO_AUTH: 401,
@@ -46,13 +45,6 @@ const FLAT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 export function isFlat(code: ErrorCode): boolean {
   return FLAT.has(code)
-}
-
-/** Bodies whose `error` the contract fixes to the word; the thrown message is ignored. */
-const FIXED_MESSAGE: Partial<Record<ErrorCode, string>> = {
-  NO_AUTH: 'Unauthorized',
-  INVALID_KEY: 'Invalid key',
-  INVALID_TOKEN: 'Invalid token format',
 }
 
 /** The limit behind a 429. `plan_limit` never passes by waiting. */
@@ -144,150 +136,15 @@ export const quotaExceededBody = z.object({
   }),
 })
 
-export interface RenderedError {
-  status: number
-  headers: Record<string, string>
-  /** JSON text. */
-  body: string
+/** The schemas of bodies, by their names in the API reference. */
+export const errorSchemas = {
+  FlatError: flatErrorBody,
+  RateLimitError: rateLimitBody,
+  QuotaError: quotaExceededBody,
+  NestedError: nestedErrorBody,
+  MessagesError: messagesError,
 }
-
-export interface ErrorLinks {
-  docsUrl: string
-  topupUrl: string
-}
-
-/** Where an error goes. */
-export interface ErrorReader {
-  dialect?: ClientDialect
-  /** chat: the client reads no flat body. */
-  isNested?: boolean
-  requestId?: string
-}
+export type ErrorSchemaName = keyof typeof errorSchemas
 
 /** Returns an error's message, without the stack of one that was thrown. */
 export type PublicError = Pick<GatewayError, 'code' | 'message' | 'details'>
-
-/**
- * The HTTP response for an error, in the shape that its reader knows. `links` are the addresses that error bodies
- * carry.
- */
-export function renderError(error: PublicError, links: ErrorLinks, reader: ErrorReader = {}): RenderedError {
-  const { code, details } = error
-  return {
-    status: (reader.dialect === 'messages' ? details.target?.status : undefined) ?? ERROR_STATUS[code],
-    headers: errorHeaders(code, details),
-    body: JSON.stringify(BODIES[reader.dialect ?? 'chat'](error, links, reader)),
-  }
-}
-
-const BODIES: Record<ClientDialect, (error: PublicError, links: ErrorLinks, reader: ErrorReader) => object> = {
-  chat: chatErrorBody,
-  responses: openAiErrorBody,
-  messages: (error, links, { requestId }) => messagesErrorBody(error, links, requestId),
-}
-
-/** A code's additions to a body, under their names in JSON. */
-function additions({ code, details }: PublicError, links: ErrorLinks): object {
-  switch (code) {
-    case 'rate_limit_exceeded':
-      return { retry_after_ms: Math.ceil(details.retryAfterMs ?? 0), docs: links.docsUrl }
-    case 'quota_exceeded':
-      return {
-        resetDate: details.resetDate ?? '',
-        topupUrl: links.topupUrl,
-        overageEnabled: details.overageEnabled ?? false,
-      }
-    case 'INVALID_TOKEN':
-      return details.hint === undefined ? {} : { hint: details.hint }
-    case 'UPSTREAMS_EXHAUSTED':
-      return { tier: details.tier ?? '', attempted: details.attempted ?? [] }
-    default:
-      return {}
-  }
-}
-
-function messageOf({ code, message }: PublicError): string {
-  return FIXED_MESSAGE[code] ?? message
-}
-
-/** The contract's two shapes. */
-function chatErrorBody(error: PublicError, links: ErrorLinks, { isNested = false }: ErrorReader): object {
-  const { code, details, message } = error
-  switch (code) {
-    case 'rate_limit_exceeded':
-      return { error: { code, type: details.type ?? 'requests', message, ...additions(error, links) } }
-    case 'quota_exceeded':
-      return { error: { code, message, ...additions(error, links) } }
-    default:
-      if (isNested || !isFlat(code) || details.refusal) return openAiErrorBody(error, links)
-      if (code === 'INVALID_TOKEN') return { error: messageOf(error), code }
-      return { error: messageOf(error), code, ...additions(error, links) }
-  }
-}
-
-/** OpenAI's shape, which the Responses API has for every error. */
-function openAiErrorBody(error: PublicError, links: ErrorLinks): object {
-  const { code, details } = error
-  if (details.refusal) return { error: { message: error.message, ...details.refusal, gateway_code: code } }
-  const type = details.type ?? (ERROR_STATUS[code] >= 500 ? 'server_error' : 'invalid_request_error')
-  return { error: { message: messageOf(error), type, param: details.param ?? null, code, ...additions(error, links) } }
-}
-
-/** Anthropic's words for statuses. */
-const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> & Record<number, string> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  405: 'invalid_request_error',
-  408: 'timeout_error',
-  413: 'request_too_large',
-  415: 'invalid_request_error',
-  426: 'invalid_request_error',
-  429: 'rate_limit_error',
-  500: 'api_error',
-  503: 'overloaded_error',
-  504: 'timeout_error',
-  529: 'overloaded_error',
-}
-
-function messagesTypeOf(status: number): string {
-  return MESSAGES_TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
-}
-
-/** Anthropic's shape, with our code and its additions beside the message. An event of a stream carries the same. */
-export function messagesErrorBody(error: PublicError, links?: ErrorLinks, requestId?: string): object {
-  const { code, details } = error
-  const limit = details.type === undefined ? {} : { limit: details.type }
-  const type = messagesTypeOf(details.target?.status ?? ERROR_STATUS[code])
-  const more = links ? additions(error, links) : {}
-  const ofTarget = details.refusal && { code: details.refusal.code, param: details.refusal.param, gateway_code: code }
-  const said = { type, message: messageOf(error), code, ...limit, ...more, ...ofTarget }
-  const ours = { type: 'error', error: said, request_id: requestId ?? null }
-  if (details.target?.body === undefined) return ours
-  return fillTargetBody(details.target.body, ours, code, details.refusal && error.message)
-}
-
-function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, string> {
-  const { shouldRetry } = details.target ?? {}
-  const headers = headersOf(code, details)
-  return shouldRetry === undefined ? headers : { ...headers, 'x-should-retry': String(shouldRetry) }
-}
-
-function headersOf(code: ErrorCode, details: ErrorDetails): Record<string, string> {
-  const isLimit = code === 'rate_limit_exceeded' && details.type !== 'plan_limit'
-  if (isLimit || (ERROR_STATUS[code] === 503 && details.retryAfterMs !== undefined)) {
-    const waitMs = Math.ceil(details.retryAfterMs ?? 0)
-    return { 'retry-after-ms': String(waitMs), 'retry-after': String(Math.ceil(waitMs / 1000)) }
-  }
-  if (code === 'METHOD_NOT_ALLOWED' && details.allow) return { allow: details.allow }
-  if (details.upgrade !== undefined)
-    return { upgrade: details.upgrade, connection: 'upgrade', 'x-should-retry': 'false' }
-  if (details.hint !== undefined) {
-    const said = `Bearer error="invalid_token", error_description="${details.hint}"`
-    return { 'www-authenticate': said, 'x-should-retry': 'false' }
-  }
-  const retryHelps = ERROR_STATUS[code] >= 500 || code === 'CLIENT_TIMEOUT'
-  return retryHelps ? {} : { 'x-should-retry': 'false' }
-}

@@ -1,4 +1,5 @@
-import { ERROR_STATUS, GatewayError, rateLimitTypes, renderError, type ErrorCode } from '@gateway/contracts/errors'
+import { ERROR_STATUS, GatewayError, rateLimitTypes, type ErrorCode } from '@gateway/contracts/errors'
+import { renderError } from '@gateway/contracts/render-error'
 import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { explainResponse } from './explain-problem.ts'

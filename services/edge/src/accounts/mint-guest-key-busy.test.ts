@@ -1,4 +1,5 @@
-import { GatewayError, renderError } from '@gateway/contracts/errors'
+import { GatewayError } from '@gateway/contracts/errors'
+import { renderError } from '@gateway/contracts/render-error'
 import type { Request, Response } from 'express'
 import { expect, test } from 'vitest'
 import type { EdgeContext } from '../edge-context.ts'

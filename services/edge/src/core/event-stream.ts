@@ -3,85 +3,37 @@
  * The edge knows the event that ends a stream, so that it can hold that event back until the usage is stored.
  */
 
-import { type GatewayError, messagesErrorBody } from '@gateway/contracts/errors'
+import { CLIENT_DIALECTS } from '@gateway/contracts/client-dialects'
+import type { StreamProfile } from '@gateway/contracts/client-dialects/profile'
+import type { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 
-interface StreamForm {
-  keepAlive: string
-  /** The bytes behind the last event of a response that has ended well. */
-  done: string
+interface StreamForm extends Pick<StreamProfile, 'keepAlive' | 'done'> {
   /** Notes complete events that were sent: the text of a failure may depend on them. */
   note?(events: Uint8Array): void
-  /** The events that end a stream which broke. They never look like a good end. */
   failure(error: GatewayError): string
-}
-
-const COMMENT = ': keep-alive\n\n'
-const PING = 'event: ping\ndata: {"type": "ping"}\n\n'
-
-const DONE = 'data: [DONE]\n\n'
-
-const CHAT: StreamForm = { keepAlive: COMMENT, done: DONE, failure: chatFailure }
-const messagesForm = (requestId: string): StreamForm => ({
-  keepAlive: PING,
-  done: '',
-  failure: (error) => eventOf('error', messagesErrorBody(error, undefined, requestId)),
-})
-const FORMS: Record<ClientDialect, (requestId: string) => StreamForm> = {
-  chat: () => CHAT,
-  messages: messagesForm,
-  responses: responsesForm,
 }
 
 /** One stream's. */
 export function streamForm(dialect: ClientDialect, requestId: string): StreamForm {
-  return FORMS[dialect](requestId)
+  const { stream } = CLIENT_DIALECTS[dialect]
+  const { keepAlive, done } = stream
+  if (stream.isNumbered) return { keepAlive, done, ...numbered(stream, requestId) }
+  return { keepAlive, done, failure: (error) => stream.failure(error, { requestId, first: null, nextNumber: 0 }) }
 }
 
-function eventOf(name: string, data: object): string {
-  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
-}
-
-function chatFailure({ message, code }: GatewayError): string {
-  return `data: ${JSON.stringify({ error: { message, type: 'server_error', code } })}\n\n`
-}
-
-/**
- * A failure is the response that the stream began with, failed, under the number after the last event's. Nothing is parsed
- * before there is one.
- *
- * Open Responses (specification 2026-04-24) ends a stream with `[DONE]`, which OpenAI's service does not send. OpenAI's SDKs
- * for Node (7.55) and Python end there, and Codex ignores events that are no JSON (2026-11-29). A failure has no `[DONE]`:
- * clients take it for a good end.
- */
-function responsesForm(): StreamForm {
-  let created: Buffer | null = null
+/** Nothing is parsed before there is a failure. */
+function numbered(stream: StreamProfile, requestId: string): Required<Pick<StreamForm, 'note' | 'failure'>> {
+  let first: Buffer | null = null
   let nextNumber = 0
   return {
-    keepAlive: COMMENT,
-    done: DONE,
     note(events) {
       const bytes = asBuffer(events)
-      created ??= firstEventOf(bytes)
+      first ??= firstEventOf(bytes)
       nextNumber = lastNumberIn(bytes) + 1 || nextNumber
     },
-    failure(error) {
-      const response = created && responseIn(created)
-      return response ? failedResponse(response, nextNumber, error) : streamError(nextNumber, error)
-    },
+    failure: (error) => stream.failure(error, { requestId, first: first && dataIn(first), nextNumber }),
   }
-}
-
-function failedResponse(response: object, sequence: number, { message, code }: GatewayError): string {
-  const failed = { ...response, status: 'failed', error: { code, message } }
-  return eventOf('response.failed', { type: 'response.failed', sequence_number: sequence, response: failed })
-}
-
-/** OpenAI's types have the error's members in the event itself; Open Responses and OpenAI's service nest them. */
-function streamError(sequence: number, { message, code }: GatewayError): string {
-  const said = { code, message, param: null }
-  const error = { type: 'server_error', ...said }
-  return eventOf('error', { type: 'error', sequence_number: sequence, ...said, error })
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
@@ -110,22 +62,14 @@ function lastNumberIn(bytes: Buffer): number {
   return number
 }
 
-/** The response in an event; null where it is none. */
-function responseIn(event: Buffer): object | null {
+/** The data of an event; null where it is no JSON. */
+function dataIn(event: Buffer): unknown {
   const [, data = ''] = /^data:(.*)$/m.exec(event.toString()) ?? []
   try {
-    const { response } = JSON.parse(data) as { response?: unknown }
-    return typeof response === 'object' ? response : null
+    return JSON.parse(data)
   } catch {
     return null
   }
-}
-
-/** The events that end a good stream, by their names. Chat's `[DONE]` is the edge's own to write. */
-const TERMINAL: Record<ClientDialect, readonly string[]> = {
-  chat: [],
-  messages: ['message_stop'],
-  responses: ['response.completed', 'response.incomplete'],
 }
 
 /**
@@ -133,7 +77,7 @@ const TERMINAL: Record<ClientDialect, readonly string[]> = {
  * event of the dialect ends one. The router writes the name of such an event in its first line.
  */
 export function terminalEventOf(dialect: ClientDialect): ((events: Uint8Array, lastAt: number) => boolean) | undefined {
-  const lines = TERMINAL[dialect].map((name) => Buffer.from(`event: ${name}\n`))
+  const lines = CLIENT_DIALECTS[dialect].stream.terminalEvents.map((name) => Buffer.from(`event: ${name}\n`))
   if (lines.length === 0) return undefined
   return (events, lastAt) => lines.some((line) => isAt(events, lastAt, line))
 }

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { renderError } from '@gateway/contracts/errors'
+import { renderError } from '@gateway/contracts/render-error'
 import { responseFailure, type ResponseFailure } from '@gateway/contracts/job'
 import { clientDialects } from '@gateway/contracts/vendors'
 import { billOf, type Departure, failureToError, type Received, type LastWord } from './last-word.ts'

@@ -4,10 +4,8 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http'
+import { CLIENT_DIALECTS } from '@gateway/contracts/client-dialects'
 import { type ClientDialect, clientDialects } from '@gateway/contracts/vendors'
-
-/** The resources of a conversation, each below `/v1`. */
-const RESOURCES: Record<ClientDialect, string> = { chat: 'chat', responses: 'responses', messages: 'messages' }
 
 /** The target of a request to a proxy may begin with its host. */
 const ORIGIN = /^https?:\/\/[^/?]*/i
@@ -28,7 +26,7 @@ export function dialectOfPath(target: string | undefined): ClientDialect {
 /** `target`: the request's, with its query. */
 function conversationOf(target = ''): ClientDialect | undefined {
   const [, version, resource] = target.replace(ORIGIN, '').split(/[/?]/, 3)
-  return version === 'v1' ? clientDialects.find((dialect) => RESOURCES[dialect] === resource) : undefined
+  return version === 'v1' ? clientDialects.find((dialect) => CLIENT_DIALECTS[dialect].resource === resource) : undefined
 }
 
 /** The words for a client that requested an unknown path. `known` are paths without parameters. */

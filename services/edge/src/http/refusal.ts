@@ -3,7 +3,9 @@
  * the request's id and in the time until a retry. Their bytes are those that `sendError` would send.
  */
 
-import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'
+import type { ErrorLinks } from '@gateway/contracts/error-bodies'
+import type { PublicError } from '@gateway/contracts/errors'
+import { renderError } from '@gateway/contracts/render-error'
 import { type ClientDialect, clientDialects } from '@gateway/contracts/vendors'
 import { dialectOf } from '../core/read-path.ts'
 import { endAfterBody } from './drop-body.ts'

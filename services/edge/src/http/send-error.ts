@@ -3,7 +3,9 @@
  */
 
 import type { GatewayConfig } from '@gateway/contracts/config'
-import { type ErrorLinks, renderError, type PublicError } from '@gateway/contracts/errors'
+import type { ErrorLinks } from '@gateway/contracts/error-bodies'
+import type { PublicError } from '@gateway/contracts/errors'
+import { renderError } from '@gateway/contracts/render-error'
 import { readsNested } from '../core/error-readers.ts'
 import { dialectOf } from '../core/read-path.ts'
 import { type DropsBodies, endAfterBody } from './drop-body.ts'

@@ -6,21 +6,17 @@
 import type { z } from 'zod'
 import type { ConfigSource } from '@gateway/config/config-source'
 import { quoteQuery, type quoteResponse } from '@gateway/contracts/quote'
-import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chargeFor, fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { makeOffer, planLimit } from '../admission/admit.ts'
 import { describePrice } from '../core/describe-price.ts'
 import type { LedgerFigures } from '../rpc/service-clients.ts'
-import { chat, parseBody, type InferenceKind } from '../requests/inference-kinds.ts'
-import { messages } from '../requests/messages.ts'
-import { responses } from '../requests/responses.ts'
+import { parseBody } from '../requests/inference-kinds.ts'
+import { KINDS } from '../requests/kinds.ts'
 import { reservationOf } from '../http/memory-budget.ts'
 import type { LargeBodies } from '../requests/large-bodies.ts'
 import { LargeJson } from '../requests/parse-json.ts'
 import type { Handler } from '../http/handler.ts'
 import { understand } from '../requests/understand.ts'
-
-const KINDS: Record<ClientDialect, InferenceKind> = { chat, responses, messages }
 
 interface QuoteContext {
   config: ConfigSource

@@ -2,16 +2,8 @@
  * The OpenAPI 3.1 document of the gateway, made of its operations and the schemas that the gateway parses with.
  */
 
-import {
-  ERROR_STATUS,
-  flatErrorBody,
-  isFlat,
-  messagesError,
-  nestedErrorBody,
-  quotaExceededBody,
-  rateLimitBody,
-  type ErrorCode,
-} from '@gateway/contracts/errors'
+import { CLIENT_DIALECTS } from '@gateway/contracts/client-dialects'
+import { ERROR_STATUS, errorSchemas } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
 import { dialectOfPath } from '../core/read-path.ts'
@@ -52,13 +44,9 @@ export function openApiDocument(serverUrl: string, operations: Operation[]): Ope
         },
         signIn: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A sign-in token.' },
       },
-      schemas: {
-        FlatError: schemaOf(flatErrorBody, 'output'),
-        RateLimitError: schemaOf(rateLimitBody, 'output'),
-        QuotaError: schemaOf(quotaExceededBody, 'output'),
-        NestedError: schemaOf(nestedErrorBody, 'output'),
-        MessagesError: schemaOf(messagesError, 'output'),
-      },
+      schemas: Object.fromEntries(
+        Object.entries(errorSchemas).map(([name, schema]) => [name, schemaOf(schema, 'output')]),
+      ),
     },
   }
 }
@@ -120,6 +108,7 @@ function eventOf(schema: z.ZodType, dialect: ClientDialect): object {
 }
 
 function failures(operation: Operation): Record<string, object> {
+  const profile = CLIENT_DIALECTS[dialectOfPath(operation.path)]
   const byStatus = Map.groupBy(errorsOf(operation), (code) => ERROR_STATUS[code])
   return Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => [
@@ -127,7 +116,7 @@ function failures(operation: Operation): Record<string, object> {
       {
         description: ofStatus.map((code) => `${code}: ${errorMeanings[code].condition}`).join(' '),
         content: {
-          'application/json': { schema: anyOf(ofStatus.flatMap(BODIES[dialectOfPath(operation.path)])) },
+          'application/json': { schema: anyOf(ofStatus.flatMap((code) => profile.errorSchemas(code))) },
         },
       },
     ]),
@@ -137,17 +126,6 @@ function failures(operation: Operation): Record<string, object> {
 function anyOf(schemas: string[]): object {
   const references = [...new Set(schemas)].map((name) => ({ $ref: `#/components/schemas/${name}` }))
   return references.length === 1 ? references[0]! : { anyOf: references }
-}
-
-/** The bodies that a code can have. */
-const BODIES: Record<ClientDialect, (code: ErrorCode) => string[]> = {
-  chat(code) {
-    if (code === 'rate_limit_exceeded') return ['RateLimitError']
-    if (code === 'quota_exceeded') return ['QuotaError']
-    return isFlat(code) ? ['FlatError', 'NestedError'] : ['NestedError']
-  },
-  responses: () => ['NestedError'],
-  messages: () => ['MessagesError'],
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {

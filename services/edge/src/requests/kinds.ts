@@ -2,13 +2,14 @@
  * The kinds of requests by name: a worker gets the name.
  */
 
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
-export const KINDS = { chat, embeddings, images, messages, responses } satisfies Record<string, InferenceKind>
+export type KindName = ClientDialect | 'embeddings' | 'images'
 
-export type KindName = keyof typeof KINDS
+export const KINDS: Record<KindName, InferenceKind> = { chat, embeddings, images, messages, responses }
 
 const names = new Map<InferenceKind, KindName>(
   Object.entries(KINDS).map(([name, kind]) => [kind, name as KindName] as const),

@@ -6,14 +6,8 @@
  * The client reads the names of all others. It gets a 400 where it demands one of them.
  */
 
-import {
-  asksHostedTools,
-  hostedEntryOf,
-  HOSTED_MEMBERS,
-  isTemplate,
-  type HostedCalls,
-  type HostedTool,
-} from '@gateway/contracts/hosted-tools'
+import { asksHostedTools, hostedEntryOf, hostedToolRules, isTemplate } from '@gateway/contracts/hosted-requests'
+import type { HostedCalls, HostedTool } from '@gateway/contracts/hosted-tools'
 import { parseExactly, isObject, type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import { refused } from './backend-fault.ts'
@@ -47,7 +41,7 @@ export function withPricedTools(
   const request = parseExactly(body.toString('utf8')) as JsonObject
   if (!asksHostedTools(dialect, request)) return { body, dropped: [] }
   if (isTemplate(dialect, request)) throw refused('prompt', 'must be left out: send its text as instructions')
-  const members = HOSTED_MEMBERS[dialect].filter((name) => request[name] != null)
+  const members = hostedToolRules(dialect).members.filter((name) => request[name] != null)
   for (const name of members) delete request[name]
   const choice = new ToolChoice(dialect, model, allowed)
   choice.takeFrom(request)
@@ -56,7 +50,7 @@ export function withPricedTools(
 
 /** The edge writes no space between a member's name and its value. */
 function mayRequest(body: Buffer, dialect: ClientDialect): boolean {
-  return [...HOSTED_MEMBERS[dialect], 'tools', 'prompt'].some((name) => body.includes(`"${name}":`))
+  return [...hostedToolRules(dialect).members, 'tools', 'prompt'].some((name) => body.includes(`"${name}":`))
 }
 
 class ToolChoice {
@@ -88,7 +82,8 @@ class ToolChoice {
     }
     if (Array.isArray(request.input)) request.input = request.input.map((item) => this.#withoutHosted(item))
     if (this.#gone.size > 0) this.#fitChoice(request)
-    if (this.#kept > 0 && this.#dialect === 'responses') request.max_tool_calls = this.#total
+    const { limit } = hostedToolRules(this.#dialect)
+    if (this.#kept > 0 && limit?.of === 'request') request[limit.member] = this.#total
   }
 
   #take(tool: unknown): unknown[] {
@@ -97,10 +92,11 @@ class ToolChoice {
     const left = entry.name === undefined ? 0 : (this.#left.get(entry.name) ?? 0)
     if (left === 0 || !isOfThePrice(entry.name!, tool as JsonObject, this.#model)) return this.#drop(entry.type, tool)
     this.#kept++
-    if (this.#dialect !== 'messages') return [tool]
+    const { limit } = hostedToolRules(this.#dialect)
+    if (limit?.of !== 'entry') return [tool]
     // Each entry has a limit of its own.
     this.#left.set(entry.name!, 0)
-    return [{ ...(tool as JsonObject), max_uses: left }]
+    return [{ ...(tool as JsonObject), [limit.member]: left }]
   }
 
   #drop(type: string, tool: unknown): [] {

@@ -3,17 +3,19 @@
  * rest is the backend's own id, by which its operator finds the request.
  */
 
+import { CLIENT_DIALECTS } from '@gateway/contracts/client-dialects'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 
-const PREFIXES: Record<ClientDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }
-const ANY_PREFIX = /^(?:chatcmpl-|resp_|msg_)(?=.)/s
+const PREFIXES = Object.values(CLIENT_DIALECTS).map(({ responseIdPrefix }) => responseIdPrefix)
+const ANY_PREFIX = new RegExp(`^(?:${PREFIXES.join('|')})(?=.)`, 's')
 
 export function responseId(dialect: ClientDialect, id: string): string {
-  return isResponseId(dialect, id) ? id : PREFIXES[dialect] + id.replace(ANY_PREFIX, '')
+  return isResponseId(dialect, id) ? id : CLIENT_DIALECTS[dialect].responseIdPrefix + id.replace(ANY_PREFIX, '')
 }
 
 export function isResponseId(dialect: ClientDialect, id: unknown): boolean {
-  return typeof id === 'string' && id.length > PREFIXES[dialect].length && id.startsWith(PREFIXES[dialect])
+  const { responseIdPrefix: prefix } = CLIENT_DIALECTS[dialect]
+  return typeof id === 'string' && id.length > prefix.length && id.startsWith(prefix)
 }
 
 /** The event with another id, where the id stands in it as nearly all servers write it; else null. No other byte changes. */
