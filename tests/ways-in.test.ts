@@ -7,8 +7,9 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { randomUUID } from 'node:crypto'
-import { isFlat, type ErrorCode } from '@gateway/contracts/errors'
+import type { ErrorCode } from '@gateway/contracts/errors'
 import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { REPLY, QUESTION, type Seen } from './faults/request-chat.ts'
@@ -74,16 +75,9 @@ const configOver = (url: string, nativeUrl: string) => ({
   ],
 })
 
-const PATHS: Record<ClientDialect, string> = {
-  chat: '/v1/chat/completions',
-  responses: '/v1/responses',
-  messages: '/v1/messages',
-}
 const bodyOf = (dialect: ClientDialect, model: string, fields: object = {}) => ({
   model,
-  ...(dialect === 'responses'
-    ? { input: QUESTION }
-    : { messages: [{ role: 'user', content: QUESTION }], max_tokens: 100 }),
+  ...CLIENTS[dialect].body(QUESTION, 100),
   ...fields,
 })
 const requested = (model: string, stream: boolean) => ({ url: gateway.url, key: gateway.key, model, stream })
@@ -129,7 +123,10 @@ describe.each(clientDialects)('%s', (dialect) => {
   })
 
   test("reports Auto's choice, the pool and the quota of the account", async () => {
-    const { headers } = await send(gateway.url, PATHS[dialect], { key: gateway.key, body: bodyOf(dialect, 'svc-best') })
+    const { headers } = await send(gateway.url, CLIENTS[dialect].path, {
+      key: gateway.key,
+      body: bodyOf(dialect, 'svc-best'),
+    })
     expect(headers.get('x-svc-upstream')).toBe('core')
     expect(headers.get('x-svc-smart-route')).toMatch(/^svc-core; reason=/)
     expect(headers.get('x-svc-quota-plan')).toBe('team')
@@ -152,7 +149,7 @@ describe.each(clientDialects)('%s', (dialect) => {
       headers: { 'idempotency-key': randomUUID() },
     }
     const read = async () => {
-      const response = await fetch(gateway.url + PATHS[dialect], {
+      const response = await fetch(gateway.url + CLIENTS[dialect].path, {
         method: 'POST',
         headers: { 'x-api-key': options.key, 'content-type': 'application/json', ...options.headers },
         body: JSON.stringify(options.body),
@@ -178,40 +175,23 @@ describe.each(clientDialects)('%s', (dialect) => {
     })
   })
 
-  /** The members that every refusal of the dialect has; the contract's own shape for chat. */
-  const refusal = (code: string, param: string | null = null) =>
-    ({
-      chat: isFlat(code as ErrorCode)
-        ? { code }
-        : { error: { code, message: expect.any(String) as string, param: null } },
-      responses: { error: { code, message: expect.any(String) as string, param } },
-      messages: {
-        type: 'error',
-        error: { code, message: expect.any(String) as string },
-        request_id: expect.any(String) as string,
-      },
-    })[dialect]
-  test.each([
+  const refusal = (code: ErrorCode, param?: string | null) =>
+    CLIENTS[dialect].refusal(code, expect.any(String), param)
+  test.each<[string, number, ErrorCode, string | null, () => unknown]>([
     ['a model that does not exist', 404, 'MODEL_NOT_FOUND', null, () => bodyOf(dialect, 'nothing')],
-    [
-      'a field of another type',
-      400,
-      'VALIDATION_ERROR',
-      'stream',
-      () => bodyOf(dialect, 'svc-core', { stream: 'yes' }),
-    ],
+    ['a field of another type', 400, 'VALIDATION_ERROR', 'stream', () => bodyOf(dialect, 'svc-core', { stream: 'yes' })],
     ['a body that is no JSON', 400, 'VALIDATION_ERROR', null, () => '{'],
   ])('refuses %s in its own shape', async (_, status, code, param, body) => {
-    const reply = await send(gateway.url, PATHS[dialect], { key: gateway.key, body: body() })
+    const reply = await send(gateway.url, CLIENTS[dialect].path, { key: gateway.key, body: body() })
     expect(reply.status).toBe(status)
     expect(reply.body).toMatchObject(refusal(code, param))
   })
 
   test('refuses strangers and other methods in its own shape', async () => {
-    const stranger = await send(gateway.url, PATHS[dialect], { body: bodyOf(dialect, 'svc-core') })
+    const stranger = await send(gateway.url, CLIENTS[dialect].path, { body: bodyOf(dialect, 'svc-core') })
     expect(stranger.status).toBe(401)
     expect(stranger.body).toMatchObject(refusal('NO_AUTH'))
-    const other = await send(gateway.url, PATHS[dialect], { key: gateway.key })
+    const other = await send(gateway.url, CLIENTS[dialect].path, { key: gateway.key })
     expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST'])
     expect(other.body).toMatchObject(refusal('METHOD_NOT_ALLOWED'))
   })
@@ -321,7 +301,7 @@ test.each(['responses', 'messages'] as const)(
     const calls = backend.calls.length
     const replies = await Promise.all(
       [gateway.url, gateway.otherUrl, gateway.url, gateway.otherUrl].map(async (url) => {
-        const response = await fetch(url + PATHS[dialect], { method: 'POST', headers, body })
+        const response = await fetch(url + CLIENTS[dialect].path, { method: 'POST', headers, body })
         return { id: response.headers.get('x-request-id'), text: await response.text() }
       }),
     )

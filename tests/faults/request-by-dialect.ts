@@ -4,79 +4,35 @@
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
+import type { ClientFixture, ResponsePart } from '@gateway/testing/client-fixture'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { type Requested, type RequestOptions, requestChat, nothingSeen, QUESTION, type Seen } from './request-chat.ts'
 
 export function requestBy(dialect: ClientDialect, options: RequestOptions): Requested {
   if (dialect === 'chat') return requestChat(options)
   const seen = nothingSeen()
-  return { seen, over: run(FORMS[dialect], options, seen) }
+  return { seen, over: run(CLIENTS[dialect], options, seen) }
 }
 
-interface Form {
-  path: string
-  body(content: string): object
-  /** Records the content that an event, or (`type` as in its JSON) a plain response, shows its user. */
-  take(seen: Seen, event: Json): void
+/** The Messages API requires a cap. */
+const CAP_TOKENS = 8_192
+
+function take(seen: Seen, part: ResponsePart): void {
+  seen.text += part.text
+  if (part.errorCode !== undefined) seen.errorEvent = true
+  if (part.isLast) seen.done = true
+  seen.finishReason = part.finishReason ?? seen.finishReason
+  if (!part.usage) return
+  seen.usage = { prompt_tokens: part.usage.promptTokens, completion_tokens: part.usage.completionTokens }
 }
 
-// Read as it is on the wire.
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any
-
-const FORMS: Record<Exclude<ClientDialect, 'chat'>, Form> = {
-  responses: {
-    path: '/v1/responses',
-    body: (content) => ({ input: content }),
-    take(seen, event) {
-      const { type, delta, response = event } = event
-      if (type === 'response.output_text.delta') seen.text += delta
-      if (type === 'error' || type === 'response.failed') seen.errorEvent = true
-      if (response.object !== 'response' || !['completed', 'incomplete'].includes(response.status)) return
-      seen.done = true
-      seen.finishReason = response.incomplete_details?.reason ?? 'stop'
-      seen.usage = { prompt_tokens: response.usage.input_tokens, completion_tokens: response.usage.output_tokens }
-      if (type === undefined)
-        seen.text = response.output
-          .flatMap((item: Json) => item.content ?? [])
-          .map((part: Json) => part.text)
-          .join('')
-    },
-  },
-  messages: {
-    path: '/v1/messages',
-    body: (content) => ({ max_tokens: 8_192, messages: [{ role: 'user', content }] }),
-    take(seen, event) {
-      switch (event.type) {
-        case 'content_block_delta':
-          seen.text += event.delta.text ?? ''
-          break
-        case 'message_delta':
-          seen.finishReason = event.delta.stop_reason === 'end_turn' ? 'stop' : event.delta.stop_reason
-          seen.usage = { prompt_tokens: event.usage.input_tokens, completion_tokens: event.usage.output_tokens }
-          break
-        case 'message_stop':
-          seen.done = true
-          break
-        case 'error':
-          seen.errorEvent = true
-          break
-        case 'message':
-          seen.done = true
-          seen.text = event.content.map((block: Json) => block.text ?? '').join('')
-          seen.finishReason = event.stop_reason === 'end_turn' ? 'stop' : event.stop_reason
-          seen.usage = { prompt_tokens: event.usage.input_tokens, completion_tokens: event.usage.output_tokens }
-      }
-    },
-  },
-}
-
-async function run(form: Form, options: RequestOptions, seen: Seen): Promise<Seen> {
+async function run(client: ClientFixture, options: RequestOptions, seen: Seen): Promise<Seen> {
   const { url, key, model, stream, signal, content = QUESTION } = options
   try {
-    const response = await fetch(url + form.path, {
+    const response = await fetch(url + client.path, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, stream, ...form.body(content) }),
+      body: JSON.stringify({ model, stream, ...client.body(content, CAP_TOKENS) }),
       ...(signal && { signal }),
     })
     seen.status = response.status
@@ -85,8 +41,8 @@ async function run(form: Form, options: RequestOptions, seen: Seen): Promise<See
       seen.refusal = await response.json()
       throw new Error(`refused with ${response.status}`)
     }
-    if (stream) await readEvents(response, options, form, seen)
-    else form.take(seen, await response.json())
+    if (stream) await readEvents(response, options, client, seen)
+    else take(seen, client.readPlain(await response.json()))
     if (seen.errorEvent) throw new Error('an error event')
     seen.complete = seen.done && seen.finishReason !== null
   } catch (error) {
@@ -95,7 +51,12 @@ async function run(form: Form, options: RequestOptions, seen: Seen): Promise<See
   return seen
 }
 
-async function readEvents(response: Response, { onBegun }: RequestOptions, form: Form, seen: Seen): Promise<void> {
+async function readEvents(
+  response: Response,
+  { onBegun }: RequestOptions,
+  client: ClientFixture,
+  seen: Seen,
+): Promise<void> {
   let held = ''
   let lastAtMs: number | null = null
   for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -108,7 +69,7 @@ async function readEvents(response: Response, { onBegun }: RequestOptions, form:
       const data = /^data: (.*)$/m.exec(event)?.[1]
       if (data === undefined || data === '[DONE]') continue
       const hadText = seen.text !== ''
-      form.take(seen, JSON.parse(data))
+      take(seen, client.readEvent(data))
       if (!hadText && seen.text !== '') onBegun?.()
     }
   }

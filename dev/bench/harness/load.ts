@@ -9,6 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { ClientDialect } from '@gateway/contracts/vendors'
+import type { FunctionTool } from '@gateway/testing/client-fixture'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import * as z from 'zod'
 
 export interface Endpoint {
@@ -119,36 +121,12 @@ export async function runLoad(
   }
 }
 
+const CAP_TOKENS = 1_000
 const SENTENCE = 'Please summarise what the operator of a gateway should look at first. '
-
-interface Tool {
-  name: string
-  description: string
-  schema: object
-}
-
-/** The same question in each API. */
-const QUESTIONS: Record<ClientDialect, (content: string, tools: Tool[]) => object> = {
-  chat: (content, tools) => ({
-    max_tokens: 1_000,
-    messages: [{ role: 'user', content }],
-    tools: tools.map(({ schema: parameters, ...named }) => ({ type: 'function', function: { ...named, parameters } })),
-  }),
-  messages: (content, tools) => ({
-    max_tokens: 1_000,
-    messages: [{ role: 'user', content }],
-    tools: tools.map(({ schema: input_schema, ...named }) => ({ ...named, input_schema })),
-  }),
-  responses: (content, tools) => ({
-    max_output_tokens: 1_000,
-    input: [{ role: 'user', content }],
-    tools: tools.map(({ schema: parameters, ...named }) => ({ type: 'function', ...named, parameters, strict: false })),
-  }),
-}
 
 const PARAMETERS = ['path', 'pattern', 'content', 'command', 'reason']
 
-function toolNamed(name: string): Tool {
+function toolNamed(name: string): FunctionTool {
   const property = { type: 'string', description: SENTENCE.trim() }
   const properties = Object.fromEntries(PARAMETERS.map((parameter) => [parameter, property]))
   const schema = { type: 'object', properties, required: PARAMETERS.slice(0, 2), additionalProperties: false }
@@ -160,8 +138,9 @@ function requestText(endpoint: Endpoint, order: Order): string {
   const prompt = `bench chunks=${chunks} every_us=${everyUs} first_us=${firstUs} bytes=${bytes}. `
   const content = prompt + SENTENCE.repeat(Math.ceil(promptBytes / SENTENCE.length)).slice(0, promptBytes)
   const offered = Array.from({ length: tools }, (_, at) => toolNamed(`tool_${at}`))
-  const question = QUESTIONS[endpoint.dialect ?? 'chat'](content, offered)
-  const body = JSON.stringify({ model: endpoint.model, stream, ...question, ...(tools === 0 && { tools: undefined }) })
+  const client = CLIENTS[endpoint.dialect ?? 'chat']
+  const functions = tools > 0 ? { tools: client.functions(offered) } : {}
+  const body = JSON.stringify({ model: endpoint.model, stream, ...client.body(content, CAP_TOKENS), ...functions })
   const headers: Record<string, string> = {
     host: `127.0.0.1:${endpoint.ports[0]}`,
     'content-type': 'application/json',

@@ -3,6 +3,7 @@
  */
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import type { PlannedRequest } from '../plan/requests.ts'
 
 export interface Question {
@@ -36,21 +37,14 @@ export function questionOf(
   const mayBePlain = kind === 'repeating' || (kind === 'leaver' && request.leavesAt === 'waiting')
   const isPlain = kind === 'plain' || kind === 'sdk-plain' || (mayBePlain && request.chosen % 2 === 1)
   const isStream = !isPlain
-  const { path, toBody } = WAYS[way]
+  const client = CLIENTS[way]
   const body = {
     model,
-    ...toBody(`Say: ${expected}`, capFor(words)),
+    ...client.body(`Say: ${expected}`, capFor(words)),
     ...(isStream && { stream: true }),
     ...(isStream && way === 'chat' && request.includeUsage && { stream_options: { include_usage: true } }),
   }
-  return { path, way, body, isStream, expected }
-}
-
-const messagesOf = (content: string, cap: number) => ({ messages: [{ role: 'user', content }], max_tokens: cap })
-const WAYS: Record<ClientDialect, { path: string; toBody(content: string, cap: number): object }> = {
-  chat: { path: '/v1/chat/completions', toBody: messagesOf },
-  messages: { path: '/v1/messages', toBody: messagesOf },
-  responses: { path: '/v1/responses', toBody: (input, cap) => ({ input, max_output_tokens: cap }) },
+  return { path: client.path, way, body, isStream, expected }
 }
 
 /** The request that a backend got. */

@@ -2,7 +2,8 @@
  * Reads a response off the wire as a strict client does, and notes its content, whole or not.
  */
 
-import type { ClientDialect } from '@gateway/contracts/vendors'
+import type { ClientFixture, ResponsePart } from '@gateway/testing/client-fixture'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import type { Question } from './question.ts'
 import type { Seen } from './seen.ts'
 
@@ -19,7 +20,7 @@ export function responseReader(seen: Seen, question: Question): ResponseReader {
 }
 
 function streamReader(seen: Seen, { expected, way }: Question): ResponseReader {
-  const form = FORMS[way]
+  const client = CLIENTS[way]
   let rest = ''
   let text = ''
   let hasDone = false
@@ -28,12 +29,13 @@ function streamReader(seen: Seen, { expected, way }: Question): ResponseReader {
     const data = /^data: (.*)$/m.exec(event)?.[1]
     // A comment that keeps the connection alive.
     if (data === undefined) return
-    const isDone = way !== 'messages' && data === '[DONE]'
-    // Of the Responses API it stands behind the terminal event.
-    if (isDone && !hasDone && seen.done === (way === 'responses')) return void (hasDone = seen.done = true)
+    const isDone = client.endsWithDone && data === '[DONE]'
+    // It stands behind the terminal event where there is one.
+    const hasTerminal = client.namedEvents !== undefined
+    if (isDone && !hasDone && seen.done === hasTerminal) return void (hasDone = seen.done = true)
     if (seen.done) return void (seen.problem = 'an event after the last one')
     if (isDone) return void (seen.problem = '[DONE] before the end')
-    text += form.readEvent(JSON.parse(data), seen)
+    text += note(seen, client, client.readEvent(data))
   }
 
   return {
@@ -63,107 +65,41 @@ function plainReader(seen: Seen, { expected, way }: Question): ResponseReader {
     },
     end(isComplete) {
       if (!isComplete) return void (seen.problem ??= 'cut')
-      const json: Json = JSON.parse(body)
       seen.complete = true
-      if (expected !== null) return noteText(seen, FORMS[way].readPlain(json, seen), expected)
-      if (json.usage) seen.usage = usageOf(json.usage)
-      seen.text = hasVectors(json) ? 'all' : 'other'
+      if (expected === null) return readVectors(seen, JSON.parse(body) as Vectors)
+      noteText(seen, note(seen, CLIENTS[way], CLIENTS[way].readPlain(JSON.parse(body))), expected)
     },
   }
 }
 
-// The checker reads the wire as it is: a missing field violates an invariant.
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any
-
-/** Both note the outcome of their response, and return the text that they bring. */
-interface Form {
-  readEvent(event: Json, seen: Seen): string
-  readPlain(reply: Json, seen: Seen): string
+/** Notes all but the text, and returns the text. */
+function note(seen: Seen, client: ClientFixture, part: ResponsePart): string {
+  if (part.id !== undefined) noteId(seen, client, part.id)
+  if (part.errorCode !== undefined) seen.errorEvent = part.errorCode
+  if (part.isLast) seen.done = true
+  seen.finishReason = part.finishReason ?? seen.finishReason
+  seen.usage = part.usage ?? seen.usage
+  return part.text
 }
 
-const FORMS: Record<ClientDialect, Form> = {
-  chat: {
-    readEvent(chunk, seen) {
-      if (chunk.error) seen.errorEvent = chunk.error.code ?? 'without a code'
-      if (chunk.error) return ''
-      noteId(seen, chunk.id)
-      const [choice] = chunk.choices
-      seen.finishReason = choice?.finish_reason ?? seen.finishReason
-      if (chunk.usage) seen.usage = usageOf(chunk.usage)
-      return choice?.delta?.content ?? ''
-    },
-    readPlain(reply, seen) {
-      noteId(seen, reply.id)
-      const [choice] = reply.choices
-      seen.finishReason = choice.finish_reason ?? null
-      if (reply.usage) seen.usage = usageOf(reply.usage)
-      return choice.message.content ?? ''
-    },
-  },
-  messages: {
-    readEvent(event, seen) {
-      if (event.type === 'error') seen.errorEvent = event.error.code ?? 'without a code'
-      if (event.type === 'message_start') noteId(seen, event.message.id)
-      if (event.type === 'message_delta') noteStop(seen, event.delta.stop_reason, event.usage)
-      if (event.type === 'message_stop') seen.done = true
-      return event.delta?.text ?? ''
-    },
-    readPlain(reply, seen) {
-      noteId(seen, reply.id)
-      noteStop(seen, reply.stop_reason, reply.usage)
-      return reply.content.map((block: Json) => block.text).join('')
-    },
-  },
-  responses: {
-    readEvent({ type, delta, response, code }, seen) {
-      if (response) noteName(seen, response.id)
-      if (type === 'error') seen.errorEvent = code ?? 'without a code'
-      if (type === 'response.failed') seen.errorEvent = response.error.code ?? 'without a code'
-      if (type === 'response.completed' || type === 'response.incomplete') {
-        seen.done = true
-        noteStop(seen, response.status, response.usage)
-      }
-      return type === 'response.output_text.delta' ? delta : ''
-    },
-    readPlain(response, seen) {
-      noteName(seen, response.id)
-      noteStop(seen, response.status, response.usage)
-      return response.output.flatMap((item: Json) => item.content.map((part: Json) => part.text)).join('')
-    },
-  },
+function noteId(seen: Seen, { idPrefix, isNamedByRequest = false }: ClientFixture, id: string): void {
+  if (isNamedByRequest && id !== idPrefix + seen.requestId) seen.problem ??= `not readable: ${id} is another request's`
+  // The backend's log has the ids of chat.
+  const given = id.replace(idPrefix, 'chatcmpl-')
+  if (!isNamedByRequest && !seen.responseIds.includes(given)) seen.responseIds.push(given)
 }
 
-interface OtherUsage {
-  input_tokens: number
-  output_tokens: number
-}
-
-function noteStop(seen: Seen, reason: string | null, usage: OtherUsage): void {
-  seen.finishReason = reason
-  seen.usage = { promptTokens: usage.input_tokens, completionTokens: usage.output_tokens }
-}
-
-/** The gateway names the response by its request. */
-function noteName(seen: Seen, id: string): void {
-  if (id !== `resp_${seen.requestId}`) seen.problem ??= `not readable: ${id} is another request's`
-}
-
-interface Usage {
-  prompt_tokens: number
-  completion_tokens?: number
+interface Vectors {
+  data?: { embedding: number[] }[]
+  usage?: { prompt_tokens: number; completion_tokens?: number }
 }
 
 const DIMENSIONS = 768
 
-function hasVectors({ data = [] }: { data?: { embedding: number[] }[] }): boolean {
-  return data.length > 0 && data.every(({ embedding }) => embedding.length === DIMENSIONS)
-}
-
-function noteId(seen: Seen, id: string | undefined): void {
-  // The Messages API has a prefix of its own; the rest is the backend's.
-  const given = id?.replace(/^msg_/, 'chatcmpl-')
-  if (given !== undefined && !seen.responseIds.includes(given)) seen.responseIds.push(given)
+function readVectors(seen: Seen, { data = [], usage }: Vectors): void {
+  if (usage) seen.usage = { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens ?? 0 }
+  const areComplete = data.length > 0 && data.every(({ embedding }) => embedding.length === DIMENSIONS)
+  seen.text = areComplete ? 'all' : 'other'
 }
 
 function noteText(seen: Seen, text: string, expected: string): void {
@@ -171,8 +107,4 @@ function noteText(seen: Seen, text: string, expected: string): void {
   seen.words = Math.max(0, text.split(' ').length - (text === expected ? 0 : 1))
   seen.text = text === expected ? 'all' : expected.startsWith(text) ? 'beginning' : 'other'
   if (seen.text === 'other') seen.detail = `instead of the answer: ${text.slice(0, 500)}`
-}
-
-function usageOf({ prompt_tokens: promptTokens, completion_tokens: completionTokens = 0 }: Usage) {
-  return { promptTokens, completionTokens }
 }

@@ -15,6 +15,13 @@ const LEAST_MS = 10
 /** Below this the growth is taken to be linear. */
 export const LINEAR_BELOW = 3
 
+/** Makes an input of so many items. */
+export type Make<Made = object> = (count: number) => Made
+
+export function many<Item>(count: number, item: (at: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, at) => item(at))
+}
+
 /** `prepare` makes the input, which costs nothing here, and returns the work on it. */
 export function cpuGrowth(size: number, prepare: (size: number) => () => void): number {
   const once = prepare(size)

@@ -4,70 +4,36 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import type { TargetDialect } from '@gateway/contracts/vendors'
-import {
-  broken,
-  eventsOf,
-  good,
-  routerOver,
-  WRITTEN,
-  type Client,
-  type MESSAGE,
-  type RESPONSE,
-  type StreamEvent,
-} from './dialect-backends.ts'
+import { clientDialects, targetDialects } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
+import { broken, eventsOf, good, routerOver, type StreamEvent } from './dialect-backends.ts'
 import type { FakeJob } from './fake-job.ts'
 import { goodChat, openStream, sendJson } from './http-backend.ts'
-
-interface ClientCase {
-  spoken: TargetDialect[]
-  first: string
-  /** The event that ends a good stream. */
-  terminal: string
-  /** The event that brings a piece of text. */
-  piece: string
-  usageIn(events: StreamEvent[]): unknown
-}
-
-const CLIENTS: Record<Client, ClientCase> = {
-  responses: {
-    spoken: ['chat', 'responses', 'messages'],
-    first: 'response.created',
-    terminal: 'response.completed',
-    piece: 'response.output_text.delta',
-    usageIn(events) {
-      expectNumbers(events)
-      return events.at(-1)!.response!.usage
-    },
-  },
-  messages: {
-    spoken: ['chat', 'responses', 'messages'],
-    first: 'message_start',
-    terminal: 'message_stop',
-    piece: 'content_block_delta',
-    usageIn: (events) => events.at(-2)!.usage,
-  },
-}
+import { TARGETS } from './target-fixtures.ts'
 
 function expectNumbers(events: StreamEvent[]): void {
   expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index))
 }
 
-describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
-  const { spoken, first: opening, terminal, piece, usageIn } = CLIENTS[client]
+const clients = clientDialects.flatMap((client) => {
+  const { namedEvents } = CLIENTS[client]
+  return namedEvents ? [[client, namedEvents] as const] : []
+})
 
+describe.each(clients)('a client of %s', (client, named) => {
   /** The usage in a response that the client has whole. */
   function usageReported(job: FakeJob, stream: boolean): unknown {
     expect(job.failure).toBeNull()
-    if (!stream) return (JSON.parse(job.text()) as typeof MESSAGE | typeof RESPONSE).usage
+    if (!stream) return (JSON.parse(job.text()) as { usage: unknown }).usage
     const events = eventsOf(job)
-    expect(events[0]!.type).toBe(opening)
-    expect(events.filter(({ type }) => type === terminal)).toEqual([events.at(-1)])
-    return usageIn(events)
+    expect(events[0]!.type).toBe(named.first)
+    expect(events.filter(({ type }) => type === named.terminal)).toEqual([events.at(-1)])
+    if (named.areNumbered) expectNumbers(events)
+    return named.usageIn(events)
   }
 
-  const pairs = spoken.flatMap((first) =>
-    spoken.flatMap((second) => [false, true].map((stream) => ({ first, second, stream }))),
+  const pairs = targetDialects.flatMap((first) =>
+    targetDialects.flatMap((second) => [false, true].map((stream) => ({ first, second, stream }))),
   )
   test.each(pairs)(
     'sees the response of $second alone where $first breaks off before content (stream: $stream)',
@@ -99,14 +65,14 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
     expect(job.end?.attempts).toMatchObject([{ outcome: `http_${status}` }, { outcome: 'served' }])
   })
 
-  describe.each(spoken)('in front of a backend that speaks %s', (dialect) => {
+  describe.each(targetDialects)('in front of a backend that speaks %s', (dialect) => {
     test('sees nothing of a failure that a stream reports before content', async () => {
       const { sendRequest } = await routerOver(client, [
         [
           dialect,
           (response) => {
             openStream(response)
-            response.end(WRITTEN[dialect].failed)
+            response.end(TARGETS[dialect].written.failed)
           },
         ],
         ['chat', goodChat],
@@ -123,20 +89,20 @@ describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
       ])
       const job = await sendRequest(true)
       const events = eventsOf(job)
-      if (client === 'responses') expectNumbers(events)
-      expect(events.at(-1)!.type).toBe(piece)
+      if (named.areNumbered) expectNumbers(events)
+      expect(events.at(-1)!.type).toBe(named.text)
       expect(job.end).toBeNull()
       expect(job.failure).toMatchObject({
         code: 'UPSTREAMS_EXHAUSTED',
         attempts: [{ backend: 'a', outcome: 'reset' }],
-        usage: { promptTokens: dialect === 'messages' ? 9 : 11, completionTokens: 1, estimated: true },
+        usage: { promptTokens: TARGETS[dialect].countsPromptFirst ? 9 : 11, completionTokens: 1, estimated: true },
       })
       expect(opened[1]!.seen).toHaveLength(0)
     })
 
     test.each([false, true])('gets counted tokens where it leaves the usage out (stream: %s)', async (stream) => {
       const without = (words: string) => words.replace(/,?"usage":\{(?:[^{}]|\{[^{}]*\})*\}/g, '')
-      const { plain, complete } = WRITTEN[dialect]
+      const { plain, complete } = TARGETS[dialect].written
       const { sendRequest } = await routerOver(client, [
         [
           dialect,

@@ -6,53 +6,25 @@
 
 import { describe, expect, test } from 'vitest'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { MOST_CHARACTERS } from '../src/core/output-limit.ts'
 import { sendOver } from './endless.ts'
 import { chunk, event, openStream, ROLE, type Reply } from './http-backend.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
+import { TARGETS } from './target-fixtures.ts'
 
 const CAP_TOKENS = 100
 
-const RESPONSE = { id: 'resp_1', object: 'response', created_at: 1, status: 'in_progress', model: 'm', output: [] }
-const named = (value: { type: string }) => `event: ${value.type}\n${event(value)}`
-
-const BEGIN: Record<TargetDialect, string> = {
-  chat: ROLE,
-  messages:
-    named({
-      type: 'message_start',
-      ...{ message: { id: 'msg_1', model: 'm', usage: { input_tokens: 9, output_tokens: 1 } } },
-    }) + named({ type: 'content_block_start', ...{ index: 0, content_block: { type: 'text', text: '' } } }),
-  responses: named({ type: 'response.created', ...{ response: RESPONSE, sequence_number: 0 } }),
-}
-const PIECE: Record<TargetDialect, (text: string) => string> = {
-  chat: (text) => chunk({ content: text }),
-  messages: (text) => named({ type: 'content_block_delta', ...{ index: 0, delta: { type: 'text_delta', text } } }),
-  responses: (text) =>
-    named({
-      type: 'response.output_text.delta',
-      ...{ sequence_number: 1, output_index: 0, content_index: 0, delta: text },
-    }),
-}
 const endless =
   (target: TargetDialect, text: string): Reply =>
   async (response) => {
     openStream(response)
-    response.write(BEGIN[target])
-    await sendOver(response, PIECE[target](text))
+    response.write(TARGETS[target].written.content)
+    await sendOver(response, TARGETS[target].textPiece(text))
   }
 
-const BODY: Record<ClientDialect, object> = {
-  chat: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: CAP_TOKENS },
-  messages: { messages: [{ role: 'user', content: 'Hi' }], max_tokens: CAP_TOKENS },
-  responses: { input: 'Hi', max_output_tokens: CAP_TOKENS },
-}
-const FULL: Record<ClientDialect, RegExp> = {
-  chat: /"finish_reason":"length"/,
-  messages: /"stop_reason":"max_tokens"[^\n]*\n\n(?:.*\n)*event: message_stop/,
-  responses: /"incomplete_details":\{"reason":"max_output_tokens"\}/,
-}
+const bodyOf = (client: ClientDialect) => CLIENTS[client].body('Hi', CAP_TOKENS)
 
 const dialectPairs = clientDialects.flatMap((client) => targetDialects.map((target) => ({ client, target })))
 
@@ -61,7 +33,7 @@ async function requested(client: ClientDialect, target: TargetDialect, text: str
   const { send } = await router(poolOver([url], { backend: { dialects: [target] } }))
   return {
     seen,
-    send: () => send({ stream: true, includeUsage: true, dialect: client, mostOutputTokens }, BODY[client]),
+    send: () => send({ stream: true, includeUsage: true, dialect: client, mostOutputTokens }, bodyOf(client)),
   }
 }
 
@@ -71,7 +43,7 @@ describe.each(dialectPairs)('a $client client of a $target backend', ({ client, 
     const job = send()
     await job.over
     expect(job.failure).toBe(null)
-    expect(job.text()).toMatch(FULL[client])
+    expect(job.text()).toMatch(CLIENTS[client].full)
     const words = job.text().match(/so many words/g)!.length
     // Each time they are seven tokens or so; a response repeats its text in its last events.
     expect(job.end!.usage.completionTokens).toBeGreaterThan(CAP_TOKENS)
@@ -88,7 +60,7 @@ test('a response within its cap is not touched, however long its words are', asy
     response.end(ROLE + chunk({ content: text }).repeat(CAP_TOKENS) + chunk({}, 'stop'))
   })
   const { sendRequest } = await router(poolOver([url]))
-  const job = await sendRequest({ stream: true, mostOutputTokens: CAP_TOKENS }, BODY.chat)
+  const job = await sendRequest({ stream: true, mostOutputTokens: CAP_TOKENS }, bodyOf('chat'))
   expect(job.text()).toContain('"finish_reason":"stop"')
   expect(job.text().split(text).length).toBe(CAP_TOKENS + 1)
 })
@@ -105,7 +77,7 @@ test.each<[string, ClientDialect, TargetDialect]>([
     expect(job.failure).toBe(null)
     // The last events of a response repeat the text four times.
     expect(job.bytes().length).toBeLessThan(6 * MOST_CHARACTERS)
-    expect(FULL[client].test(job.text())).toBe(true)
+    expect(CLIENTS[client].full.test(job.text())).toBe(true)
   }
   // The responses themselves are here, in the test's own hands.
   const held = jobs.reduce((sum, job) => sum + job.bytes().length, 0)
@@ -120,7 +92,7 @@ test('text that a backend sends beside its content is bounded, too', async () =>
     await sendOver(response, event({ id: 'c1', model: 'm', choices: [{ index: 0, delta: { other: names } }] }))
   })
   const { sendRequest } = await router(poolOver([url]))
-  const job = await sendRequest({ stream: true, includeUsage: true, dialect: 'responses' }, BODY.responses)
+  const job = await sendRequest({ stream: true, includeUsage: true, dialect: 'responses' }, bodyOf('responses'))
   expect(job.failure).toBe(null)
-  expect(FULL.responses.test(job.text())).toBe(true)
+  expect(CLIENTS.responses.full.test(job.text())).toBe(true)
 })

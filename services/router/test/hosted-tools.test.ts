@@ -6,10 +6,12 @@
 import { expect, test } from 'vitest'
 import * as fc from 'fast-check'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { good, MESSAGE, RESPONSE, routerOver } from './dialect-backends.ts'
+import { good, routerOver } from './dialect-backends.ts'
 import { event, openStream, sendJson } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
+import { MESSAGE } from './targets/messages.ts'
+import { RESPONSE } from './targets/responses.ts'
 
 const OWN = {
   responses: [

@@ -4,13 +4,14 @@
  */
 
 import { expect, test } from 'vitest'
-import { good, routerOver, WRITTEN } from './dialect-backends.ts'
+import { good, routerOver } from './dialect-backends.ts'
 import { goodChat, openStream, sendJson, type Reply } from './http-backend.ts'
+import { TARGETS } from './target-fixtures.ts'
 
 test('a backend that speaks the dialect gets the client’s bytes, version and features, and its own bytes come back', async () => {
   const { opened, sendRequest } = await routerOver('messages', [['messages', good('messages')]])
   const job = await sendRequest(true, { context_management: {} })
-  expect(job.text()).toBe(WRITTEN.messages.complete)
+  expect(job.text()).toBe(TARGETS.messages.written.complete)
   const { text, headers, path } = opened[0]!.seen[0]!
   const own = '"max_tokens":50,"messages":[{"role":"user","content":"Say hello"}],"context_management":{}}'
   expect([path, text]).toEqual(['/v1/messages', `{"model":"model-a","stream":true,${own}`])
@@ -94,7 +95,7 @@ test('a target that knows no effort gets none, and the client is informed', asyn
 })
 
 test('pings that a backend sends while its model thinks reach the client, since it waits for bytes', async () => {
-  const { complete } = WRITTEN.messages
+  const { complete } = TARGETS.messages.written
   const ping = 'event: ping\ndata: {"type": "ping"}\n\n'
   const end = complete.indexOf('event: content_block_stop')
   const { sendRequest } = await routerOver('messages', [

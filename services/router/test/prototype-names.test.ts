@@ -4,9 +4,9 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import { clientDialects, targetDialects, type TargetDialect } from '@gateway/contracts/vendors'
+import { clientDialects, targetDialects } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { PROTOTYPE_NAMES, withPrototypeNames } from '@gateway/testing/prototype-names'
-import { RICH_REQUESTS } from '@gateway/testing/rich-requests'
 import { BackendFault, classifyFault } from '../src/core/backend-fault.ts'
 import { readRejections } from '../src/core/refused-parameters.ts'
 import type { ClientRequest } from '../src/dialects/dialect.ts'
@@ -14,73 +14,7 @@ import { dialectRoute } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
 import { meaningsOf } from '../src/vendors/meanings.ts'
 import { plain } from '../src/vendors/plain.ts'
-
-const USAGE = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 }
-const CALL = { id: 'chatcmpl-1', type: 'function', function: { name: 'look', arguments: '{"at":"home"}' } }
-const MESSAGE = {
-  role: 'assistant',
-  content: [{ type: 'text', text: 'Hello' }],
-  reasoning_content: 'so',
-  refusal: 'no',
-}
-const PIECES = { role: 'assistant', content: 'Hello', reasoning_content: 'so', tool_calls: [{ index: 0, ...CALL }] }
-const BLOCKS = [
-  { type: 'thinking', thinking: 'so', signature: 's' },
-  { type: 'text', text: 'Hello' },
-  { type: 'tool_use', id: 't1', name: 'look', input: { at: 'home' } },
-]
-const MESSAGES_USAGE = { input_tokens: 5, output_tokens: 5, iterations: [{ type: 'message', input_tokens: 5 }] }
-const RESPONSE = {
-  id: 'resp_1',
-  object: 'response',
-  status: 'completed',
-  model: 'm',
-  output: [{ type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }],
-  usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 },
-}
-
-const RESPONSES: Record<TargetDialect, object> = {
-  chat: {
-    id: 'chatcmpl-1',
-    object: 'chat.completion',
-    model: 'm',
-    choices: [{ index: 0, message: { ...MESSAGE, tool_calls: [CALL] }, finish_reason: 'stop', stop_reason: 'end' }],
-    usage: USAGE,
-  },
-  messages: {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'm',
-    content: BLOCKS,
-    stop_reason: 'end_turn',
-    stop_details: { type: 'refusal', explanation: 'no' },
-    usage: MESSAGES_USAGE,
-  },
-  responses: RESPONSE,
-}
-
-const EVENTS: Record<TargetDialect, object[]> = {
-  chat: [
-    { id: 'c', model: 'm', choices: [{ index: 0, delta: PIECES, finish_reason: null }] },
-    { id: 'c', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage: USAGE },
-  ],
-  messages: [
-    { type: 'message_start', message: { id: 'msg_1', model: 'm', usage: MESSAGES_USAGE } },
-    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
-    { type: 'content_block_start', index: 1, content_block: BLOCKS[2] },
-    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{}' } },
-    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: MESSAGES_USAGE },
-    { type: 'message_stop' },
-  ],
-  responses: [
-    { type: 'response.created', response: { ...RESPONSE, status: 'in_progress' } },
-    { type: 'response.output_item.added', item: { type: 'function_call', name: 'look' } },
-    { type: 'response.output_text.delta', delta: 'Hello' },
-    { type: 'response.completed', response: RESPONSE },
-  ],
-}
+import { TARGETS } from './target-fixtures.ts'
 
 const ERRORS: object[] = [
   { error: { message: 'Unsupported parameter: user', type: 'invalid_request_error', param: 'user', code: 'x' } },
@@ -122,7 +56,7 @@ describe.each(dialectPairs)('from $client to $target', ({ client, target, dialec
   const identity = { id: 'i', created: 1, model: 'm' }
 
   test('a request is translated or refused', () => {
-    const failures = [...withPrototypeNames(RICH_REQUESTS[client])].flatMap(({ place, name, changed }) => {
+    const failures = [...withPrototypeNames(CLIENTS[client].richRequest)].flatMap(({ place, name, changed }) => {
       const body = Buffer.from(JSON.stringify(changed))
       return REQUESTS.flatMap((clientRequest) =>
         failuresOf(() => void dialect.request({ ...clientRequest, body })).map((why) => `${place}: ${name}: ${why}`),
@@ -133,11 +67,11 @@ describe.each(dialectPairs)('from $client to $target', ({ client, target, dialec
 
   const { echo } = dialect.request({
     ...USUAL,
-    body: Buffer.from(JSON.stringify({ ...RICH_REQUESTS[client], ...NOT_EVERYWHERE })),
+    body: Buffer.from(JSON.stringify({ ...CLIENTS[client].richRequest, ...NOT_EVERYWHERE })),
   })
 
   test('a whole response is read, or is the fault of the backend', () => {
-    const failures = [...withPrototypeNames(RESPONSES[target])].flatMap(({ place, name, changed }) =>
+    const failures = [...withPrototypeNames(TARGETS[target].rich.response)].flatMap(({ place, name, changed }) =>
       failuresOf(() => {
         const reply = dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(changed)), identity, echo)
         dialect.textOf(reply.json)
@@ -152,7 +86,7 @@ describe.each(dialectPairs)('from $client to $target', ({ client, target, dialec
   })
 
   test('a stream is read, or is the fault of the backend', () => {
-    const events = EVENTS[target]
+    const events = TARGETS[target].rich.events
     const read = (list: readonly { name: string | null; event: unknown }[]) => {
       const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
       for (const { name, event } of list) {
@@ -183,7 +117,7 @@ describe.each(dialectPairs)('from $client to $target', ({ client, target, dialec
   })
 
   test('an error of the backend is understood', () => {
-    const requested = Buffer.from(JSON.stringify(RICH_REQUESTS[client]))
+    const requested = Buffer.from(JSON.stringify(CLIENTS[client].richRequest))
     const { errors: meanings } = meaningsOf(plain)
     const failures = ERRORS.flatMap((error) =>
       [...withPrototypeNames(error)].flatMap(({ place, name, changed }) =>

@@ -3,9 +3,10 @@
  */
 
 import { expect, test } from 'vitest'
-import { broken, good, routerOver, WRITTEN } from './dialect-backends.ts'
+import { broken, good, routerOver } from './dialect-backends.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
+import { TARGETS } from './target-fixtures.ts'
 
 const SAY = { messages: [{ role: 'user', content: 'Say hello' }] }
 
@@ -77,5 +78,5 @@ test('a client of the Messages API gets a message', async () => {
 
 test('a client of the Responses API gets the backend’s own bytes', async () => {
   const { sendRequest } = await routerOver('responses', [['responses', good('responses')]])
-  expect((await sendRequest(true)).text()).toBe(WRITTEN.responses.complete)
+  expect((await sendRequest(true)).text()).toBe(TARGETS.responses.written.complete)
 })

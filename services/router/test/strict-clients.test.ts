@@ -13,9 +13,11 @@ import { createOpenAI as openai7 } from 'ai-sdk-7-openai'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseParser } from '@gateway/sse/parse-events'
+import type { AiSdk } from '@gateway/testing/client-fixture'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { dialectRoute } from '../src/dialects/dialects.ts'
-
-type Json = Record<string, unknown>
+import type { Json, Said, Spoken } from './target-fixture.ts'
+import { TARGETS } from './target-fixtures.ts'
 
 /** The parts of every version's model that are used here. */
 interface Model {
@@ -36,31 +38,13 @@ interface Settings {
   fetch: typeof fetch
 }
 
-const CLIENTS: Record<ClientDialect, Record<string, (settings: Settings) => unknown>> = {
-  chat: {
-    'AI SDK 5': (settings) => openai5(settings).chat('gpt-5'),
-    'AI SDK 6': (settings) => openai6(settings).chat('gpt-5'),
-    'AI SDK 7': (settings) => openai7(settings).chat('gpt-5'),
-  },
-  responses: {
-    'AI SDK 5': (settings) => openai5(settings).responses('gpt-5'),
-    'AI SDK 6': (settings) => openai6(settings).responses('gpt-5'),
-    'AI SDK 7': (settings) => openai7(settings).responses('gpt-5'),
-  },
-  messages: {
-    'AI SDK 5': (settings) => anthropic5(settings)('claude-sonnet-4-5'),
-    'AI SDK 6': (settings) => anthropic6(settings)('claude-sonnet-4-5'),
-    'AI SDK 7': (settings) => anthropic7(settings)('claude-sonnet-4-5'),
-  },
+/** The providers of each version. */
+const SDKS: Record<string, (settings: Settings) => AiSdk> = {
+  'AI SDK 5': (settings) => ({ openai: openai5(settings), anthropic: anthropic5(settings) }),
+  'AI SDK 6': (settings) => ({ openai: openai6(settings), anthropic: anthropic6(settings) }),
+  'AI SDK 7': (settings) => ({ openai: openai7(settings), anthropic: anthropic7(settings) }),
 }
 
-/** The backend's words. */
-interface Said {
-  text?: string
-  thoughts?: string
-  input?: Json
-  end?: 'length' | 'content_filter'
-}
 const SAID: Record<string, Said> = {
   'a text': { text: 'Hello there' },
   'thoughts and a text': { thoughts: 'Hm', text: 'Hello there' },
@@ -70,142 +54,16 @@ const SAID: Record<string, Said> = {
   'a text that a filter has cut': { text: 'Hello th', end: 'content_filter' },
 }
 
-interface BackendResponse {
-  plain: Json
-  events: Json[]
-}
-
-const BACKENDS: Record<TargetDialect, (said: Said) => BackendResponse> = {
-  chat({ text, thoughts, input, end }) {
-    const name = { id: 'chatcmpl-1', created: 1, model: 'm' }
-    const call = { id: 't', type: 'function', function: { name: 'look', arguments: JSON.stringify(input) } }
-    const reason = end ?? (input ? 'tool_calls' : 'stop')
-    const message = {
-      role: 'assistant',
-      content: text ?? null,
-      ...(thoughts ? { reasoning_content: thoughts } : {}),
-      ...(input ? { tool_calls: [call] } : {}),
-    }
-    const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
-    const chunk = (delta: Json, finish: string | null = null) => ({
-      ...name,
-      object: 'chat.completion.chunk',
-      choices: [{ index: 0, delta, finish_reason: finish }],
-    })
-    return {
-      plain: { ...name, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: reason }], usage },
-      events: [
-        chunk({ role: 'assistant', content: '' }),
-        ...(thoughts ? [chunk({ reasoning_content: thoughts })] : []),
-        ...(text ? [chunk({ content: text.slice(0, 3) }), chunk({ content: text.slice(3) })] : []),
-        ...(input ? [chunk({ tool_calls: [{ index: 0, ...call }] })] : []),
-        chunk({}, reason),
-        { ...name, object: 'chat.completion.chunk', choices: [], usage },
-      ],
-    }
-  },
-  messages({ text, thoughts, input, end }) {
-    const blocks = [
-      ...(thoughts ? [{ type: 'thinking', thinking: thoughts, signature: 's' }] : []),
-      ...(text ? [{ type: 'text', text }] : []),
-      ...(input ? [{ type: 'tool_use', id: 't', name: 'look', input }] : []),
-    ]
-    const usage = { input_tokens: 9, output_tokens: 4 }
-    const reason = end === 'length' ? 'max_tokens' : end ? 'refusal' : input ? 'tool_use' : 'end_turn'
-    const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm' }
-    return {
-      plain: { ...message, content: blocks, stop_reason: reason, stop_sequence: null, usage },
-      events: [
-        { type: 'message_start', message: { ...message, content: [], stop_reason: null, stop_sequence: null, usage } },
-        ...blocks.flatMap((block, index) => [
-          { type: 'content_block_start', index, content_block: block },
-          { type: 'content_block_stop', index },
-        ]),
-        { type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 4 } },
-        { type: 'message_stop' },
-      ],
-    }
-  },
-  responses({ text, thoughts, input, end }) {
-    const part = { type: 'output_text', text, annotations: [], logprobs: [] }
-    const summary = [{ type: 'summary_text', text: thoughts }]
-    const output = [
-      ...(thoughts ? [{ type: 'reasoning', id: 'rs_1', summary }] : []),
-      ...(text ? [{ type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content: [part] }] : []),
-      ...(input
-        ? [
-            {
-              type: 'function_call',
-              id: 'fc_1',
-              call_id: 't',
-              name: 'look',
-              arguments: JSON.stringify(input),
-              status: 'completed',
-            },
-          ]
-        : []),
-    ]
-    const usage = { input_tokens: 9, output_tokens: 4, total_tokens: 13 }
-    const details = end ? { reason: end === 'length' ? 'max_output_tokens' : end } : null
-    const response = {
-      id: 'resp_1',
-      object: 'response',
-      created_at: 1,
-      status: end ? 'incomplete' : 'completed',
-      incomplete_details: details,
-      model: 'm',
-      output,
-      service_tier: 'default',
-      usage,
-    }
-    const events = [
-      { type: 'response.created', response: { ...response, output: [], status: 'in_progress' } },
-      ...output.flatMap((item, output_index): Json[] => {
-        if (item.type === 'reasoning') {
-          const place = { item_id: 'rs_1', output_index, summary_index: 0 }
-          return [
-            { type: 'response.output_item.added', output_index, item: { ...item, summary: [] } },
-            { type: 'response.reasoning_summary_part.added', ...place, part: { type: 'summary_text', text: '' } },
-            { type: 'response.reasoning_summary_text.delta', ...place, delta: thoughts },
-            { type: 'response.output_item.done', output_index, item },
-          ]
-        }
-        if (item.type === 'message') {
-          const place = { item_id: 'msg_1', output_index, content_index: 0 }
-          return [
-            { type: 'response.output_item.added', output_index, item: { ...item, content: [] } },
-            { type: 'response.output_text.delta', ...place, delta: text, logprobs: [] },
-            { type: 'response.output_item.done', output_index, item },
-          ]
-        }
-        return [
-          { type: 'response.output_item.added', output_index, item: { ...item, arguments: '' } },
-          {
-            type: 'response.function_call_arguments.delta',
-            item_id: 'fc_1',
-            output_index,
-            delta: JSON.stringify(input),
-          },
-          { type: 'response.output_item.done', output_index, item },
-        ]
-      }),
-      { type: end ? 'response.incomplete' : 'response.completed', response },
-    ]
-    return { plain: response, events: events.map((event, sequence_number) => ({ ...event, sequence_number })) }
-  },
-}
-
-const PREFIXES: Record<ClientDialect, string> = { chat: 'chatcmpl-own', responses: 'resp_own', messages: 'msg_own' }
 const USAGE = { promptTokens: 9, completionTokens: 4, cachedTokens: 0, reasoningTokens: 0, estimated: false }
 
 /** A gateway of no network: the request is translated, and the backend's words back. */
-function gateway(client: ClientDialect, target: TargetDialect, backendResponse: BackendResponse): typeof fetch {
+function gateway(client: ClientDialect, target: TargetDialect, backendResponse: Spoken): typeof fetch {
   const { dialect } = dialectRoute(client, [target])
   return (_url, init) => {
     const { model, stream = false, ...body } = JSON.parse(init!.body as string) as Json
     const question = { kind: 'chat' as const, body: Buffer.from(JSON.stringify(body)), model: model as string }
     const { echo } = dialect.request({ ...question, stream: stream === true, maxTokens: undefined, form: [] })
-    const identity = { id: PREFIXES[client], created: 1, model: 'm' }
+    const identity = { id: `${CLIENTS[client].idPrefix}own`, created: 1, model: 'm' }
     if (stream !== true) {
       const reply = dialect.readBackendResponse(
         'chat',
@@ -262,9 +120,8 @@ async function streamed(model: Model): Promise<Seen> {
 
 const parsed = (input: unknown): unknown => (typeof input === 'string' ? JSON.parse(input) : input)
 
-const VERSIONS = ['AI SDK 5', 'AI SDK 6', 'AI SDK 7']
 const CASES = clientDialects.flatMap((client) =>
-  targetDialects.flatMap((target) => VERSIONS.map((version) => ({ client, target, version }))),
+  targetDialects.flatMap((target) => Object.keys(SDKS).map((version) => ({ client, target, version }))),
 )
 
 describe.each(CASES)('$version reads by $client from a backend of $target', ({ client, target, version }) => {
@@ -272,9 +129,9 @@ describe.each(CASES)('$version reads by $client from a backend of $target', ({ c
     const settings = {
       apiKey: 'svc_key',
       baseURL: 'http://gateway/v1',
-      fetch: gateway(client, target, BACKENDS[target](said)),
+      fetch: gateway(client, target, TARGETS[target].say(said)),
     }
-    const model = CLIENTS[client][version]!(settings) as Model
+    const model = CLIENTS[client].strictModel(SDKS[version]!(settings)) as Model
     const expected = { text: said.text ?? '', calls: said.input ? [said.input] : [] }
     expect(await generated(model)).toEqual(expected)
     expect(await streamed(model)).toEqual(expected)

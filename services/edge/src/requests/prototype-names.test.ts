@@ -2,11 +2,12 @@
 
 import { expect, test } from 'vitest'
 import { GatewayError } from '@gateway/contracts/errors'
+import { clientDialects } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { withPrototypeNames } from '@gateway/testing/prototype-names'
-import { RICH_REQUESTS } from '@gateway/testing/rich-requests'
-import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'
-import { countTokens, messages } from './messages.ts'
-import { responses } from './responses.ts'
+import type { InferenceKind } from './inference-kinds.ts'
+import { KINDS } from './kinds.ts'
+import { countTokens } from './messages.ts'
 
 const MODELS = [{ id: 'm', type: 'chat', maxOutputTokens: 100 }] as never
 
@@ -16,13 +17,11 @@ const read = (kind: InferenceKind) => (body: unknown) => {
   inference.estimate({ maxOutputTokens: 100 } as never, 1_000)
 }
 
-test.each<[name: string, read: (body: unknown) => void, body: object]>([
-  ['chat', read(chat), RICH_REQUESTS.chat],
-  ['responses', read(responses), RICH_REQUESTS.responses],
-  ['messages', read(messages), RICH_REQUESTS.messages],
-  ['a count of tokens', (body) => void countTokens(body), RICH_REQUESTS.messages],
-  ['embeddings', read(embeddings), { model: 'm', input: 'x', encoding_format: 'float', user: 'u' }],
-  ['images', read(images), { model: 'm', prompt: 'x', size: '64x64', quality: 'low' }],
+test.each<readonly [name: string, read: (body: unknown) => void, body: object]>([
+  ...clientDialects.map((dialect) => [dialect, read(KINDS[dialect]), CLIENTS[dialect].richRequest] as const),
+  ['a count of tokens', (body) => void countTokens(body), CLIENTS.messages.richRequest],
+  ['embeddings', read(KINDS.embeddings), { model: 'm', input: 'x', encoding_format: 'float', user: 'u' }],
+  ['images', read(KINDS.images), { model: 'm', prompt: 'x', size: '64x64', quality: 'low' }],
 ])("every object's own names are words like others at any place of a body for %s", (_, readBody, body) => {
   readBody(body)
   const failures: string[] = []

@@ -8,12 +8,13 @@ import fc from 'fast-check'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseParser } from '@gateway/sse/parse-events'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
+import { TARGETS } from '../../test/target-fixtures.ts'
 import { namesIn, stripParameters, type ParameterPolicy } from '../core/strip-parameters.ts'
 import { writeToolCalls } from '../core/tool-calls.ts'
 import { VENDOR_PROFILES } from '../vendors/index.ts'
 import type { Dialect, ClientRequest } from './dialect.ts'
 import { dialectRoute } from './dialects.ts'
-import { UNSIGNED } from './messages-to-messages/unsigned.ts'
 
 const NUMBERS = [
   ...['12345678901234567.89', '1234567890123456789012345678901234567890', '1e400', '-1E-400', '9007199254740993'],
@@ -77,16 +78,6 @@ function valuesOf(written: string, member: string): unknown[] {
   return found.map((value) => (typeof value === 'string' && value.startsWith('{') ? asTexts(value) : value))
 }
 
-const SCHEMA = (object: string) => `{"type":"object","properties":{},"x-bounds":${object}}`
-const REQUESTS: Record<ClientDialect, (object: string) => string> = {
-  chat: (object) =>
-    `{"temperature":0.5,"metadata":${object},"messages":[{"role":"user","content":"Hi"},{"role":"assistant","tool_calls":[{"id":"a b","type":"function","function":{"name":"f","arguments":${JSON.stringify(object)}}}]},{"role":"tool","tool_call_id":"a b","content":"y"}],"tools":[{"type":"function","function":{"name":"f","parameters":${SCHEMA(object)}}}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${SCHEMA(object)}}}}`,
-  responses: (object) =>
-    `{"temperature":0.5,"input":[{"role":"user","content":"Hi"},{"type":"reasoning","summary":[]},{"type":"function_call","call_id":"c","name":"f","arguments":${JSON.stringify(object)}},{"type":"function_call_output","call_id":"c","output":"y"}],"tools":[{"type":"function","name":"f","parameters":${SCHEMA(object)}}],"text":{"format":{"type":"json_schema","name":"n","schema":${SCHEMA(object)}}}}`,
-  messages: (object) =>
-    `{"temperature":0.5,"max_tokens":99,"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm","signature":"${UNSIGNED}"},{"type":"tool_use","id":"t","name":"f","input":${object}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"y"}]}],"tools":[{"name":"f","input_schema":${SCHEMA(object)}}],"output_config":{"format":{"type":"json_schema","schema":${SCHEMA(object)}}}}`,
-}
-
 const PAIRS = clientDialects.flatMap((client) => targetDialects.map((target) => [client, target] as const))
 const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => dialectRoute(client, [target]).dialect
 const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
@@ -94,7 +85,7 @@ const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
 const REWRITING: Partial<ClientRequest> = { form: [{ parameter: 'temperature' }], profile: VENDOR_PROFILES.openai }
 
 function clientRequestFor(client: ClientDialect, object: string): ClientRequest {
-  const body = Buffer.from(REQUESTS[client](object))
+  const body = Buffer.from(CLIENTS[client].requestWith(object))
   return { kind: 'chat', body, model: 'claude-sonnet-4-6', stream: true, maxTokens: undefined, form: [] }
 }
 
@@ -109,7 +100,7 @@ describe.each(PAIRS)('of %s at a backend of %s', (client, target) => {
         const sent = dialectOf(client, target).request(clientRequest).body.toString()
         const bounds = valuesOf(sent, 'x-bounds')
         expect(bounds.length).toBeGreaterThanOrEqual(2)
-        const calls = valuesOf(sent, target === 'messages' ? 'input' : 'arguments')
+        const calls = valuesOf(sent, TARGETS[target].argumentsMember)
         const inputs = calls.filter((call) => !Array.isArray(call))
         expect(inputs).toHaveLength(1)
         for (const value of [...bounds, ...inputs]) expect(value).toEqual(asTexts(object))
@@ -119,82 +110,21 @@ describe.each(PAIRS)('of %s at a backend of %s', (client, target) => {
 
   test.each([false, true])('a response keeps the arguments of its call (streamed: %s)', (stream) => {
     fc.assert(
-      fc.property(objectText, fc.constantFrom(...Object.keys(FORMS[target])), (object, form) => {
-        const { plain, events } = FORMS[target][form]!(object)
+      fc.property(objectText, fc.constantFrom(...Object.keys(TARGETS[target].callForms)), (object, form) => {
+        const { plain, events } = TARGETS[target].callForms[form]!(object)
         const dialect = dialectOf(client, target)
         const { echo } = dialect.request(clientRequestFor(client, '{}'))
         const seen = stream
           ? argumentsIn(client, streamed(dialect, echo, events))
           : valuesOf(
               dialect.readBackendResponse('chat', Buffer.from(plain), IDENTITY, echo).bytes.toString(),
-              client === 'messages' ? 'input' : 'arguments',
+              CLIENTS[client].argumentsMember,
             ).at(-1)
         expect(seen).toEqual(asTexts(object))
       }),
     )
   })
 })
-
-interface Reported {
-  plain: string
-  events: string[]
-}
-
-const completion = (args: string): Reported => {
-  const call = `"id":"t","type":"function","function":{"name":"f","arguments":${args}}`
-  const full = `{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{${call}}]},"finish_reason":"tool_calls"}`
-  const head = '"id":"c","created":1,"model":"m"'
-  return {
-    plain: `{${head},"object":"chat.completion","choices":[${full}]}`,
-    events: [
-      `{${head},"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,${call}}]},"finish_reason":null}]}`,
-      `{${head},"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`,
-    ],
-  }
-}
-const message = (input: string, deltas: string[]): Reported => {
-  const block = (given: string) => `{"type":"tool_use","id":"t","name":"f","input":${given}}`
-  const full = input === '{}' ? deltas.map((text) => JSON.parse(text) as string).join('') : input
-  const head = '"type":"message","id":"m","model":"m","role":"assistant","stop_sequence":null'
-  return {
-    plain: `{${head},"content":[${block(full)}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`,
-    events: [
-      `{"type":"message_start","message":{${head},"content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}`,
-      `{"type":"content_block_start","index":0,"content_block":${block(input)}}`,
-      ...deltas.map(
-        (text) => `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":${text}}}`,
-      ),
-      '{"type":"content_block_stop","index":0}',
-      '{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":2}}',
-      '{"type":"message_stop"}',
-    ],
-  }
-}
-const response = (args: string): Reported => {
-  const item = (text: string) => `{"type":"function_call","id":"fc","call_id":"t","name":"f","arguments":${text}}`
-  const full = `{"id":"r","object":"response","created_at":1,"status":"completed","model":"m","output":[${item(args)}]}`
-  return {
-    plain: full,
-    events: [
-      `{"type":"response.output_item.added","output_index":0,"item":${item('""')}}`,
-      `{"type":"response.function_call_arguments.delta","item_id":"fc","output_index":0,"delta":${args}}`,
-      `{"type":"response.completed","response":${full}}`,
-    ],
-  }
-}
-
-/** The forms in which backends write one call. */
-const FORMS: Record<TargetDialect, Record<string, (object: string) => Reported>> = {
-  chat: {
-    'as a text': (object) => completion(JSON.stringify(object)),
-    'as an object': completion,
-  },
-  messages: {
-    'in pieces': (object) => message('{}', [JSON.stringify(object.slice(0, 3)), JSON.stringify(object.slice(3))]),
-    'whole at the start': (object) => message(object, []),
-  },
-  responses: { 'as a text': (object) => response(JSON.stringify(object)) },
-}
 
 function streamed(dialect: Dialect, echo: unknown, events: string[]): string {
   const bytes = events.map((event) => `event: ${(JSON.parse(event) as { type?: string }).type}\ndata: ${event}\n\n`)
@@ -208,23 +138,14 @@ function streamed(dialect: Dialect, echo: unknown, events: string[]): string {
 
 /** The arguments of the only call, as a client of each dialect collects them. */
 function argumentsIn(client: ClientDialect, stream: string): unknown {
+  const fixture = CLIENTS[client]
   const events = createSseParser()
     .push(Buffer.from(stream))
     .map(({ data }) => data)
-  if (client === 'responses') return valuesOf(events.at(-1)!, 'arguments').at(-1)
-  if (client === 'chat') {
-    const pieces = events.flatMap((event) => {
-      const { choices } = JSON.parse(event) as { choices: { delta?: { tool_calls?: unknown } }[] }
-      const calls = choices[0]?.delta?.tool_calls as { function: { arguments?: string } }[] | undefined
-      return calls?.map((call) => call.function.arguments ?? '') ?? []
-    })
-    return asTexts(pieces.join(''))
-  }
-  const starts = events.flatMap((event) => valuesOf(event, 'input'))
-  const pieces = events.flatMap(
-    (event) => (JSON.parse(event) as { delta?: { partial_json?: string } }).delta?.partial_json ?? [],
-  )
-  return pieces.length === 0 ? starts.at(-1) : asTexts(pieces.join(''))
+  const pieces = events.flatMap((event) => fixture.argumentPieces(JSON.parse(event)))
+  return pieces.length > 0
+    ? asTexts(pieces.join(''))
+    : events.flatMap((event) => valuesOf(event, fixture.argumentsMember)).at(-1)
 }
 
 const POLICY: ParameterPolicy = {
@@ -243,7 +164,7 @@ test.each([
 ])('a request %s keeps its arguments and schemas', (_, write) => {
   fc.assert(
     fc.property(objectText, (object) => {
-      const sent = write(Buffer.from(REQUESTS.chat(object))).toString()
+      const sent = write(Buffer.from(CLIENTS.chat.requestWith(object))).toString()
       expect(valuesOf(sent, 'x-bounds')[0]).toEqual(asTexts(object))
       expect(valuesOf(sent, 'arguments')).toEqual([asTexts(object)])
     }),
