@@ -112,7 +112,7 @@ config
   .description('Write a config file from that of another gateway')
   .command('litellm <file>')
   .description(
-    "Print a config file from LiteLLM's config.yaml; comments name what has no counterpart, and no key is copied",
+    "Print a config file from LiteLLM's config.yaml; comments name each setting without a counterpart, and no key is copied",
   )
   .action(async (file: string) => say(await importLitellmFile(file)))
 
