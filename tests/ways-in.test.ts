@@ -175,11 +175,16 @@ describe.each(clientDialects)('%s', (dialect) => {
     })
   })
 
-  const refusal = (code: ErrorCode, param?: string | null) =>
-    CLIENTS[dialect].refusal(code, expect.any(String), param)
+  const refusal = (code: ErrorCode, param?: string | null) => CLIENTS[dialect].refusal(code, expect.any(String), param)
   test.each<[string, number, ErrorCode, string | null, () => unknown]>([
     ['a model that does not exist', 404, 'MODEL_NOT_FOUND', null, () => bodyOf(dialect, 'nothing')],
-    ['a field of another type', 400, 'VALIDATION_ERROR', 'stream', () => bodyOf(dialect, 'svc-core', { stream: 'yes' })],
+    [
+      'a field of another type',
+      400,
+      'VALIDATION_ERROR',
+      'stream',
+      () => bodyOf(dialect, 'svc-core', { stream: 'yes' }),
+    ],
     ['a body that is no JSON', 400, 'VALIDATION_ERROR', null, () => '{'],
   ])('refuses %s in its own shape', async (_, status, code, param, body) => {
     const reply = await send(gateway.url, CLIENTS[dialect].path, { key: gateway.key, body: body() })

@@ -24,7 +24,7 @@ import {
   WORDS,
   type Reply,
 } from './http-backend.ts'
-import { MESSAGE } from './dialect-backends.ts'
+import { MESSAGE } from './targets/messages.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
