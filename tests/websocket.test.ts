@@ -8,6 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { parseKey } from '@gateway/contracts/api-key'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import { type ScriptedBackend, startScriptedBackend } from './coding-tools/scripted-backend.ts'
 import { configOver, MODEL } from './coding-tools/workshop.ts'
@@ -81,10 +83,10 @@ test('a request that offers HTTP/2 in the clear, as Java’s client does, is ser
 })
 
 test('requests of one connection run one after another, each with the events of the stream, and each is in the ledger once', async () => {
-  const reported = gateway.reports.length
+  const key = await gateway.newKey()
   const billed = backend.reported.length
   backend.script = [{ thought: 'Hm.', text: 'Hello there' }]
-  await using client = await connect(gateway.url, gateway.key)
+  await using client = await connect(gateway.url, key)
   client.send({ type: 'response.create', ...HELLO, store: false })
   client.send({ type: 'response.create', ...HELLO, stream: true })
   const turns = [await client.read(), await client.read()]
@@ -94,13 +96,13 @@ test('requests of one connection run one after another, each with the events of 
     expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: { status: 'completed', store: false } })
   }
   expect(turns[0]![0]!.response!.id).not.toBe(turns[1]![0]!.response!.id)
-  await expect.poll(() => gateway.reports.length - reported).toBe(2)
+  await expect.poll(() => reportsOf(key).length).toBe(2)
   const tokens = (reports: { usage: { promptTokens: number; completionTokens: number } }[]) =>
     reports.map(({ usage }) => [usage.promptTokens, usage.completionTokens])
-  expect(tokens(gateway.reports.slice(reported))).toEqual(
+  expect(tokens(reportsOf(key))).toEqual(
     backend.reported.slice(billed).map((usage) => [usage.prompt_tokens, usage.completion_tokens]),
   )
-  for (const report of gateway.reports.slice(reported)) {
+  for (const report of reportsOf(key)) {
     expect(report).toMatchObject({ delivered: true, outcome: 'completed', streamed: true })
   }
 })
@@ -171,10 +173,10 @@ test('a continuation that fails ends its chain: its response cannot be continued
 })
 
 test('an input is kept without a model, and the request that continues it brings it along; only that one is charged', async () => {
-  const reported = gateway.reports.length
+  const key = await gateway.newKey()
   const calls = backend.seen.length
   backend.script = [{ text: 'OK' }]
-  await using client = await connect(gateway.url, gateway.key)
+  await using client = await connect(gateway.url, key)
   const warm = await client.turn({ model: MODEL, generate: false, input: [{ role: 'user', content: 'Be brief.' }] })
   expect(warm.map(({ type }) => type)).toEqual(['response.created', 'response.in_progress', 'response.completed'])
   const { id, output } = warm.at(-1)!.response!
@@ -191,7 +193,7 @@ test('an input is kept without a model, and the request that continues it brings
   })
   expect(continued.at(-1)).toMatchObject({ type: 'response.completed', stream_id: 'codex' })
   expect(backend.seen.at(-1)!.body['messages']).toEqual([{ role: 'user', content: 'Hello' }])
-  await expect.poll(() => gateway.reports.length - reported).toBe(2)
+  await expect.poll(() => reportsOf(key).length).toBe(2)
 })
 
 test('the events of a named stream carry its name, and so do its errors; a wrong name is refused', async () => {
@@ -269,6 +271,12 @@ test('a large conversation is continued, and the backend gets all of it', async 
   ])
 })
 
+/** Reports of other tests' accounts may still come. */
+function reportsOf(key: string): UsageEvent[] {
+  const { accountTag } = parseKey(key)!
+  return gateway.reports.filter(({ account }) => account === accountTag)
+}
+
 /** A response of many pieces, one every few milliseconds. */
 function playSlowly(pieces: number, everyMs = 20, times = 1): void {
   let left = times
@@ -301,14 +309,14 @@ async function begun(client: TurnClient, fields: object = HELLO): Promise<void> 
 const page = faultPageSection('websockets', ['What happens', 'What the client sees', 'What is metered'])
 
 test('a client that leaves cancels its request, which is charged as generated', async () => {
-  const reported = gateway.reports.length
+  const key = await gateway.newKey()
   playSlowly(500)
-  const client = await connect(gateway.url, gateway.key)
+  const client = await connect(gateway.url, key)
   await begun(client)
   client.socket.terminate()
   await backend.seen.at(-1)!.connectionClosed
-  await expect.poll(() => gateway.reports.length - reported, { timeout: 10_000 }).toBe(1)
-  expect(gateway.reports.at(-1)).toMatchObject({ outcome: 'client_gone', delivered: false })
+  await expect.poll(() => reportsOf(key).length, { timeout: 10_000 }).toBe(1)
+  expect(reportsOf(key)[0]).toMatchObject({ outcome: 'client_gone', delivered: false })
   page.row('the client leaves within a response', '–', 'once: `client_gone`, as generated')
 })
 
@@ -350,12 +358,12 @@ test('a message above the largest body closes its connection, and nobody else’
 })
 
 test('requests behind the running one wait their turn, also more than the edge reads ahead', async () => {
+  const key = await gateway.newKey()
   backend.script = [{ text: 'OK' }]
-  await using client = await connect(gateway.url, gateway.key)
-  const reported = gateway.reports.length
+  await using client = await connect(gateway.url, key)
   for (let count = 0; count < 40; count++) client.send({ type: 'response.create', ...HELLO })
   for (let count = 0; count < 40; count++) expect((await client.read()).at(-1)!.type).toBe('response.completed')
-  await expect.poll(() => gateway.reports.length - reported).toBe(40)
+  await expect.poll(() => reportsOf(key).length).toBe(40)
   page.row('40 requests at once on one connection', 'each whole response, one after another', 'each once')
 })
 
@@ -424,8 +432,8 @@ test('one network of guests opens so many sockets, and others open theirs', asyn
 })
 
 test('a router that is lost within responses ends them with an error event; the other ones and all connections go on', async () => {
-  const clients = await Promise.all(Array.from({ length: 8 }, () => connect(gateway.url, gateway.key)))
-  const reported = gateway.reports.length
+  const key = await gateway.newKey()
+  const clients = await Promise.all(Array.from({ length: 8 }, () => connect(gateway.url, key)))
   playSlowly(100, 50, clients.length)
   await Promise.all(clients.map((client) => begun(client)))
   gateway.loseRouter()
@@ -435,8 +443,8 @@ test('a router that is lost within responses ends them with an error event; the 
   expect(failed.length).toBeLessThan(clients.length)
   for (const { response } of failed) expect(response!.error).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED' })
   expect(ends.filter(({ type }) => type === 'response.completed').length).toBe(clients.length - failed.length)
-  await expect.poll(() => gateway.reports.length - reported, { timeout: 10_000 }).toBe(clients.length)
-  const outcomes = gateway.reports.slice(reported).map(({ outcome }) => outcome)
+  await expect.poll(() => reportsOf(key).length, { timeout: 10_000 }).toBe(clients.length)
+  const outcomes = reportsOf(key).map(({ outcome }) => outcome)
   expect(outcomes.filter((outcome) => outcome === 'router_lost').length).toBe(failed.length)
   backend.script = [{ text: 'OK' }]
   for (const client of clients) {
@@ -451,19 +459,19 @@ test('a router that is lost within responses ends them with an error event; the 
 }, 60_000)
 
 test('an edge that stops ends the running response, begins no other, and says that it goes away', async () => {
-  await using running = await connect(gateway.url, gateway.key)
-  await using resting = await connect(gateway.url, gateway.key)
+  const key = await gateway.newKey()
+  await using running = await connect(gateway.url, key)
+  await using resting = await connect(gateway.url, key)
   playSlowly(40)
   await begun(running)
   running.send({ type: 'response.create', ...HELLO })
-  const reported = gateway.reports.length
   const stopped = gateway.stopEdge()
   expect(await resting.closed).toMatchObject({ code: 1001 })
   expect((await running.read()).at(-1)!.type).toBe('response.completed')
   expect(await running.next()).toMatchObject({ type: 'error', status: 503, error: { code: 'SERVICE_UNAVAILABLE' } })
   expect(await running.closed).toMatchObject({ code: 1001 })
   await stopped
-  expect(gateway.reports.slice(reported)).toMatchObject([{ outcome: 'completed', delivered: true }])
+  expect(reportsOf(key)).toMatchObject([{ outcome: 'completed', delivered: true }])
   // Its clients connect to another edge, and begin their conversation again.
   await using next = await connect(gateway.otherUrl, gateway.key)
   backend.script = [{ text: 'OK' }]
