@@ -91,7 +91,7 @@ const thrown = FOR_SDK.map((status): Case => {
 const all = [...cases, ...advised, ...thrown]
 
 const configOver = (url: string) => {
-  const names = ['claude-401', 'claude-unpaid', 'claude-event', ...all.map(({ model }) => model)]
+  const names = ['claude-401', 'claude-799', 'claude-unpaid', 'claude-event', ...all.map(({ model }) => model)]
   const backend = (id: string) => ({ id, url, dialect: 'anthropic', apiKey: VENDORS_KEY })
   const target = (id: string) => ({ backend: id, model: id })
   return {
@@ -127,6 +127,8 @@ beforeAll(async () => {
       switch (model) {
         case 'claude-401':
           return write(401, error('authentication_error', 'invalid x-api-key'))
+        case 'claude-799':
+          return write(799, error('odd_error', 'odd'))
         case 'claude-unpaid':
           return write(400, error('invalid_request_error', 'Your credit balance is too low'))
         case 'claude-event':
@@ -199,14 +201,17 @@ describe('the only target of a model', () => {
 })
 
 describe('a trouble that is not the client’s', () => {
-  test.each(['claude-401', 'claude-unpaid'])('%s is the gateway’s, with none of the target’s words', async (model) => {
-    const { status, body } = await post(model)
-    expect({ status, body }).toMatchObject({
-      status: 503,
-      body: { error: { type: 'overloaded_error', code: 'UPSTREAMS_EXHAUSTED' } },
-    })
-    expect(JSON.stringify(body)).not.toMatch(/x-api-key|credit/)
-  })
+  test.each(['claude-401', 'claude-799', 'claude-unpaid'])(
+    '%s is the gateway’s, with none of the target’s words',
+    async (model) => {
+      const { status, body } = await post(model)
+      expect({ status, body }).toMatchObject({
+        status: 503,
+        body: { error: { type: 'overloaded_error', code: 'UPSTREAMS_EXHAUSTED' } },
+      })
+      expect(JSON.stringify(body)).not.toMatch(/x-api-key|credit|odd/)
+    },
+  )
 
   test('of two targets is no single one’s: a 503 that names both', async () => {
     const { status, headers, body } = await post('two')
