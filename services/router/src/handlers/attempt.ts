@@ -9,8 +9,7 @@ import type { JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { operationOf, requestAttributes, type Span, usageAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
-import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
-import { unpack } from '../clients/unpack.ts'
+import type { ExchangeResponse } from '../clients/exchange.ts'
 import { wasFaster } from '../core/attempts.ts'
 import {
   BackendFault,
@@ -23,8 +22,6 @@ import {
 import { dimensionsToRequest } from '../core/embeddings-request.ts'
 import { allowedAt, type HostedToolRequest } from '../core/hosted-tools.ts'
 import { UnknownSealKey } from '../core/state-seal.ts'
-import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-response.ts'
-import type { Dialect } from '../dialects/dialect.ts'
 import { versionHeaders } from '../dialects/messages-to-messages/version-headers.ts'
 import {
   clientDialect,
@@ -40,19 +37,10 @@ import { reportRecovery, reportTrouble } from '../report-to-operator.ts'
 import type { RouterContext } from '../router-context.ts'
 import { effortsFor, type FailoverState, type PendingFailure, type AttemptPlan } from './failover-state.ts'
 import { learnFeatures } from './learn-features.ts'
+import { noStream, readInstead, readRefusal } from './read-refusal.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
-import {
-  endWaiting,
-  identityOf,
-  remainingMs,
-  workOf,
-  type BoundJob,
-  type Call,
-  type JobContext,
-} from '../job-context.ts'
-
-const LARGEST_ERROR_BYTES = 64 * 1024
+import { endWaiting, remainingMs, workOf, type BoundJob, type Call, type JobContext } from '../job-context.ts'
 
 /** The caller has taken the slot at the target's backend; it is free again when the connection is. */
 export async function attempt(failoverState: FailoverState, plan: AttemptPlan): Promise<TokenUsage> {
@@ -207,56 +195,6 @@ async function relayResponse(
   if (/^text\/html/i.test(contentType)) throw noStream(contentType)
   if (/^application\/json/i.test(contentType)) throw await readInstead(run, call, contentType)
   return relayStream(run, call, router, begun)
-}
-
-const noStream = (contentType: string) =>
-  new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
-
-/** An error under a 200 says more than that it is no stream. */
-async function readInstead(
-  run: BoundJob,
-  { exchange, target, echo }: Call,
-  contentType: string,
-): Promise<BackendFault> {
-  const bytes = await readShort(exchange)
-  try {
-    routeOf(target, run.header).dialect.readBackendResponse(run.header.kind, bytes, identityOf(run, target), echo)
-  } catch (fault) {
-    if (fault instanceof BackendFault && fault.kind === 'error_event') return fault
-  }
-  return noStream(contentType)
-}
-
-/** The bytes of a short body that comes soon; none where it does not. */
-function readShort(exchange: Exchange): Promise<Buffer> {
-  exchange.expectEnd()
-  return exchange.readAll(LARGEST_ERROR_BYTES).catch(() => Buffer.alloc(0))
-}
-
-async function readRefusal(
-  { status, headers }: ExchangeResponse,
-  exchange: Exchange,
-  dialect: Dialect,
-): Promise<BackendFault> {
-  const bytes = await readShort(exchange)
-  const encoding = headers['content-encoding']
-  const read = encoding === undefined ? bytes : await unpack(bytes, String(encoding), LARGEST_ERROR_BYTES)
-  const text = read.toString('utf8')
-  const body = dialect.readErrorBody(text)
-  const inBody = body === null ? null : readRetryDelayMs(body)
-  const retryAfterMs =
-    readRetryAfterMs(headers, Date.now()) ?? inBody ?? (status === 429 ? readLimitResetMs(headers) : null)
-  return new BackendFault('status', `the backend answered with status ${status}`, {
-    status,
-    ...(body === null ? {} : { body }),
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
-    ...(status < 400 ? {} : { own: { status, ...(body === null ? {} : { body: text }), ...retryAdvice(headers) } }),
-  })
-}
-
-/** SDKs of OpenAI and Anthropic obey this header before any status. */
-function retryAdvice({ 'x-should-retry': advice }: ExchangeResponse['headers']): { shouldRetry?: boolean } {
-  return advice === 'true' || advice === 'false' ? { shouldRetry: advice === 'true' } : {}
 }
 
 /** JSON can be read that is nested so deeply that nothing can be written of it. */
