@@ -15,6 +15,7 @@ import { readProxies } from './clients/proxies.ts'
 import { secretsOf } from './core/redact.ts'
 import { keyHeaders, openCredential } from './vendors/authentication.ts'
 import type { Trouble } from './core/account-trouble.ts'
+import { readsAttribution } from './core/attribution.ts'
 import * as health from './core/backend-health.ts'
 import type { LearnedRejection } from './core/parameter-support.ts'
 import { kindOfState } from './core/reasoning-state.ts'
@@ -32,6 +33,8 @@ export interface Backend {
   profile: VendorProfile
   /** The meanings of its words, in errors and at the end of responses. */
   meanings: Meanings
+  /** It is Anthropic's own API, which reads the attribution block of a prompt. */
+  readsAttribution: boolean
   client: BackendClient
   /** Its secrets, which no client may read. */
   secrets(): readonly string[]
@@ -125,6 +128,7 @@ export function openBackendRegistry(
       config,
       profile,
       meanings: meaningsOf(profile),
+      readsAttribution: readsAttribution(config.url),
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),
       routes,

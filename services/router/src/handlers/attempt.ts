@@ -11,6 +11,7 @@ import { operationOf, requestAttributes, type Span, usageAttributes } from '@gat
 import { failpoint } from '@gateway/service/failpoint'
 import type { ExchangeResponse } from '../clients/exchange.ts'
 import { wasFaster } from '../core/attempts.ts'
+import { leaveOutAttribution } from '../core/attribution.ts'
 import {
   BackendFault,
   isLeftWaiting,
@@ -135,7 +136,7 @@ function callTarget(run: BoundJob, plan: AttemptPlan, span: Span): Call {
   const { dialect, headers, target: targetDialect } = routeOf(target, run.header)
   const { path, body, dropped, echo } = dialect.request({
     kind,
-    body: run.body,
+    body: target.backend.readsAttribution ? run.body : leaveOutAttribution(run.body),
     model: target.model,
     stream,
     maxTokens: maxTokensFor(run, target),

@@ -9,6 +9,7 @@
 import type { CountTokensQuestion, CountTokensReply } from '@gateway/contracts/count-tokens-api'
 import { isObject } from '@gateway/contracts/json'
 import { NO_TIMEOUTS } from '../core/attempts.ts'
+import { leaveOutAttribution } from '../core/attribution.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { refusedAt, withoutMembers } from '../core/refused-features.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
@@ -73,7 +74,9 @@ function hasEndpoint({ backend: { config, profile } }: Target): boolean {
 async function request(target: Target, question: CountTokensQuestion, withinMs: number): Promise<number> {
   const { backend, model, policies } = target
   const refused = refusedAt(target.state.refusedFeatures, performance.now())
-  const signed = withoutUnsigned(withoutMembers(Buffer.from(question.body), refused).body).body
+  const prompt = Buffer.from(question.body)
+  const own = backend.readsAttribution ? prompt : leaveOutAttribution(prompt)
+  const signed = withoutUnsigned(withoutMembers(own, refused).body).body
   const { body } = stripParameters(signed, policies.messages)
   const route = backend.routes.messages
   const headers = route?.headers ?? backend.config.headers
