@@ -35,6 +35,7 @@ import { type RelayContext, relayResponse } from '../relay/relay-response.ts'
 import type { InferenceKind, InferenceRequest } from '../requests/inference-kinds.ts'
 import type { LargeBodies } from '../requests/large-bodies.ts'
 import { LargeJson } from '../requests/parse-json.ts'
+import { sessionOf } from '../requests/session.ts'
 import { understand, type Understood } from '../requests/understand.ts'
 import { timeForHeadersMs, type SdkTimeouts } from './client-timeouts.ts'
 import { planJob } from './plan-job.ts'
@@ -80,6 +81,7 @@ function chooseModel(edge: InferenceContext, kind: InferenceKind): Step {
     // `inference` holds all of it that is needed.
     request.body = undefined
     if (inference.dialect === 'messages') Object.assign(inference, anthropicHeadersOf(request.headers))
+    inference.session = sessionOf(request.headers, inference.session)
     const { span } = measured
     measured.model = model.id
     if (span.isRecorded)

@@ -10,6 +10,7 @@ import type { Admitted } from '../admission/admit.ts'
 import type { Measured } from '../http/take-steps.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import type { InferenceRequest } from '../requests/inference-kinds.ts'
+import { affinityKeyOf } from '../requests/session.ts'
 
 export interface JobParts {
   config: GatewayConfig
@@ -47,7 +48,7 @@ export function planJob(
     asksHostedTools: hosted !== undefined,
     hostedTools: hosted,
     tokensBesideSound: hasRateOfSound(price) ? estimate.usualTokensBesideSound : undefined,
-    affinityKey: hasAffinity(config, lane.pool) ? inference.conversationKey?.() : undefined,
+    affinityKey: hasAffinity(config, lane.pool) ? affinityKey(caller, inference) : undefined,
     account: caller.account,
     keyId: caller.keyId,
     plan: plan.slug,
@@ -69,6 +70,10 @@ function hasRateOfSound(price: Price): boolean {
 
 function isCapped({ kind, capsOutput, outputCap }: InferenceRequest, { maxOutputTokens }: ServedModelConfig): boolean {
   return kind === 'chat' && (capsOutput ? outputCap : maxOutputTokens) !== undefined
+}
+
+function affinityKey({ account }: Caller, { session, conversationKey }: InferenceRequest): string | undefined {
+  return session === undefined ? conversationKey?.() : affinityKeyOf(account, session)
 }
 
 function hasAffinity(config: GatewayConfig, poolId: string): boolean {

@@ -3,7 +3,6 @@
  * the contract's schema, and derives the values that admission and the router read.
  */
 
-import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import { chatRequest, embeddingsRequest, imagesRequest, type ChatMessage } from '@gateway/contracts/chat'
 import { DEFAULT_DIMENSIONS, type ModelConfig, type ServedModelConfig } from '@gateway/contracts/config'
@@ -25,6 +24,8 @@ import {
   type TokenEstimate,
 } from '../core/estimate-tokens.ts'
 import { writeBody, type WrittenBody } from '../core/write-body.ts'
+import { conversationKey } from './conversation-key.ts'
+import { sessionOfCacheKey, type Session } from './session.ts'
 
 /** A parsed request, in the terms that the rest of the journey uses. */
 export interface InferenceRequest extends OutputRequest, AnthropicHeaders {
@@ -42,8 +43,9 @@ export interface InferenceRequest extends OutputRequest, AnthropicHeaders {
   vectorsOf?(model: ModelConfig): { dimensions: number; isShortened: boolean }
   /** False: the lane's own cap is written into the body. */
   capsOutput: boolean
-  /** The same for all turns of a conversation. */
+  /** The same for all turns of a conversation: where the client names no session, it stands for one. */
   conversationKey?(): string
+  session?: Session | undefined
   /** `windowTokens`: the most that a prompt can have on the lane. */
   estimate(lane: ServedModelConfig, windowTokens?: number): TokenEstimate
   /** Set where a vendor runs tools for the request: the calls of them that the lane allows. */
@@ -78,6 +80,7 @@ export const chat: InferenceKind = (body, models) => {
     outputCap,
     thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
     conversationKey: () => conversationKey(request.messages),
+    session: sessionOfCacheKey(request['prompt_cache_key']),
     estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('chat', request),
     body: bytes,
@@ -171,14 +174,4 @@ function makePlainAt(body: unknown, path: readonly PropertyKey[]): boolean {
   else if (Array.isArray(value)) return value.map((_, index) => makePlainAt(value, [index])).includes(true)
   else return false
   return true
-}
-
-/** Turns of one conversation share their beginning: the first user message and all before it. */
-export function conversationKey(messages: ChatMessage[]): string {
-  const hash = createHash('sha256')
-  for (const message of messages) {
-    hash.update(JSON.stringify([message.role, message.content]))
-    if (message.role === 'user') break
-  }
-  return hash.digest('base64url')
 }

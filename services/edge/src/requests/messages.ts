@@ -8,7 +8,9 @@ import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import { countTokensRequest, messagesRequest, type CountTokensRequest } from '@gateway/contracts/messages'
 import { chatNeeds } from '../core/chat-needs.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
-import { conversationKey, hostedCallsIn, jobBody, parseBody, type InferenceKind } from './inference-kinds.ts'
+import { conversationKey } from './conversation-key.ts'
+import { hostedCallsIn, jobBody, parseBody, type InferenceKind } from './inference-kinds.ts'
+import { sessionOfUserId } from './session.ts'
 
 export const messages: InferenceKind = (body) => {
   const request = parseBody(messagesRequest, body)
@@ -28,6 +30,7 @@ export const messages: InferenceKind = (body) => {
     outputCap: request.max_tokens || undefined,
     thinkingDisabled: request.thinking?.type === 'disabled',
     conversationKey: () => conversationKey(view),
+    session: sessionOfUserId(request.metadata?.user_id),
     estimate: (_lane, windowTokens) =>
       estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('messages', request),

@@ -121,7 +121,7 @@ describe('a request', () => {
   })
 
   test('of one session stays with one backend, by the key that the client gives it', () => {
-    expect(parsed({ prompt_cache_key: 'session' }).conversationKey!()).toBe('session')
+    expect(parsed({ prompt_cache_key: 'session' }).session).toEqual({ id: 'session', cacheKey: 'session' })
     const first = parsed({ input: [{ role: 'user', content: 'a' }] })
     const next = parsed({
       input: [

@@ -8,7 +8,9 @@ import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@ga
 import { chatNeeds } from '../core/chat-needs.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { writeBody, type WrittenBody } from '../core/write-body.ts'
-import { conversationKey, hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
+import { conversationKey } from './conversation-key.ts'
+import { hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
+import { sessionOfCacheKey } from './session.ts'
 
 export const responses: InferenceKind = (body, models) => {
   const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
@@ -26,7 +28,8 @@ export const responses: InferenceKind = (body, models) => {
     capsOutput: outputCap !== undefined,
     outputCap,
     thinkingDisabled: request.reasoning?.effort === 'none',
-    conversationKey: () => request.prompt_cache_key ?? conversationKey(view.messages),
+    conversationKey: () => conversationKey(view.messages),
+    session: sessionOfCacheKey(request.prompt_cache_key),
     estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('responses', request),
     body: bytes,
