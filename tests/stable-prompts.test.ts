@@ -7,6 +7,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
+import { inPromptOrder } from '../services/edge/src/core/write-body.ts'
 import { KINDS } from '../services/edge/src/requests/kinds.ts'
 import { leaveOutAttribution } from '../services/router/src/core/attribution.ts'
 import { dialectRoute } from '../services/router/src/dialects/dialects.ts'
@@ -210,11 +211,11 @@ const routes = clientDialects.flatMap((client) =>
 
 /** The request's bytes as edge and router write them. */
 function sentBy({ client, target, model, profile }: Route, request: object): string {
-  const { body } = KINDS[client]({ model: 'lane', stream: true, ...request }, [])
+  const { body, members = [] } = KINDS[client]({ model: 'lane', stream: true, ...request }, [])
   const form = target === 'chat' ? profile.rejectedParameters(model) : []
   const policy = policiesFor(profile, model, { allowParameters: [] })[target]
   const { dialect } = dialectRoute(client, [target])
-  const left = leaveOutAttribution(Buffer.from(body))
+  const left = leaveOutAttribution(Buffer.from(inPromptOrder(body, members)))
   const clientRequest = { kind: 'chat' as const, body: left, model, stream: true, maxTokens: undefined }
   return dialect.request({ ...clientRequest, form, profile, policy }).body.toString()
 }

@@ -16,6 +16,7 @@ import { countFault, type LimitsContext } from '../admission/look-ahead.ts'
 import { type Caller, claimKey } from '../auth/authenticate.ts'
 import { anthropicHeadersOf } from '../core/anthropic-headers.ts'
 import { adviceHeader, noticeHeaders } from '../core/response-headers.ts'
+import { inPromptOrder } from '../core/write-body.ts'
 import { type LoadShedder, retryAfterMs } from '../http/load-shedder.ts'
 import { type MemoryReservation, noteProven, reservationOf } from '../http/memory-budget.ts'
 import { type BodyContext, readClaimed } from '../http/read-json-body.ts'
@@ -135,7 +136,7 @@ async function runRequest(edge: InferenceContext, run: Inference, client: Client
   const { caller, inference, model, endpoint, measured } = run
   const job = planJob(run, admitted, claim)
   const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, inference) }
-  const { body } = inference
+  const body = inPromptOrder(inference.body, inference.members ?? [])
   const { keyHash } = caller
   const relay = { admitted, notices, job, body, keyHash, deadlineMs: MAX_REQUEST_MS, endpoint, measured }
   // Dispatches the job, relays its response, settles its charge.

@@ -23,7 +23,7 @@ import {
   IN_PROMPT,
   type TokenEstimate,
 } from '../core/estimate-tokens.ts'
-import { writeBody, type WrittenBody } from '../core/write-body.ts'
+import { type BodyMember, writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey } from './conversation-key.ts'
 import { sessionOfCacheKey, type Session } from './session.ts'
 
@@ -51,6 +51,8 @@ export interface InferenceRequest extends OutputRequest, AnthropicHeaders {
   /** Set where a vendor runs tools for the request: the calls of them that the lane allows. */
   hostedCalls?: ((lane: ServedModelConfig) => HostedCalls) | undefined
   body: Uint8Array
+  /** chat: those of the body, which its target gets in one order. */
+  members?: readonly BodyMember[]
 }
 
 export function hostedCallsIn(
@@ -67,7 +69,7 @@ export type InferenceKind = (body: unknown, models: readonly ModelConfig[]) => I
 export const chat: InferenceKind = (body, models) => {
   const request = parseBody(chatRequest, withModel(body, models, 'chat'))
   const outputCap = request.max_completion_tokens ?? request.max_tokens ?? undefined
-  const { bytes, memberBytes } = jobBody(request, IN_PROMPT)
+  const { bytes, members, memberBytes } = jobBody(request, IN_PROMPT)
   return {
     kind: 'chat',
     dialect: 'chat',
@@ -84,6 +86,7 @@ export const chat: InferenceKind = (body, models) => {
     estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('chat', request),
     body: bytes,
+    members,
   }
 }
 

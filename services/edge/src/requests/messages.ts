@@ -15,7 +15,7 @@ import { sessionOfUserId } from './session.ts'
 export const messages: InferenceKind = (body) => {
   const request = parseBody(messagesRequest, body)
   const view = viewOf(request)
-  const { bytes, memberBytes } = jobBody(request, ['tools'])
+  const { bytes, members, memberBytes } = jobBody(request, ['tools'])
   return {
     kind: 'chat',
     dialect: 'messages',
@@ -35,6 +35,7 @@ export const messages: InferenceKind = (body) => {
       estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('messages', request),
     body: bytes,
+    members,
   }
 }
 

@@ -16,7 +16,7 @@ export const responses: InferenceKind = (body, models) => {
   const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
   const view = chatView(request)
   const outputCap = request.max_output_tokens ?? undefined
-  const { bytes, memberBytes } = jobBody(request)
+  const { bytes, members, memberBytes } = jobBody(request)
   return {
     kind: 'chat',
     dialect: 'responses',
@@ -33,6 +33,7 @@ export const responses: InferenceKind = (body, models) => {
     estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('responses', request),
     body: bytes,
+    members,
   }
 }
 

@@ -78,7 +78,7 @@ interface Turn {
 }
 
 /** Writes it in the words by which coding tools report it within a user's turn. */
-function remindedOf(content: unknown): string {
+export function remindedOf(content: unknown): string {
   return `<system-reminder>\n${textOf(content)}\n</system-reminder>`
 }
 

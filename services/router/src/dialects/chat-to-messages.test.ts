@@ -92,6 +92,20 @@ describe('a request', () => {
     })
   })
 
+  test('leaves later words of the system where they are, as a reminder', () => {
+    const { system, messages } = requestOf({
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hello' },
+        { role: 'system', content: 'The file has changed.' },
+      ],
+    }) as { system: string; messages: object[] }
+    expect(system).toBe('Be brief.')
+    const reminder = '<system-reminder>\nThe file has changed.\n</system-reminder>'
+    const content = ['Hello', reminder].map((text) => ({ type: 'text', text }))
+    expect(messages).toEqual([{ role: 'user', content }])
+  })
+
   test('carries a tool conversation', () => {
     const weather = { type: 'object', properties: { location: { type: 'string' } }, required: ['location'] }
     const request = requestOf({

@@ -83,9 +83,11 @@ function writeRequest<Echo>(
 ): BackendRequest {
   const request = parseExactly(clientRequest.body.toString('utf8')) as JsonObject
   const { chat, dropped, echo } = adapter.writeChat(request, clientRequest.states, clientRequest.efforts)
-  const own = withOwnStates(objectsOf(chat.messages), clientRequest.stateKind)
+  const { messages: turns, ...members } = chat
+  const own = withOwnStates(objectsOf(turns), clientRequest.stateKind)
   const { messages, turnStates } = splitStates(messagesFor((clientRequest.profile ?? plain).messages, own))
-  const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
+  // The part that grows comes last: prompt caches compare requests from their beginning.
+  const asChat = Buffer.from(JSON.stringify({ ...members, messages }))
   const written = target.request({
     ...clientRequest,
     body: asChat,

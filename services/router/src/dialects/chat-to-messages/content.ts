@@ -7,6 +7,7 @@ import { isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
 import { refused } from '../../core/backend-fault.ts'
 import { inTurn, type StatePiece, type TurnStates } from '../../core/reasoning-state.ts'
+import { remindedOf } from '../../core/translated-messages.ts'
 
 export type Json = Record<string, unknown>
 
@@ -22,9 +23,15 @@ function isSystem({ role }: Json): boolean {
   return role === 'system' || role === 'developer'
 }
 
+/** Words of the system that come later stay where they are: a prompt cache would miss all that follows changed ones. */
+function leadingSystem(messages: Json[]): Json[] {
+  const begin = messages.findIndex((message) => !isSystem(message))
+  return begin < 0 ? messages : messages.slice(0, begin)
+}
+
 /** One text, unless a part of it is to be cached. */
 export function systemOf(messages: Json[], lost: Lost): string | Json[] | undefined {
-  const blocks = messages.flatMap((message, index) => (isSystem(message) ? partsOf(message, index, lost) : []))
+  const blocks = leadingSystem(messages).flatMap((message, index) => partsOf(message, index, lost))
   const texts = blocks.filter(isText)
   if (texts.length === 0) return undefined
   return texts.some((block) => block.cache_control) ? texts : texts.map(({ text }) => text).join('\n\n')
@@ -32,19 +39,25 @@ export function systemOf(messages: Json[], lost: Lost): string | Json[] | undefi
 
 /**
  * Turns of one role in a row become one, as the results of several tool calls must. The system of this API holds texts alone:
- * its pictures and files are the user's.
+ * its pictures and files are the user's. So are words of the system that come later, as a reminder.
  */
 export function turnsOf(messages: Json[], lost: Lost, states: TurnStates = []): Turn[] {
   const turns: Turn[] = []
+  const leading = leadingSystem(messages).length
   messages.forEach((message, index) => {
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     const blocks = blocksOf(message, index, lost, states[index])
-    const content = isSystem(message) ? blocks.filter((block) => !isText(block)) : blocks
+    const content = index < leading ? blocks.filter((block) => !isText(block)) : remindedBlocks(message, blocks)
     const last = turns.at(-1)
     if (last?.role === role) for (const block of content) last.content.push(block)
     else if (content.length > 0) turns.push({ role, content })
   })
   return turns
+}
+
+function remindedBlocks(message: Json, blocks: Json[]): Json[] {
+  if (!isSystem(message)) return blocks
+  return blocks.map((block) => (isText(block) ? { ...block, text: remindedOf(block.text) } : block))
 }
 
 function isText({ type }: Json): boolean {

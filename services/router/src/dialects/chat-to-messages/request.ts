@@ -66,8 +66,6 @@ export function writeMessagesRequest(
     model: clientRequest.model,
     max_tokens: maxTokens,
     cache_control: chat.cache_control ?? undefined,
-    system: json === 'text' ? withInstruction(system) : system,
-    messages: turns,
     ...sampling.members,
     stop_sequences: stopSequencesOf(chat.stop),
     ...tools,
@@ -75,6 +73,9 @@ export function writeMessagesRequest(
     output_config: Object.keys(config).length > 0 ? config : undefined,
     metadata: typeof chat.user === 'string' ? { user_id: chat.user } : undefined,
     stream: clientRequest.stream || undefined,
+    system: json === 'text' ? withInstruction(system) : system,
+    // The part that grows comes last: prompt caches compare requests from their beginning.
+    messages: turns,
   }
   const unknown = Object.keys(chat).filter((name) => !TRANSLATED.has(name) && chat[name] != null)
   const dropped = [

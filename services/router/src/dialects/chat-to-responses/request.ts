@@ -47,7 +47,6 @@ export function writeResponsesRequest(clientRequest: ClientRequest): Pick<Backen
   const wantsLogprobs = given('logprobs') === true
   const request = {
     model: clientRequest.model,
-    input: input.items,
     ...Object.fromEntries(SAME.map((name) => [name, given(name)])),
     max_output_tokens: chat.max_completion_tokens ?? chat.max_tokens ?? clientRequest.maxTokens,
     reasoning: given('reasoning_effort') === undefined ? undefined : { effort: chat.reasoning_effort },
@@ -57,6 +56,8 @@ export function writeResponsesRequest(clientRequest: ClientRequest): Pick<Backen
     ...tools.members,
     store: false,
     stream: clientRequest.stream || undefined,
+    // The part that grows comes last: prompt caches compare requests from their beginning.
+    input: input.items,
   }
   const lost = Object.keys(chat).filter((name) => chat[name] != null && (!TRANSLATED.has(name) || rejected.has(name)))
   const stored = chat.store === true ? ['store'] : []
