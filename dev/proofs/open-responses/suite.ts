@@ -68,9 +68,9 @@ const dependencies = z.object({ dependencies: z.object({ zod: z.string() }) })
 /** Its imports name no file's ending, and it comes without its packages. */
 async function loadFrom(root: string): Promise<void> {
   const manifest = dependencies.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')))
-  const { zod } = manifest.dependencies
+  const zod = manifest.dependencies.zod.replace('^', '')
   const packages = await npmPackages({
-    folder: `open-responses-zod-${zod.replace('^', '')}`,
+    folder: `open-responses-zod-${zod}`,
     packages: { zod },
     notice: 'installing',
   })
