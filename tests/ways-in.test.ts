@@ -313,7 +313,10 @@ test.each(['responses', 'messages'] as const)(
       }),
     )
     for (const reply of replies) expect(reply).toEqual(replies[0])
-    expect(replies[0]!.text).toMatch(/event: (message_stop|response\.completed)\ndata: .*\n\n$/)
+    const { endsWithDone, namedEvents } = CLIENTS[dialect]
+    const done = endsWithDone ? 'data: \\[DONE\\]\n\n' : ''
+    const end = new RegExp(`event: ${namedEvents!.terminal.replaceAll('.', '\\.')}\ndata: .*\n\n${done}$`)
+    expect(replies[0]!.text).toMatch(end)
     expect(backend.calls).toHaveLength(calls + 1)
     await reportOf(replies[0]!.id!)
   },
