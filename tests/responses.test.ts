@@ -2,6 +2,7 @@
  * The Responses API through a whole gateway, called by the official client, in front of a strict backend of chat.
  */
 
+import { streamFaults } from '@gateway/testing/open-responses'
 import OpenAI from 'openai'
 import { zodTextFormat } from 'openai/helpers/zod'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -110,6 +111,11 @@ test("a coding tool's instructions and tools are whole in each response of a str
   for (const other of others) expect(other).toBe(reported)
   const lines = [...reported!.matchAll(/^data: (.*)$/gm)].map(([, data]) => data!)
   expect(lines.at(-1)).toBe('[DONE]')
+  const named = [...reported!.matchAll(/^event: (.*)\ndata: (.*)$/gm)].map(([, name, data]) => ({
+    name: name!,
+    data: data!,
+  }))
+  expect(streamFaults(named)).toEqual([])
   const events = lines.slice(0, -1).map((data) => JSON.parse(data) as StreamEvent)
   expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, at) => at))
   const responses = events.filter(({ response }) => response)

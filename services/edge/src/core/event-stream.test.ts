@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { findEvents } from '@gateway/sse/complete-events'
+import { faultsIn, openEvent } from '@gateway/testing/open-responses'
 import { streamForm, terminalEventOf } from './event-stream.ts'
 
 const error = new GatewayError('UPSTREAMS_EXHAUSTED', 'The backend broke off')
@@ -79,6 +80,30 @@ describe('a failure after the beginning', () => {
       'error',
       { type: 'error', sequence_number: 0, ...said, error: nested },
     ])
+  })
+
+  test('of a response keeps Open Responses, as the response that began does', () => {
+    const response = {
+      ...{ id: 'resp_1', object: 'response', created_at: 1, completed_at: null, status: 'in_progress', model: 'm' },
+      ...{
+        incomplete_details: null,
+        previous_response_id: null,
+        instructions: null,
+        output: [],
+        error: null,
+        tools: [],
+      },
+      ...{ tool_choice: 'auto', truncation: 'disabled', parallel_tool_calls: true, text: { format: { type: 'text' } } },
+      ...{ top_p: 1, presence_penalty: 0, frequency_penalty: 0, top_logprobs: 0, temperature: 1, reasoning: null },
+      ...{ usage: null, max_output_tokens: null, max_tool_calls: null, store: false, background: false, metadata: {} },
+      ...{ service_tier: 'default', safety_identifier: null, prompt_cache_key: null },
+    }
+    const begun = streamForm('responses', 'req-1')
+    begun.note!(eventOf('response.created', { type: 'response.created', sequence_number: 0, response }))
+    for (const form of [begun, streamForm('responses', 'req-1')]) {
+      const [name, event] = read(form.failure(error))
+      expect(faultsIn(String(name), openEvent, event)).toEqual([])
+    }
   })
 
   test.each(['chat', 'responses', 'messages'] as const)('of %s never looks like a good end', (dialect) => {
