@@ -70,6 +70,13 @@ export function keepsState({ states, stateKind }: StateOfTarget): boolean {
   return states !== undefined && stateKind !== undefined
 }
 
+/**
+ * The beginning of tokens in bodies that the router does not parse. A scan for a rare letter costs a fiftieth of one for a quote: 0.3 µs
+ * for 32 kB.
+ */
+const RARE = '~'
+export const MARKED_TOKEN = Buffer.from(`${RARE}svc`)
+
 /** The token's content. A token in the id of a call holds that id, too. */
 interface Sealed {
   id?: unknown
@@ -82,13 +89,21 @@ export function sealValue({ states, stateKind }: StateOfTarget, value: unknown):
   return states?.seal('reasoning', JSON.stringify(sealed)) ?? null
 }
 
+/** The same for a client whose own target gets its requests unparsed. */
+export function sealMarked(target: StateOfTarget, value: unknown): string | null {
+  const token = sealValue(target, value)
+  return token === null ? null : RARE + token
+}
+
+/** The token stands in the place of the call's id, and holds it. */
 export function sealInId(
   { states }: Pick<StateOfTarget, 'states'>,
   id: unknown,
   pieces: readonly StatePiece[],
 ): string | null {
   const sealed: Sealed = { id, pieces: pieces.map(({ kind, value, text, calls }) => [kind, value, text, calls]) }
-  return states?.seal('reasoning', JSON.stringify(sealed)) ?? null
+  const token = states?.seal('reasoning', JSON.stringify(sealed)) ?? null
+  return token === null ? null : RARE + token
 }
 
 export interface OpenedState {
@@ -102,10 +117,11 @@ export interface OpenedState {
  */
 export function openState(
   states: StateSeal | undefined,
-  token: unknown,
+  given: unknown,
   member: string,
   place: Pick<StatePiece, 'text' | 'calls'> = { text: 0, calls: 0 },
 ): OpenedState | null {
+  const token = typeof given === 'string' && given.startsWith(RARE) ? given.slice(RARE.length) : given
   if (!isStateToken(token)) return null
   const plaintext = states?.open('reasoning', token, member) ?? ''
   if (plaintext === '') return { id: undefined, pieces: [] }

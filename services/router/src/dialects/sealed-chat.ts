@@ -14,6 +14,7 @@ import type { Identity } from '../core/complete-response.ts'
 import {
   deltasOf,
   keepsState,
+  MARKED_TOKEN,
   openState,
   sealInId,
   splitStates,
@@ -47,12 +48,9 @@ export function sealedChat(target: ChatDialect): Dialect {
   }
 }
 
-/** The edge writes no space between a member's name and its value. Results name their calls by the same ids. */
-const TOKEN_ID = Buffer.from('id":"svc')
-
 function writeRequest(target: ChatDialect, clientRequest: ClientRequest): BackendRequest {
   const { body, states, stateKind } = clientRequest
-  if (clientRequest.kind !== 'chat' || !body.includes(TOKEN_ID)) return target.request(clientRequest)
+  if (clientRequest.kind !== 'chat' || !body.includes(MARKED_TOKEN)) return target.request(clientRequest)
   const chat = parseExactly(body.toString('utf8')) as JsonObject
   const { messages, turnStates } = splitStates(withOwnStates(withOwnIds(objectsOf(chat.messages), states), stateKind))
   return target.request({

@@ -6,7 +6,7 @@ import { type JsonObject, membersOf, objectsOf, wordOf } from '@gateway/contract
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import type { Identity } from '../../core/complete-response.ts'
-import { deltasOf, sealValue, stateIn } from '../../core/reasoning-state.ts'
+import { deltasOf, sealMarked, stateIn } from '../../core/reasoning-state.ts'
 import { responseId } from '../../core/response-id.ts'
 import { endingOf, type Ending } from '../../core/finish-reasons.ts'
 import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
@@ -56,7 +56,7 @@ class Content {
   }
 
   #addState(value: unknown): void {
-    const state = this.#echo.keepsState ? sealValue(this.#identity, value) : null
+    const state = this.#echo.keepsState ? sealMarked(this.#identity, value) : null
     const last = this.blocks.at(-1)
     if (state === null) return
     if (last?.type === 'thinking' && last.signature === UNSIGNED) last.signature = state

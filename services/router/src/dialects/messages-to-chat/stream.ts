@@ -10,7 +10,7 @@ import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, isFinished, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
-import { sealValue, stateIn } from '../../core/reasoning-state.ts'
+import { sealMarked, stateIn } from '../../core/reasoning-state.ts'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { UNSIGNED } from '../messages-to-messages/unsigned.ts'
 import { writeDeltaUsage, writeMessagesUsage } from '../messages-to-messages/response.ts'
@@ -107,7 +107,7 @@ export class MessagesEvents {
   }
 
   #addState(value: unknown): void {
-    const state = this.#echo.keepsState ? sealValue(this.#identity, value) : null
+    const state = this.#echo.keepsState ? sealMarked(this.#identity, value) : null
     const last = this.#blocks.at(-1)
     if (state === null) return
     if (last?.kind === 'thinking' && last.signature === undefined) last.signature = state

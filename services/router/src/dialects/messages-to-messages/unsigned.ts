@@ -4,7 +4,7 @@
  */
 
 import { parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
-import { openState } from '../../core/reasoning-state.ts'
+import { MARKED_TOKEN, openState } from '../../core/reasoning-state.ts'
 import type { StateSeal } from '../../core/state-seal.ts'
 
 export const UNSIGNED = 'svc_unsigned'
@@ -15,12 +15,9 @@ export interface Signed {
   dropped: string[]
 }
 
-/** The beginning of both kinds of marks. */
-const MARK = '"svc'
-
 /** Refuses a forged state, where `states` opens them. */
 export function withoutUnsigned(body: Buffer, states?: StateSeal): Signed {
-  if (!body.includes(MARK)) return { body, dropped: [] }
+  if (!body.includes(`"${UNSIGNED}"`) && !body.includes(MARKED_TOKEN)) return { body, dropped: [] }
   const requested = parseExactly(body.toString('utf8')) as JsonObject
   const messages = Array.isArray(requested.messages) ? (requested.messages as unknown[]) : []
   const kept = messages.map((message, index) => signedOnly(message, `messages[${index}]`, states))
