@@ -72,7 +72,9 @@ export function writeChat(request: JsonObject, states?: StateSeal, efforts?: rea
   })
   const dropped = [
     ...Object.keys(request).filter((name) => !TRANSLATED.has(name) && request[name] != null),
-    ...include.filter((name) => name !== LOGPROBS).map((name) => `include.${wordOf(name)}`),
+    ...include
+      .filter((name) => name !== LOGPROBS && !(name === REASONING && states))
+      .map((name) => `include.${wordOf(name)}`),
     ...membersBeside(text, ['format']).map((name) => `text.${name}`),
     ...membersBeside(reasoning, ['effort', 'summary', 'generate_summary']).map((name) => `reasoning.${name}`),
     ...(request.truncation === 'auto' ? ['truncation'] : []),
@@ -94,6 +96,8 @@ function isCommon(effort: Effort): boolean {
 }
 
 const LOGPROBS = 'message.output_text.logprobs'
+/** The client gets the state of a target's reasoning in any case, since nothing is stored. */
+const REASONING = 'reasoning.encrypted_content'
 
 function membersBeside(object: JsonObject, known: readonly string[]): string[] {
   return Object.keys(object).filter((name) => !known.includes(name) && object[name] != null)
