@@ -26,6 +26,7 @@ const CLOSED = {
   kind: 'a router does not serve a kind of job that it does not know, a requester does not act on a reply that it does not know',
   'needs[]': 'a router cannot tell whether its backends have an unknown capability',
   dialect: 'a router cannot translate a dialect that it does not know',
+  compaction: 'a router cannot compact in a way that it does not know',
   encodingFormat: 'a router cannot write an unknown format',
   groupBy: 'metering cannot group by an unknown word',
   'details.type': 'the HTTP contract names these types: the failure is read without its details',

@@ -126,6 +126,14 @@ export const procedures = {
     messages: { header: jobHeader, head: responseHead, end: responseEnd, failure: responseFailure },
     about: 'a job for the routers that own the pool; large bodies follow in parts',
   },
+  compaction: {
+    kind: 'job',
+    from: ['edge'],
+    to: ['router'],
+    subject: (pool: string) => `compactions.${pool}`,
+    messages: { header: jobHeader, head: responseHead, end: responseEnd, failure: responseFailure },
+    about: 'a job that compacts a conversation; a router of release 0.1.0 would serve it as another request',
+  },
   answers: {
     kind: 'job',
     from: ['edge'],

@@ -16,6 +16,10 @@ import { attemptRecord, bill } from './usage-event.ts'
 const jobKinds = ['chat', 'embeddings', 'images'] as const
 export type JobKind = (typeof jobKinds)[number]
 
+/** `endpoint`: requested at `/v1/responses/compact`. `trigger`: by the last item of a request to `/v1/responses`. */
+const compactionForms = ['endpoint', 'trigger'] as const
+export type CompactionForm = (typeof compactionForms)[number]
+
 /** An ability that a target needs to serve the request. */
 export const capability = z.enum(['chat', 'tools', 'vision', 'embeddings', 'images'])
 export type Capability = z.infer<typeof capability>
@@ -32,6 +36,8 @@ export const jobHeader = z.object({
    * chat: the dialect of the client's request and response; `chat` where an edge of the former version does not say.
    */
   dialect: z.enum(clientDialects).optional(),
+  /** responses: the conversation is to be compacted. Such a job has a subject of its own, which former routers do not know. */
+  compaction: z.enum(compactionForms).optional(),
   /** Anthropic's headers of the same names, as the client sent them, for backends that speak `messages`. */
   anthropicVersion: z.string().optional(),
   anthropicBeta: z.string().optional(),

@@ -1,10 +1,12 @@
 /**
- * Requests to `POST /v1/responses`, as OpenAI's Responses API has them (the types of `openai` 7.55, 2026). The schema checks
- * the fields that the gateway reads, and refuses those that need a memory of former responses: the gateway keeps none.
+ * Requests to `POST /v1/responses` and `/v1/responses/compact`, as OpenAI's Responses API has them (the types of `openai`
+ * 7.55, 2026). The schema checks the fields that the gateway reads, and refuses those that need a memory of former
+ * responses: the gateway keeps none.
  */
 
 import * as z from 'zod'
 import { boundedList, DEFAULT_CHAT_MODEL, MOST_MESSAGES, MOST_TOOLS, tokenCap, tooMany } from './chat.ts'
+import { isObject } from './json.ts'
 
 const part = z.looseObject({
   type: z.string(),
@@ -23,6 +25,7 @@ const REQUIRED = new Map(
     function_call_output: ['call_id', 'output'],
     custom_tool_call: ['call_id', 'name', 'input'],
     custom_tool_call_output: ['call_id', 'output'],
+    compaction: ['encrypted_content'],
   }),
 )
 
@@ -39,6 +42,7 @@ const inputItem = z
     input: z.string().nullish(),
     output: z.unknown().optional(),
     summary: z.array(part).nullish(),
+    encrypted_content: z.string().nullish(),
   })
   .superRefine((item, context) => {
     const type = item.type ?? 'message'
@@ -77,6 +81,14 @@ const tool = z
     }
   })
 
+/** The input item by which a client requests that the conversation before it be compacted. */
+const COMPACTION_TRIGGER = 'compaction_trigger'
+
+export function endsInTrigger(input: unknown): boolean {
+  const last: unknown = Array.isArray(input) ? input.at(-1) : null
+  return isObject(last) && last.type === COMPACTION_TRIGGER
+}
+
 const KEEPS_NOTHING = 'must be left out: the gateway keeps no responses; send the whole conversation as input'
 
 export const responsesRequest = z.looseObject({
@@ -84,7 +96,17 @@ export const responsesRequest = z.looseObject({
   // Behind the union, whose own complaint names no bound.
   input: z
     .union([z.string(), z.array(inputItem).min(1)])
-    .refine((input) => input.length <= MOST_MESSAGES || typeof input === 'string', tooMany(MOST_MESSAGES)),
+    .refine((input) => input.length <= MOST_MESSAGES || typeof input === 'string', tooMany(MOST_MESSAGES))
+    .superRefine((input, context) => {
+      if (typeof input === 'string') return
+      const at = input.findIndex(({ type }) => type === COMPACTION_TRIGGER)
+      if (at >= 0 && at < input.length - 1)
+        context.addIssue({
+          code: 'custom',
+          path: [at, 'type'],
+          message: 'must be the last item: it compacts all before it',
+        })
+    }),
   instructions: z.string().nullish(),
   max_output_tokens: tokenCap,
   stream: z.boolean().nullish(),
@@ -123,6 +145,14 @@ export const responsesRequest = z.looseObject({
   background: z.literal(false, 'must be false: ask with stream, and read the answer as it comes').nullish(),
 })
 
+/** The router requests a summary in its own words, which count as a part of the prompt. They have at most so many bytes. */
+export const MOST_COMPACTION_PROMPT_BYTES = 2_000
+
+export const compactRequest = responsesRequest.extend({
+  model: z.string('is required').min(1),
+  stream: z.literal(false, 'must be left out: a compaction comes as one JSON object').nullish(),
+})
+
 const responseUsage = z.looseObject({
   input_tokens: z.int(),
   output_tokens: z.int(),
@@ -144,6 +174,15 @@ export const responseObject = z.looseObject({
   usage: responseUsage,
 })
 
+export const compactedResponse = z.looseObject({
+  id: z.string(),
+  object: z.literal('response.compaction'),
+  created_at: z.number(),
+  /** The input of the next request: the newest messages of the user, and one item that stands for all else. */
+  output: z.array(z.looseObject({ type: z.string() })),
+  usage: responseUsage,
+})
+
 export const responseEvent = z.looseObject({
   type: z.string(),
   /** Counts from 0 without a gap. */
@@ -151,4 +190,5 @@ export const responseEvent = z.looseObject({
 })
 
 export type ResponsesRequest = z.infer<typeof responsesRequest>
+export type CompactRequest = z.infer<typeof compactRequest>
 export type ResponsesItem = z.infer<typeof inputItem>

@@ -3,6 +3,7 @@
  */
 
 import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
+import { compact } from './requests/compact.ts'
 import { chat, embeddings, images } from './requests/inference-kinds.ts'
 import { messages } from './requests/messages.ts'
 import { responses } from './requests/responses.ts'
@@ -36,6 +37,7 @@ export const routes = {
     POST: { credential: 'key at admission', kind: responses, doc: 'createResponse' },
     GET: { credential: 'key', handle: connectResponses, doc: 'connectResponses' },
   },
+  '/v1/responses/compact': { POST: { credential: 'key at admission', kind: compact, doc: 'compactResponse' } },
   '/v1/messages': { POST: { credential: 'key at admission', kind: messages, doc: 'createMessage' } },
   '/v1/messages/count_tokens': {
     POST: { credential: 'key', body: 'large', handle: countPromptTokens, doc: 'countTokens' },

@@ -90,6 +90,7 @@ function questionOf({
   stream,
   includeUsage,
   encodingFormat,
+  compaction,
   ...inference
 }: InferenceRequest): Question {
   const { anthropicVersion = null, anthropicBeta = null, anthropicHeaders } = inference
@@ -97,7 +98,8 @@ function questionOf({
     anthropicHeaders === undefined
       ? []
       : [Object.entries(anthropicHeaders).toSorted(([one], [other]) => (one < other ? -1 : 1))]
-  const ofDialect = dialect === 'chat' ? [] : [dialect, anthropicVersion, anthropicBeta, ...others]
+  const ofCompaction = compaction === undefined ? [] : [compaction]
+  const ofDialect = dialect === 'chat' ? [] : [dialect, anthropicVersion, anthropicBeta, ...others, ...ofCompaction]
   return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect]), inference.body]
 }
 

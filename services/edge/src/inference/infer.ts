@@ -1,6 +1,6 @@
 /**
- * A request to a model: `POST /v1/chat/completions`, `/v1/responses`, `/v1/messages`, `/v1/embeddings` and
- * `/v1/images/generations`.
+ * A request to a model: `POST /v1/chat/completions`, `/v1/responses`, `/v1/responses/compact`, `/v1/messages`,
+ * `/v1/embeddings` and `/v1/images/generations`.
  *
  * Its steps: authenticate, read, choose the model, admit on a lane, dispatch, relay, settle. With an `Idempotency-Key`, the
  * edge admits only where no other request under that key has run or runs.

@@ -30,6 +30,7 @@ export function planJob(
     requestId: measured.requestId,
     kind: inference.kind,
     dialect: inference.dialect,
+    compaction: inference.compaction,
     anthropicVersion: inference.anthropicVersion,
     anthropicBeta: inference.anthropicBeta,
     anthropicHeaders: inference.anthropicHeaders,

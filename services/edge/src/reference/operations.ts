@@ -24,7 +24,13 @@ import { countTokensRequest, message, messageEvent, messagesRequest, tokensCount
 import { quotaRecord } from '@gateway/contracts/metering-api'
 import { planRecord } from '@gateway/contracts/plan-api'
 import { quoteQuery, quoteResponse } from '@gateway/contracts/quote'
-import { responseEvent, responseObject, responsesRequest } from '@gateway/contracts/responses'
+import {
+  compactedResponse,
+  compactRequest,
+  responseEvent,
+  responseObject,
+  responsesRequest,
+} from '@gateway/contracts/responses'
 import { usageQuery, usageRecord } from '@gateway/contracts/usage-api'
 import * as z from 'zod'
 
@@ -150,6 +156,31 @@ export const operations = {
     isUpgrade: true,
     examples: [],
     errors: ['UPGRADE_REQUIRED', 'FORBIDDEN', 'rate_limit_exceeded'],
+  },
+  compactResponse: {
+    group: 'Inference',
+    summary: 'Compact a conversation',
+    description: [
+      'Shortens a conversation: output is the input of the next request, the newest messages of the user and one compaction item for all else. A backend of OpenAI’s compacts by itself; in front of any other one the model writes a summary, which the gateway seals for this account.',
+      'The next request may go to any model. An item that the gateway sealed reaches it as a text; a vendor’s own item is for that vendor’s backends. It costs as much as any request of these tokens.',
+      'In POST /v1/responses a last item compaction_trigger does the same, also in a stream: its output is the one compaction item.',
+    ],
+    requestSchema: compactRequest,
+    headers: [IDEMPOTENCY_HEADER],
+    responseSchema: compactedResponse,
+    examples: [
+      {
+        name: 'A short conversation',
+        body: {
+          model: 'svc-code',
+          input: [
+            { role: 'user', content: 'We ship on Tuesday, and support hears of it first.' },
+            { role: 'assistant', content: 'Noted: Tuesday, after support.' },
+          ],
+        },
+      },
+    ],
+    errors: INFERENCE_ERRORS,
   },
   createMessage: {
     group: 'Inference',

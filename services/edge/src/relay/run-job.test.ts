@@ -24,10 +24,13 @@ async function openBus(): Promise<Bus> {
   return opened.use(await openMemoryBus({ hub, tuning: TUNING }))
 }
 
-async function startRouter(handler: (job: IncomingJob, header: JobHeader) => void): Promise<Bus> {
+async function startRouter(
+  handler: (job: IncomingJob, header: JobHeader) => void,
+  subject = 'job.spark',
+): Promise<Bus> {
   const bus = await openBus()
   opened.use(
-    await bus.serveJobs('job.spark', 'routers', (job) =>
+    await bus.serveJobs(subject, 'routers', (job) =>
       handler(job, JSON.parse(Buffer.from(job.header).toString()) as JobHeader),
     ),
   )
@@ -99,6 +102,23 @@ test('a job that nobody is there to take waits for a router', async () => {
   await startRouter(respond)
   await reported.over
   expect(reported).toMatchObject({ text: 'hello', end: { usage: USAGE }, ends: 1 })
+})
+
+test('a compaction goes to a router that knows it, and never to one of the last release', async () => {
+  const servedByFormer: JobHeader[] = []
+  await startRouter((job, header) => {
+    servedByFormer.push(header)
+    respond(job)
+  })
+  const alone = run(400, undefined, { compaction: 'endpoint', dialect: 'responses' })
+  await alone.over
+  expect(alone).toMatchObject({ text: '', failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
+
+  await startRouter(respond, 'compactions.spark')
+  const reported = run(undefined, undefined, { compaction: 'trigger', dialect: 'responses' })
+  await reported.over
+  expect(reported).toMatchObject({ text: 'hello', end: { usage: USAGE } })
+  expect(servedByFormer).toEqual([])
 })
 
 test('a job that a frozen router got goes to another, with the time that is left', async () => {

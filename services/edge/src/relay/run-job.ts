@@ -113,7 +113,7 @@ class RunningJob implements JobRun {
     }
     this.#handle = this.#bus.dispatch(
       {
-        subject: subjects.job(this.#planned.pool),
+        subject: subjectOf(this.#planned),
         header: encodeJson(header),
         body: this.#body,
         acceptTimeoutMs,
@@ -235,6 +235,11 @@ class RunningJob implements JobRun {
     this.#stage = stage
     if (wasFirstDispatch) this.#events.onFirstDispatch?.(stage !== 'over')
   }
+}
+
+/** A router of the last release would serve a compaction as another request, so it gets none. */
+function subjectOf({ pool, compaction }: PlannedJob): string {
+  return compaction === undefined ? subjects.job(pool) : subjects.compaction(pool)
 }
 
 const DEADLINE_GRACE_MS = 2_000

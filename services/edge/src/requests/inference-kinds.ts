@@ -11,7 +11,7 @@ import { asksHostedTools, hostedCallsOf } from '@gateway/contracts/hosted-reques
 import type { HostedCalls } from '@gateway/contracts/hosted-tools'
 import { GatewayError } from '@gateway/contracts/errors'
 import { ExactNumber } from '@gateway/contracts/json'
-import type { Capability, JobKind } from '@gateway/contracts/job'
+import type { Capability, CompactionForm, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { AnthropicHeaders } from '../core/anthropic-headers.ts'
 import type { OutputRequest } from '../core/response-headers.ts'
@@ -39,6 +39,8 @@ export interface InferenceRequest extends OutputRequest, AnthropicHeaders {
   stream: boolean
   includeUsage: boolean
   encodingFormat?: 'float' | 'base64'
+  /** responses: the conversation is to be compacted. */
+  compaction?: CompactionForm | undefined
   /** embeddings: the length of the vectors. Throws where the model has none of the requested length. */
   vectorsOf?(model: ModelConfig): { dimensions: number; isShortened: boolean }
   /** False: the lane's own cap is written into the body. */

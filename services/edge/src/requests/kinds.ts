@@ -4,12 +4,13 @@
 
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'
+import { compact } from './compact.ts'
 import { messages } from './messages.ts'
 import { responses } from './responses.ts'
 
-export type KindName = ClientDialect | 'embeddings' | 'images'
+export type KindName = ClientDialect | 'compact' | 'embeddings' | 'images'
 
-export const KINDS: Record<KindName, InferenceKind> = { chat, embeddings, images, messages, responses }
+export const KINDS: Record<KindName, InferenceKind> = { chat, compact, embeddings, images, messages, responses }
 
 const names = new Map<InferenceKind, KindName>(
   Object.entries(KINDS).map(([name, kind]) => [kind, name as KindName] as const),

@@ -64,6 +64,7 @@ const requests: Record<KindName, fc.Arbitrary<object>> = {
     instructions: fc.string({ maxLength: 5_000 }),
     stream: fc.boolean(),
   }),
+  compact: fc.record({ model, input: fc.oneof(fc.string(), messages), instructions: fc.string({ maxLength: 5_000 }) }),
   embeddings: fc.record({
     model: fc.constant('svc-embed'),
     input: fc.array(fc.string({ minLength: 1 }), { minLength: 1 }),

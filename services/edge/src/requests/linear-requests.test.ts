@@ -44,6 +44,7 @@ const ROWS: Record<KindName, Record<string, Make>> = {
     ...OF_TOOLS,
     'blocks of the system': (n) => ({ messages: [SAID], system: many(n, text) }),
   },
+  compact: { items: (n) => ({ input: many(n, (at) => ({ role: 'user', content: `text ${at}` })) }) },
   responses: {
     items: (n) => ({ input: many(n, (at) => ({ role: 'user', content: `text ${at}` })) }),
     'calls and outputs': (n) => ({

@@ -4,33 +4,52 @@
  */
 
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
-import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
+import {
+  endsInTrigger,
+  MOST_COMPACTION_PROMPT_BYTES,
+  responsesRequest,
+  type CompactRequest,
+  type ResponsesItem,
+  type ResponsesRequest,
+} from '@gateway/contracts/responses'
+import type { CompactionForm } from '@gateway/contracts/job'
 import { chatNeeds } from '../core/chat-needs.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey } from './conversation-key.ts'
-import { hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
+import { hostedCallsIn, parseBody, withModel, type InferenceKind, type InferenceRequest } from './inference-kinds.ts'
 import { sessionOfCacheKey } from './session.ts'
 
 export const responses: InferenceKind = (body, models) => {
   const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
+  const compaction = endsInTrigger(request.input) ? 'trigger' : undefined
+  return { ...inferenceOf(request, jobBody(request), compaction), stream: request.stream === true }
+}
+
+type ReadRequest = ResponsesRequest | CompactRequest
+
+export function inferenceOf(
+  request: ReadRequest,
+  { bytes, members, memberBytes }: WrittenBody,
+  compaction: CompactionForm | undefined,
+): Omit<InferenceRequest, 'stream'> {
   const view = chatView(request)
+  const counted = compaction === undefined ? view : { ...view, messages: [...view.messages, PROMPT_OF_COMPACTION] }
   const outputCap = request.max_output_tokens ?? undefined
-  const { bytes, members, memberBytes } = jobBody(request)
   return {
     kind: 'chat',
     dialect: 'responses',
+    compaction,
     model: request.model,
     needs: chatNeeds({ ...view, tools: view.tools?.filter(({ type }) => OWN_TOOLS.has(type)) }),
     messages: view.messages,
-    stream: request.stream === true,
     includeUsage: true,
     capsOutput: outputCap !== undefined,
     outputCap,
     thinkingDisabled: request.reasoning?.effort === 'none',
     conversationKey: () => conversationKey(view.messages),
     session: sessionOfCacheKey(request.prompt_cache_key),
-    estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens, memberBytes),
+    estimate: (lane, windowTokens) => estimateChat(counted, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('responses', request),
     body: bytes,
     members,
@@ -46,11 +65,14 @@ function jobBody({ model: _model, stream: _stream, ...rest }: ResponsesRequest):
   return writeBody({ ...rest, store: false }, ['tools'])
 }
 
-function chatView({ model, input, instructions, tools, text, max_output_tokens: cap }: ResponsesRequest): ChatRequest {
+function chatView({ model, input, instructions, tools, text, max_output_tokens: cap }: ReadRequest): ChatRequest {
   const items = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input.map(messageOf)
   const system = instructions ? [{ role: 'system' as const, content: instructions }] : []
   return { model, messages: [...system, ...items], tools, response_format: text?.format, max_completion_tokens: cap }
 }
+
+/** Stands for the router's own words, which count as a part of the prompt. */
+const PROMPT_OF_COMPACTION = { role: 'user' as const, content: ' '.repeat(MOST_COMPACTION_PROMPT_BYTES) }
 
 const RESULTS = new Set<unknown>(['function_call_output', 'custom_tool_call_output'])
 
