@@ -6,7 +6,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
-import type { JobHeader } from '@gateway/contracts/job'
+import type { CompactionForm, JobHeader } from '@gateway/contracts/job'
 import { clientDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, type BackendClient } from './clients/backend.ts'
@@ -21,7 +21,7 @@ import type { LearnedRejection } from './core/parameter-support.ts'
 import { kindOfState } from './core/reasoning-state.ts'
 import { shareOfLimit, COMPLETE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
-import { dialectRoute, type DialectRoute } from './dialects/dialects.ts'
+import { compactionRoute, dialectRoute, type DialectRoute } from './dialects/dialects.ts'
 import { profileOf } from './vendors/index.ts'
 import { meaningsOf, type Meanings } from './vendors/meanings.ts'
 import { policiesFor, type ParameterPolicies } from './vendors/policies.ts'
@@ -42,6 +42,8 @@ export interface Backend {
   routes: Record<ClientDialect, BackendRoute>
   /** The same, where a model calls tools over the Responses API alone; undefined where the backend does not speak it. */
   toolRoutes: Record<ClientDialect, BackendRoute> | undefined
+  /** The routes of requests to compact a conversation. */
+  compactions: Record<CompactionForm, BackendRoute>
   health: health.Health
   /** The state of each of its models, by name. All pools share it. */
   states: Map<string, TargetState>
@@ -53,6 +55,8 @@ export interface Backend {
 }
 
 export interface BackendRoute extends DialectRoute {
+  /** The client's request is translated, though the target speaks the client's dialect. */
+  isTranslated?: boolean
   /** The headers of each call: the credential, and those that the backend's dialect and the config demand. */
   headers: Record<string, string>
 }
@@ -119,11 +123,11 @@ export function openBackendRegistry(
   function keepOrOpen(config: BackendConfig): Backend {
     const running = backends.get(config.id)
     if (running && isDeepStrictEqual(running.config, config)) return running
+    const profile = profileOf(config)
     const routes = routesOf(config, config.dialects)
     // The headers for all requests that are not conversations.
     const { headers } = routes.chat
     const credential = openCredential(config, environment)
-    const profile = profileOf(config)
     return {
       config,
       profile,
@@ -133,6 +137,7 @@ export function openBackendRegistry(
       secrets: () => secretsOf(config, credential?.secrets()),
       routes,
       toolRoutes: config.dialects.includes('responses') ? routesOf(config, ['responses']) : undefined,
+      compactions: compactionsOf(config, profile.compacts === true),
       health: health.newHealth(),
       states: new Map(),
       respondedFromMs: -Infinity,
@@ -172,25 +177,33 @@ function connectionsIn(environment: NodeJS.ProcessEnv): (config: BackendConfig) 
 }
 
 function routesOf(config: BackendConfig, spoken: readonly TargetDialect[]): Backend['routes'] {
+  const routes = clientDialects.map((client) => [client, withHeaders(config, dialectRoute(client, spoken))] as const)
+  return Object.fromEntries(routes) as Backend['routes']
+}
+
+function compactionsOf(config: BackendConfig, atVendor: boolean): Backend['compactions'] {
+  const route = (form: CompactionForm) => withHeaders(config, compactionRoute(form, config.dialects, atVendor))
+  return { endpoint: route('endpoint'), trigger: route('trigger') }
+}
+
+function withHeaders(config: BackendConfig, route: Omit<BackendRoute, 'headers'>): BackendRoute {
   const key = keyHeaders(config)
-  const routeOf = (client: ClientDialect): BackendRoute => {
-    const route = dialectRoute(client, spoken)
-    const headers = { ...route.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
-    return { ...route, headers }
-  }
-  return Object.fromEntries(clientDialects.map((client) => [client, routeOf(client)])) as Backend['routes']
+  const headers = { ...route.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
+  return { ...route, headers }
 }
 
 /** The way of the job's client to a target that is capable of the job. */
 export function routeOf({ backend, model }: Target, header: JobHeader): BackendRoute {
-  const { routes, toolRoutes = routes, profile } = backend
+  const { routes, toolRoutes = routes, compactions, profile } = backend
+  if (header.compaction !== undefined) return compactions[header.compaction]
   const callsTools = header.kind === 'chat' && header.needs.includes('tools')
   return (callsTools && profile.callsToolsByResponses?.(model) ? toolRoutes : routes)[clientDialect(header)]
 }
 
-/** True if it speaks the dialect of the job's client. */
+/** True if it gets the request in the dialect of the job's client. */
 export function isNative(target: Target, header: JobHeader): boolean {
-  return routeOf(target, header).target === clientDialect(header)
+  const route = routeOf(target, header)
+  return route.target === clientDialect(header) && route.isTranslated !== true
 }
 
 /** The kind of reasoning state that the router seals for the target; undefined where there is none. */

@@ -124,8 +124,19 @@ export async function startRouter({
   }
 }
 
+async function takePool(bus: Bus, pool: string, take: (job: IncomingJob) => void): Promise<AsyncDisposable> {
+  const subscriptions = await Promise.all(
+    [subjects.job(pool), subjects.compaction(pool)].map((subject) => bus.serveJobs(subject, groups.router, take)),
+  )
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(subscriptions.map((subscription) => subscription[Symbol.asyncDispose]()))
+    },
+  }
+}
+
 /**
- * One subscription for each pool at whose backends this router has a slot. A change adds and removes only the pools
+ * The subscriptions for each pool at whose backends this router has a slot. A change adds and removes only the pools
  * that differ.
  */
 function takePools(bus: Bus, backendRegistry: BackendRegistry, take: (job: IncomingJob) => void) {
@@ -144,7 +155,7 @@ function takePools(bus: Bus, backendRegistry: BackendRegistry, take: (job: Incom
       await subscription[Symbol.asyncDispose]()
     }
     for (const pool of wanted) {
-      if (!taken.has(pool)) taken.set(pool, await bus.serveJobs(subjects.job(pool), groups.router, take))
+      if (!taken.has(pool)) taken.set(pool, await takePool(bus, pool, take))
     }
   }
 

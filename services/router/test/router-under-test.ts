@@ -119,7 +119,8 @@ export async function startRouterUnderTest(
   function send(header: Partial<JobHeader> = {}, body?: object): FakeJob {
     const full = headerOf(header)
     const job = fakeJob(full, body)
-    const take = takers.get(`job.${full.pool}`)
+    const subject = full.compaction === undefined ? subjects.job(full.pool) : subjects.compaction(full.pool)
+    const take = takers.get(subject)
     if (!take) throw new Error(`no router takes jobs of ${full.pool}`)
     take(job.job)
     return job
@@ -149,7 +150,7 @@ export async function startRouterUnderTest(
         return job
       }
     },
-    servedPools: () => [...takers.keys()],
+    servedPools: () => [...takers.keys()].filter((subject) => subject.startsWith('job.')),
     [Symbol.asyncDispose]: () => router[Symbol.asyncDispose](),
   }
 }

@@ -51,6 +51,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** The response's status, since its headers are there. */
   #status: number | undefined
   #fault: unknown = null
+  #hasBegun = false
   #received = Promise.withResolvers<ExchangeResponse>()
   #over = Promise.withResolvers<void>()
   #queue: { piece: Buffer; receivedAtMs: number }[] = []
@@ -81,6 +82,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   get #isRefused(): boolean {
     return this.#status !== undefined && this.#status >= 300
+  }
+
+  /** The response has begun: a plain one with its first byte, a stream where its reader says so. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
   }
 
   /** The next piece of the response; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */
@@ -122,14 +128,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   begin(budgetMs: number): void {
     if (this.#phase === 'over') return
     this.#budgetEndsAtMs = performance.now() + budgetMs
-    this.#listen()
+    this.listen()
   }
 
   /** All that matters has come: the rest must follow soon. */
   expectEnd(): void {
     if (this.#status === undefined || this.#phase === 'over') return
     this.#budgetEndsAtMs = Math.min(this.#budgetEndsAtMs, performance.now() + GOODBYE_MS)
-    this.#listen()
+    this.listen()
   }
 
   /** Gives up; the reader gets `reason`. */
@@ -179,7 +185,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#discarding || this.#phase === 'over') return
     const nowMs = performance.now()
-    if (this.#phase === 'first_byte_timeout' && !this.#timeoutPolicy.stream) this.#listen()
+    if (this.#phase === 'first_byte_timeout' && !this.#timeoutPolicy.stream) this.listen()
     else this.#hear(nowMs)
     const reader = this.#reader
     if (reader) {
@@ -226,8 +232,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
-  /** From now on silence between pieces counts. */
-  #listen(): void {
+  /** The stream has begun, whether its client sees it or not: from now on silence between pieces counts. */
+  listen(): void {
+    if (this.#phase === 'over') return
+    this.#hasBegun = true
     this.#phase = 'idle_timeout'
     this.#arm(this.#timeouts.idleMs)
   }

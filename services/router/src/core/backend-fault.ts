@@ -29,6 +29,8 @@ export type FaultKind =
   | 'out_of_time'
   | 'status'
   | 'invalid_answer'
+  /** The response to a compaction holds no summary. The client's own words may be the reason. */
+  | 'no_summary'
   | 'truncated'
   | 'error_event'
 
@@ -164,12 +166,13 @@ export interface FailureAttribution {
   coolMs?: number
 }
 
+const NOBODYS = new Set<FaultKind>(['out_of_time', 'shortage', 'no_summary'])
+
 const DEFAULT_COOL_MS = 1_000
 const MAX_COOL_MS = 300_000
 
 export function attributeFailure(fault: BackendFault): FailureAttribution {
-  if (isRequestsOwnFault(fault) || fault.kind === 'out_of_time' || fault.kind === 'shortage')
-    return { on: 'nobody', weight: 'soft' }
+  if (isRequestsOwnFault(fault) || NOBODYS.has(fault.kind)) return { on: 'nobody', weight: 'soft' }
   if (fault.account !== undefined) return attributeToAccount(fault.account)
   switch (fault.kind) {
     case 'connect':

@@ -58,7 +58,7 @@ export interface ClientRequest {
    */
   hosted?: HostedToolRequest | undefined
   /** Opens the state that the client has kept. Without it the request goes without that state. */
-  states?: StateSeal
+  states?: StateSeal | undefined
   /** The kind of reasoning state that the target makes and takes; undefined where it has none. */
   stateKind?: string | undefined
   /** The target's own state of the assistant's turns, by the index of their messages in the body, where the client has sent some. */
@@ -83,6 +83,8 @@ export interface PlainResponse {
   usage: TokenUsage | null
   /** Calls of the vendor's tools that the response holds, whether its usage reports them or not. */
   toolCalls?: ToolCalls
+  /** The generated text, where the response does not show it. */
+  hiddenText?: string
 }
 
 export interface StreamOptions {

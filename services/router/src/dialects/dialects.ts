@@ -1,15 +1,17 @@
 /** Serves a client of each dialect by a backend of each: one translation a pair. */
 
+import type { CompactionForm } from '@gateway/contracts/job'
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import { chatToMessages } from './chat-to-messages.ts'
 import { chatToResponses } from './chat-to-responses.ts'
-import type { Dialect } from './dialect.ts'
+import { compactionAtVendor } from './compaction/native.ts'
+import type { ChatDialect, Dialect } from './dialect.ts'
 import { messagesToChat } from './messages-to-chat.ts'
 import { messagesToMessages } from './messages-to-messages.ts'
 import { chatToChat } from './chat-to-chat.ts'
 import { viaChat } from './via-chat.ts'
 import { responsesToResponses } from './responses-to-responses.ts'
-import { responsesToChat } from './responses-to-chat.ts'
+import { compactionToChat, responsesToChat } from './responses-to-chat.ts'
 import { sealedChat } from './sealed-chat.ts'
 
 /** By the client's dialect, then by the backend's. */
@@ -43,4 +45,28 @@ export function dialectRoute(client: ClientDialect, spoken: readonly TargetDiale
   const target = [client, 'chat' as const].find((one) => spoken.includes(one)) ?? spoken[0]
   if (target === undefined) throw new Error('a backend speaks no dialect')
   return { dialect: pairs[client][target], target }
+}
+
+const fromChat: Record<TargetDialect, ChatDialect> = {
+  chat: chatToChat,
+  messages: chatToMessages,
+  responses: chatToResponses,
+}
+const compactions = { endpoint: compactionToChat, trigger: responsesToChat }
+
+/**
+ * The routes of a request to compact. A vendor that compacts gets the request as it is (`atVendor`). Any other target is
+ * requested to write a summary, by way of chat.
+ */
+export function compactionRoute(
+  form: CompactionForm,
+  spoken: readonly TargetDialect[],
+  atVendor: boolean,
+): DialectRoute & { isTranslated: boolean } {
+  if (atVendor && spoken.includes('responses')) {
+    const dialect = form === 'endpoint' ? compactionAtVendor : responsesToResponses
+    return { dialect, target: 'responses', isTranslated: false }
+  }
+  const { target } = dialectRoute('chat', spoken)
+  return { dialect: viaChat(compactions[form], fromChat[target]), target, isTranslated: true }
 }

@@ -6,6 +6,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import { BackendFault } from '../core/backend-fault.ts'
+import type { StateSeal } from '../core/state-seal.ts'
 import { chatToMessages } from './chat-to-messages.ts'
 import type { Dialect } from './dialect.ts'
 import { chatToChat } from './chat-to-chat.ts'
@@ -32,7 +33,8 @@ const FIELDS: Record<string, object> = {
   },
   'input: web_search_call, mcp_call and others of hosted tools': after({ type: 'web_search_call', id: 'w' }),
   'input: reasoning with encrypted_content': after({ type: 'reasoning', encrypted_content: 'e' }),
-  'input: compaction': after({ type: 'compaction', encrypted_content: 'e' }),
+  'input: compaction of the gateway': after({ type: 'compaction', encrypted_content: 'svc1.k.e' }),
+  'input: compaction of a vendor': after({ type: 'compaction', encrypted_content: 'e' }),
   'input: phase of a message': {
     input: [
       { role: 'user', content: 'x' },
@@ -57,11 +59,18 @@ const FIELDS: Record<string, object> = {
   user: { user: 'u' },
   prompt: { prompt: { id: 'p' } },
   'truncation: auto': { truncation: 'auto' },
+  context_management: { context_management: [{ type: 'compaction', compact_threshold: 1_000 }] },
   prompt_cache_key: { prompt_cache_key: 'k' },
   safety_identifier: { safety_identifier: 's' },
   service_tier: { service_tier: 'flex' },
   max_tool_calls: { max_tool_calls: 3 },
   'any other field': { some_new_field: 1 },
+}
+
+/** Its tokens hold their texts. */
+const SEAL: StateSeal = {
+  seal: (_, text) => `svc1.k.${text}`,
+  open: (_, token) => (token.startsWith('svc1.') ? token.slice('svc1.k.'.length) : null),
 }
 
 const page = faultPageSection('responses', ['Field', '`chat` backends', '`messages` backends'], 'dialects.md')
@@ -84,6 +93,7 @@ function fateOf(request: object, dialect: Dialect): string {
       stream: false,
       maxTokens: 9_000,
       form: [],
+      states: SEAL,
     })
   }
   try {

@@ -259,7 +259,11 @@ describe('a request', () => {
       { input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: 'u' }] }] },
       'input[0].content[0].type',
     ],
-    ['texts that only a vendor can read', { input: [{ type: 'compaction', encrypted_content: 'x' }] }, 'input[0].type'],
+    [
+      'texts that only a vendor can read',
+      { input: [{ type: 'compaction', encrypted_content: 'x' }] },
+      'input[0].encrypted_content',
+    ],
     ['an unknown item', { input: [{ type: 'telepathy' }] }, 'input[0].type'],
     ['an input that holds nothing', { input: [{ type: 'web_search_call', id: 'w' }] }, 'input'],
   ])('is refused for %s', (_, request, field) => {

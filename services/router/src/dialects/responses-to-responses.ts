@@ -3,7 +3,7 @@
  * survive. The router reads along for the begin, the end and the usage, and adds the members that a server leaves out.
  *
  * One thing is taken out: a thought that its vendor keeps no longer, since `store` is false, or that another model had. That model's
- * sealed state goes with it.
+ * sealed state goes with it. A compaction that the gateway sealed becomes the text that it holds.
  */
 
 import { parseExactly, type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
@@ -28,6 +28,7 @@ import {
   type StreamReading,
 } from './dialect.ts'
 import { chatToChat, prependMembers } from './chat-to-chat.ts'
+import { withOpenedCompactions } from './compaction/open-items.ts'
 import { withoutUnpriced } from './unpriced.ts'
 import { PLAIN_POLICIES } from '../vendors/policies.ts'
 import { generatedTextOf, withUsage } from './responses-to-chat/response.ts'
@@ -45,10 +46,11 @@ export const responsesToResponses: Dialect = {
   request(clientRequest) {
     const priced = withoutUnpriced(clientRequest)
     const { body, dropped } = stripParameters(priced.body, clientRequest.policy ?? PLAIN_POLICIES.responses)
+    const opened = withOpened(body, clientRequest.states)
     const echo: ReadRequest = () => parseExactly(clientRequest.body.toString('utf8')) as JsonObject
     return {
       path: '/responses',
-      body: writeBody({ ...clientRequest, body }),
+      body: writeBody({ ...clientRequest, body: opened }),
       dropped: [...priced.dropped, ...dropped],
       echo,
     }
@@ -69,6 +71,16 @@ function writeBody({ model, stream, maxTokens, body, states }: ClientRequest): B
   if (stream) members.stream = true
   if (maxTokens !== undefined) members.max_output_tokens = maxTokens
   return prependMembers(members, withoutLostThoughts(body, states))
+}
+
+const COMPACTION = '"type":"compaction"'
+
+/** A summary that the gateway sealed goes to the vendor as a text. */
+function withOpened(body: Buffer, states: StateSeal | undefined): Buffer {
+  if (states === undefined || !body.includes(COMPACTION)) return body
+  const request = parseExactly(body.toString('utf8')) as JsonObject
+  const opened = withOpenedCompactions(request, states)
+  return opened === request ? body : Buffer.from(JSON.stringify(opened))
 }
 
 /** The edge writes no space between a member's name and its value. */

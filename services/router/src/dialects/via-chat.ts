@@ -20,6 +20,7 @@ import type {
   ChatReading,
   Dialect,
   PlainResponse,
+  Progress,
   ClientRequest,
   StreamOptions,
   StreamReading,
@@ -31,20 +32,26 @@ export interface ClientAdapter<Echo> {
    * `states` opens the state that the client has kept: a message holds it in the member `STATE`. `efforts` are those that
    * the target is known to take; undefined where nobody knows.
    */
-  writeChat(
-    request: JsonObject,
-    states?: StateSeal,
-    efforts?: readonly Effort[],
-  ): { chat: JsonObject; dropped: string[]; echo: Echo }
+  writeChat(request: JsonObject, states?: StateSeal, efforts?: readonly Effort[]): WrittenChat<Echo>
   /** The client's names of chat's parameters, where they differ. */
   names: Readonly<Record<string, string>>
   readCompletion(completion: JsonObject, usage: TokenUsage | null, echo: Echo, identity: Identity): JsonObject
+  /** The client's response does not show the generated text, which `textOf` cannot find in it then. */
+  hidesText?(echo: Echo): boolean
   textOf(response: JsonObject): string
   withUsage(response: JsonObject, usage: TokenUsage): JsonObject
   openStream(echo: Echo, options: StreamOptions): ClientStream
 }
 
+export interface WrittenChat<Echo> {
+  chat: JsonObject
+  dropped: string[]
+  echo: Echo
+}
+
 export interface ClientStream {
+  /** The client gets nothing before `close`, so the response begins with its end. */
+  readonly isHeld?: boolean
   /** Returns the client's events for a chunk, or null where it has none. */
   take(chunk: JsonObject): Buffer | null
   /** Returns the remaining events, the terminal event last. */
@@ -63,7 +70,8 @@ export function viaChat<Echo>(adapter: ClientAdapter<Echo>, target: ChatDialect)
     readBackendResponse(kind, bytes, identity, echo) {
       const own = echo as Echo & OfTarget
       const { json, usage } = target.readBackendResponse(kind, bytes, identity, own.ofTarget)
-      return plainResponse(adapter.readCompletion(json, usage, own, identity), usage)
+      const response = plainResponse(adapter.readCompletion(json, usage, own, identity), usage)
+      return adapter.hidesText?.(own) ? { ...response, hiddenText: target.textOf(json) } : response
     },
     textOf: (response) => adapter.textOf(response),
     withUsage: ({ json }, usage) => plainResponse(adapter.withUsage(json, usage), usage).bytes,
@@ -109,13 +117,19 @@ function plainResponse(json: JsonObject, usage: TokenUsage | null): PlainRespons
 
 const NOTHING = Buffer.alloc(0)
 
+/** The same, but for its begin. */
+function heldProgress(inner: Readonly<Progress>): Readonly<Progress> {
+  const begun = { get: () => inner.complete }
+  return Object.create(inner, { begun }) as Readonly<Progress>
+}
+
 class StreamOverChat implements StreamReading {
   readonly progress: StreamReading['progress']
   #inner: ChatReading
   #adapter: ClientStream
 
   constructor(inner: ChatReading, adapter: ClientStream) {
-    this.progress = inner.progress
+    this.progress = adapter.isHeld ? heldProgress(inner.progress) : inner.progress
     this.#inner = inner
     this.#adapter = adapter
   }

@@ -23,6 +23,7 @@ import {
 import { dimensionsToRequest } from '../core/embeddings-request.ts'
 import { allowedAt, type HostedToolRequest } from '../core/hosted-tools.ts'
 import { UnknownSealKey } from '../core/state-seal.ts'
+import { noSummary } from '../dialects/compaction/response.ts'
 import { versionHeaders } from '../dialects/messages-to-messages/version-headers.ts'
 import {
   clientDialect,
@@ -52,7 +53,8 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
   const span = beginSpan(run, target, router)
   let call: Call | null = null
   try {
-    const preparing = stateKindOf(target, run.header) === undefined ? undefined : router.stateSecrets.prepare()
+    const seals = run.header.compaction !== undefined || stateKindOf(target, run.header) !== undefined
+    const preparing = seals ? router.stateSecrets.prepare() : undefined
     if (preparing) await preparing
     const called = callWithState(run, plan, span, router)
     call = called instanceof Promise ? await called : called
@@ -60,6 +62,7 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
     failpoint('router.backend-called')
     if (run.job.aborted) throw run.job.aborted
     const response = await call.exchange.response
+    if (hasNoEndpoint(target, run.header, response)) throw noSummary('it has no such endpoint')
     if (response.status >= 300) throw await readRefusal(response, call.exchange, routeOf(target, run.header).dialect)
     const usage = await relayResponse(failoverState, call, slot, response)
     router.limiter.recordSuccess(slot)
@@ -75,7 +78,7 @@ export async function attempt(failoverState: FailoverState, plan: AttemptPlan): 
       learnFeatures(failoverState, plan, thrown)
     const isCutOff = error instanceof BackendFault && error.kind === 'out_of_time'
     if (isCutOff && call?.exchange.wasAtWork) run.cutOff = workOf(run, call)
-    outcome = judgeHealth(failoverState, slot, error, call !== null)
+    outcome = judgeHealth(failoverState, slot, error, call)
     throw error
   } finally {
     router.limiter.recordEnd(slot)
@@ -198,6 +201,13 @@ async function relayResponse(
   return relayStream(run, call, router, begun)
 }
 
+/** A vendor's model, or its address, does not compact. That says nothing of its other endpoints. */
+function hasNoEndpoint(target: Target, header: JobHeader, { status }: ExchangeResponse): boolean {
+  return header.compaction === 'endpoint' && isNative(target, header) && ABSENT.has(status)
+}
+
+const ABSENT = new Set([404, 405, 501])
+
 /** JSON can be read that is nested so deeply that nothing can be written of it. */
 function tooDeep(thrown: unknown): unknown {
   if (!(thrown instanceof RangeError)) return thrown
@@ -209,19 +219,20 @@ function circumstances(run: BoundJob, { backend }: Target): Circumstances {
 }
 
 /** Judges the target's health by the end of an attempt, and returns the attempt's outcome in a word. */
-function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, wasCalled: boolean): string {
+function judgeHealth(failoverState: FailoverState, slot: Slot, error: unknown, call: Call | null): string {
   const { run, router } = failoverState
   const nowMs = performance.now()
   const { firstByteMs, idleMs } = slot.target.backend.config.timeouts
   const fault = error instanceof BackendFault ? error : null
   // Its dialect could not express the request, so the target was never called.
-  if (!wasCalled) return fault?.outcome ?? 'aborted'
+  if (call === null) return fault?.outcome ?? 'aborted'
   if (fault) {
     reportTrouble(slot.target, fault, router.logger)
     router.shortages.report(fault)
   }
   if (fault === null || fault.kind === 'out_of_time') {
-    const isOverdue = run.header.stream && !run.delivered && nowMs - slot.startedAtMs >= firstByteMs
+    const isSilent = run.header.stream && !run.delivered && !call.exchange.hasBegun
+    const isOverdue = isSilent && nowMs - slot.startedAtMs >= firstByteMs
     if (isOverdue) judgeSilence(failoverState, slot, slot.startedAtMs)
   } else if (isRequestsOwnFault(fault)) {
     router.limiter.recordSuccess(slot)

@@ -309,6 +309,7 @@ export function learnRejections(
     const written = dialect.request({
       ...{ kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form: inForm, profile },
       efforts: effortsFor(target, targetDialect),
+      states: run.states,
     })
     const json = kind === 'chat' ? (JSON.parse(written.body.toString('utf8')) as Record<string, unknown>) : {}
     const choices = targetDialect === 'messages' ? choicesIn(json) : []

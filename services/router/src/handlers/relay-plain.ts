@@ -96,11 +96,15 @@ function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, en
 }
 
 /** The backend's own figures; those that count nothing of a prompt, a text or a picture are none. */
-function usageReported({ header }: JobContext, { usage, json }: PlainResponse, dialect: Dialect): TokenUsage | null {
+function usageReported(
+  { header }: JobContext,
+  { usage, json, hiddenText }: PlainResponse,
+  dialect: Dialect,
+): TokenUsage | null {
   if (usage === null || header.kind === 'embeddings') return usage
   if (header.kind === 'chat' && usage.promptTokens === 0) return null
   if (usage.completionTokens > 0) return usage
-  return header.kind === 'images' || dialect.textOf(json).trim() !== '' ? null : usage
+  return header.kind === 'images' || (hiddenText ?? dialect.textOf(json)).trim() !== '' ? null : usage
 }
 
 /** Where the backend has counted the first choice alone, the others have as many tokens for their length. */
@@ -117,14 +121,14 @@ async function ofAllChoices(reported: TokenUsage, { json }: PlainResponse, token
 /** The backend's own figure, or ours. */
 async function completionTokens(
   { header, body }: BoundJob,
-  { usage, json }: PlainResponse,
+  { usage, json, hiddenText }: PlainResponse,
   dialect: Dialect,
   tokens: TokenCounter,
 ): Promise<number> {
   if (usage !== null && usage.completionTokens > 0) return usage.completionTokens
   switch (header.kind) {
     case 'chat':
-      return tokens.count(dialect.textOf(json))
+      return tokens.count(hiddenText ?? dialect.textOf(json))
     case 'embeddings':
       return 0
     case 'images':

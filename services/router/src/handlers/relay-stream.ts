@@ -55,6 +55,7 @@ export async function relayStream(
   const unsent: Unsent = { ready: [], kept: [] }
   const heldMemory = memoryForLargeEvents(run, responseMemory)
   const limit = new OutputLimit(run.header.mostOutputTokens)
+  let isHeld = false
 
   /** True if the backend goes on behind its cap, or without any bound. */
   async function isEnough(): Promise<boolean> {
@@ -80,7 +81,15 @@ export async function relayStream(
     return run.job.data(joined(pieces))
   }
 
+  /** A response that its client gets whole: its backend has begun, and another target could still serve it. */
+  function noteHeld(): void {
+    if (isHeld || reading.progress.begun || reading.progress.text.length === 0) return
+    isHeld = true
+    exchange.listen()
+  }
+
   async function relay(): Promise<void> {
+    noteHeld()
     if (reading.progress.begun && unsent.ready.length > 0) await send(unsent.ready.splice(0))
   }
 

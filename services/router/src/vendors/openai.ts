@@ -113,6 +113,8 @@ export const openai: VendorProfile = {
   messages: { order: 'any', takesReasoning: false },
   // `max_tool_calls` (the types of `openai` 7.55, 2026).
   hostedTools: ['responses'],
+  // `ResponseCompactParams` and `CompactionTrigger` of the same types.
+  compacts: true,
   usage: {},
   errors: {
     account: [

@@ -40,6 +40,8 @@ export interface VendorProfile {
   hostedTools?: readonly TargetDialect[]
   /** It serves `/messages/count_tokens`, whichever dialects the config names. */
   countsTokens?: boolean
+  /** It compacts conversations of the Responses API: at `/responses/compact`, and by a last item `compaction_trigger`. */
+  compacts?: boolean
   toolCalls: ToolCallRules
   /** The form in which its chat completions hold the state of the model's reasoning, where they do. */
   reasoningState?: ChatStateForm

@@ -27,7 +27,7 @@ interface Entry {
 }
 
 /** Texts of the model's own, which nobody but its vendor can read. */
-const ESSENTIAL = new Set(['compaction', 'program', 'program_output'])
+const ESSENTIAL = new Set(['program', 'program_output'])
 /** Tools that a vendor or the client's machine ran: the texts that follow hold their results. */
 const HOSTED =
   /^(?:web_search|file_search|computer|code_interpreter|image_generation|local_shell|shell|apply_patch|tool_search|mcp)_|^(?:compaction_trigger|configuration_update)$/
@@ -74,6 +74,12 @@ class InputWriter {
       case 'function_call_output':
       case 'custom_tool_call_output':
         return this.#addResult(item, field)
+      case 'compaction':
+        // The gateway's own are texts by now.
+        throw refused(
+          `${field}.encrypted_content`,
+          "is a vendor's own compaction, which only that vendor's models read",
+        )
       case 'additional_tools':
         // They stand among the tools.
         return
