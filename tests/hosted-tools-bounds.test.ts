@@ -82,7 +82,7 @@ const request = fc.constantFrom('messages' as const, 'responses' as const).chain
         ),
         { maxLength: 4 },
       ),
-      max_tool_calls: fc.option(fc.nat(30)),
+      max_tool_calls: fc.option(fc.integer({ min: 1, max: 30 })),
       text: fc.string({ maxLength: 40 }),
       cap: fc.integer({ min: 16, max: 500 }),
     })
