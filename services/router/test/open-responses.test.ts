@@ -7,12 +7,12 @@ import fc from 'fast-check'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { TargetDialect } from '@gateway/contracts/vendors'
+import { targetDialects, type TargetDialect } from '@gateway/contracts/vendors'
 import { createSseParser } from '@gateway/sse/parse-events'
 import { faultsIn, openResponse, streamFaults } from '@gateway/testing/open-responses'
 import { dialectRoute } from '../src/dialects/dialects.ts'
-
-type Json = Record<string, unknown>
+import type { Json, Said } from './target-fixture.ts'
+import { TARGETS } from './target-fixtures.ts'
 
 const CREATED = 1_790_000_000
 const IDENTITY = { id: 'resp_own', created: CREATED, model: 'm', clock: () => CREATED + 2 }
@@ -66,28 +66,23 @@ const settings = fc.record(
 )
 
 const token = { token: 'a', logprob: -1 }
-const logprobs = fc.constantFrom<Json | null>(
-  null,
+const logprobs = fc.constantFrom<Json>(
   { content: [{ ...token, bytes: [97], top_logprobs: [{ ...token, bytes: [97] }] }] },
   { content: [{ ...token, bytes: null, top_logprobs: [{ ...token, bytes: null }] }, token] },
 )
-const said = fc.string({ minLength: 1, maxLength: 9 })
-const reply = fc.record({
-  thought: fc.option(said),
-  text: fc.option(said),
-  logprobs,
-  refusal: fc.option(said),
-  calls: fc.array(fc.constantFrom('look', 'patch', 'other'), { maxLength: 3 }),
-  finish: fc.constantFrom('stop', 'length', 'content_filter', 'tool_calls'),
-})
-interface Generated {
-  thought: string | null
-  text: string | null
-  logprobs: Json | null
-  refusal: string | null
-  calls: string[]
-  finish: string
-}
+const words = fc.string({ minLength: 1, maxLength: 9 })
+const call = fc.record({ name: fc.constantFrom('look', 'patch', 'other'), input: fc.constant({ input: 'x' }) })
+const reply: fc.Arbitrary<Said> = fc.record(
+  {
+    thoughts: words,
+    text: words,
+    logprobs,
+    refusal: words,
+    calls: fc.array(call, { maxLength: 3 }),
+    end: fc.constantFrom('stop', 'length', 'content_filter', 'tool_calls'),
+  },
+  { requiredKeys: ['end'] },
+)
 
 /** A backend's response, plain and as the events of a stream. */
 interface Backend {
@@ -97,86 +92,20 @@ interface Backend {
 
 const named = ({ type, ...rest }: Json) => `event: ${String(type)}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
 
-function byChat({ thought, text, logprobs, refusal, calls, finish }: Generated): Backend {
-  const called = calls.map((name, index) => {
-    return { index, id: `c${index}`, type: 'function', function: { name, arguments: '{"input":"x"}' } }
-  })
-  const message = { role: 'assistant', content: text, reasoning_content: thought, refusal, tool_calls: called }
-  const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
-  const base = { id: 'chatcmpl-1', created: CREATED, model: 'm' }
-  const deltas: Json[] = [{ role: 'assistant', content: '' }]
-  if (thought !== null) deltas.push({ reasoning_content: thought })
-  if (text !== null) deltas.push({ content: text })
-  if (refusal !== null) deltas.push({ refusal })
-  for (const call of called) deltas.push({ tool_calls: [call] })
-  const choices = [
-    ...deltas.map((delta) => ({ index: 0, delta, logprobs: 'content' in delta ? logprobs : null })),
-    { index: 0, delta: {}, finish_reason: finish },
-  ]
-  const chunks = [...choices.map((choice) => ({ ...base, choices: [choice] })), { ...base, choices: [], usage }]
-  return {
-    plain: {
-      ...base,
-      object: 'chat.completion',
-      choices: [{ index: 0, message, logprobs, finish_reason: finish }],
-      usage,
-    },
-    stream: `${chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`,
-  }
-}
-
-const STOPS = new Map([
-  ['stop', 'end_turn'],
-  ['length', 'max_tokens'],
-  ['content_filter', 'refusal'],
-  ['tool_calls', 'tool_use'],
-])
-
-function byMessages({ thought, text, calls, finish }: Generated): Backend {
-  const usage = { input_tokens: 9, output_tokens: 4 }
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
-  const stop = { stop_reason: STOPS.get(finish), stop_sequence: null }
-  const blocks: [block: Json, empty: Json, delta: Json][] = []
-  if (thought !== null) {
-    const block = { type: 'thinking', thinking: thought, signature: 's' }
-    blocks.push([block, { ...block, thinking: '', signature: '' }, { type: 'thinking_delta', thinking: thought }])
-  }
-  if (text !== null)
-    blocks.push([
-      { type: 'text', text },
-      { type: 'text', text: '' },
-      { type: 'text_delta', text },
-    ])
-  for (const [at, name] of calls.entries()) {
-    const block = { type: 'tool_use', id: `t${at}`, name, input: {} }
-    blocks.push([block, block, { type: 'input_json_delta', partial_json: '{"input":"x"}' }])
-  }
-  const events = [
-    { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } },
-    ...blocks.flatMap(([, empty, delta], index) => [
-      { type: 'content_block_start', index, content_block: empty },
-      { type: 'content_block_delta', index, delta },
-      { type: 'content_block_stop', index },
-    ]),
-    { type: 'message_delta', delta: stop, usage },
-    { type: 'message_stop' },
-  ]
-  return {
-    plain: { ...message, content: blocks.map(([block]) => block), ...stop, usage },
-    stream: events.map(named).join(''),
-  }
+function spokenBy(target: TargetDialect, said: Said): Backend {
+  const { plain, events } = TARGETS[target].say(said)
+  const stream = events.map((event) => ('type' in event ? named(event) : `data: ${JSON.stringify(event)}\n\n`)).join('')
+  return { plain, stream }
 }
 
 /** A server of the API itself writes the response that a translation at a chat target has. */
-function byResponses(generated: Generated, request: Json): Backend {
-  const { plain, stream } = relayed('chat', request, byChat(generated))
+function byResponses(said: Said, request: Json): Backend {
+  const { plain, stream } = relayed('chat', request, spokenBy('chat', said))
   return { plain, stream: stream.map(({ data }) => named(JSON.parse(data) as Json)).join('') }
 }
 
-const BACKENDS: Record<TargetDialect, (generated: Generated, request: Json) => Backend> = {
-  chat: byChat,
-  messages: byMessages,
-  responses: byResponses,
+function backendOf(target: TargetDialect, said: Said, request: Json): Backend {
+  return target === 'responses' ? byResponses(said, request) : spokenBy(target, said)
 }
 
 function relayed(target: TargetDialect, request: Json, { plain, stream }: Backend) {
@@ -198,12 +127,12 @@ function faultsOf({ plain, stream }: ReturnType<typeof relayed>): string[] {
   return [...faultsIn('plain', openResponse, plain), ...streamFaults(stream)]
 }
 
-describe.each(['chat', 'messages', 'responses'] as const)('at a target of %s', (target) => {
+describe.each(targetDialects)('at a target of %s', (target) => {
   test('every response and every event keeps Open Responses', () => {
     fc.assert(
       fc.property(reply, settings, (generated, more) => {
         const request = { input: 'x', ...more }
-        expect(faultsOf(relayed(target, request, BACKENDS[target](generated, request)))).toEqual([])
+        expect(faultsOf(relayed(target, request, backendOf(target, generated, request)))).toEqual([])
       }),
       { numRuns: 300 },
     )
@@ -215,8 +144,8 @@ describe.each(['chat', 'messages', 'responses'] as const)('at a target of %s', (
     const clientRequest = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
     const { echo } = dialect.request(clientRequest)
     const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
-    const generated = { thought: null, text: 'Hi', logprobs: null, refusal: null, calls: [], finish: 'stop' }
-    const { stream } = BACKENDS[target](generated, { input: 'x' })
+    const generated = { text: 'Hi' }
+    const { stream } = backendOf(target, generated, { input: 'x' })
     const written: Buffer[] = []
     for (const event of createSseParser().push(Buffer.from(stream))) {
       written.push(reading.read(event) ?? Buffer.alloc(0))
@@ -242,7 +171,7 @@ test.each(readdirSync(RECORDED).filter((file) => file.endsWith('.json')))(
 )
 
 describe('a server of the Responses API', () => {
-  const generated = { thought: 'Hm', text: 'Hi', logprobs: null, refusal: null, calls: ['look'], finish: 'stop' }
+  const generated = { thoughts: 'Hm', text: 'Hi', calls: [{ name: 'look', input: { input: 'x' } }], end: 'stop' }
   const request = { input: 'x', temperature: 0.5, tools: [LOOK] }
   const complete = byResponses(generated, request)
 

@@ -48,8 +48,8 @@ const SDKS: Record<string, (settings: Settings) => AiSdk> = {
 const SAID: Record<string, Said> = {
   'a text': { text: 'Hello there' },
   'thoughts and a text': { thoughts: 'Hm', text: 'Hello there' },
-  'a call': { input: { city: 'Paris', day: 1 } },
-  'a text and a call': { text: 'Let me look.', input: { city: 'Paris' } },
+  'a call': { calls: [{ name: 'look', input: { city: 'Paris', day: 1 } }] },
+  'a text and a call': { text: 'Let me look.', calls: [{ name: 'look', input: { city: 'Paris' } }] },
   'a text that was cut': { text: 'Hello th', end: 'length' },
   'a text that a filter has cut': { text: 'Hello th', end: 'content_filter' },
 }
@@ -132,7 +132,7 @@ describe.each(CASES)('$version reads by $client from a backend of $target', ({ c
       fetch: gateway(client, target, TARGETS[target].say(said)),
     }
     const model = CLIENTS[client].strictModel(SDKS[version]!(settings)) as Model
-    const expected = { text: said.text ?? '', calls: said.input ? [said.input] : [] }
+    const expected = { text: said.text ?? '', calls: (said.calls ?? []).map(({ input }) => input) }
     expect(await generated(model)).toEqual(expected)
     expect(await streamed(model)).toEqual(expected)
   })

@@ -32,9 +32,12 @@ export interface TargetFixture {
 export interface Said {
   text?: string
   thoughts?: string
-  /** A call's arguments. */
-  input?: Json
-  end?: 'length' | 'content_filter'
+  refusal?: string
+  /** The log probabilities of a piece of text, as chat has them. */
+  logprobs?: Json
+  calls?: { name: string; input: Json }[]
+  /** By chat's word. */
+  end?: string
 }
 
 export interface Spoken {

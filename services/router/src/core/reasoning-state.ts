@@ -55,14 +55,9 @@ interface Maker {
  * 2026). OpenAI's is bound to the organisation (pydantic/pydantic-ai#4608, 2026-03-09), and so may be that of a server without a name.
  */
 export function kindOfState({ dialect, vendor, backend, model }: Maker): string {
-  switch (dialect) {
-    case 'chat':
-      return `${vendor} ${model}`
-    case 'messages':
-      return OF_CLAUDE.has(vendor) ? `claude ${model}` : `messages ${backend} ${model}`
-    case 'responses':
-      return `responses ${backend} ${model}`
-  }
+  if (dialect === 'chat') return `${vendor} ${model}`
+  if (dialect === 'messages' && OF_CLAUDE.has(vendor)) return `claude ${model}`
+  return `${dialect} ${backend} ${model}`
 }
 
 /** True if the readings of the target are to hand its state on. */

@@ -7,6 +7,7 @@
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
+import type { TargetDialect } from '@gateway/contracts/vendors'
 import { fold, namesIn, type MemberRule, type ParameterPolicy, type PricedOption } from '../core/strip-parameters.ts'
 import { MESSAGES } from './anthropic.ts'
 import { VENDOR_PROFILES } from './index.ts'
@@ -15,7 +16,7 @@ import { plain } from './plain.ts'
 import type { VendorProfile } from './profile.ts'
 
 /** Conversations by the dialect of requests to the target, and the other kinds. */
-export type PolicyName = 'chat' | 'messages' | 'responses' | 'embeddings' | 'images'
+export type PolicyName = TargetDialect | 'embeddings' | 'images'
 export type ParameterPolicies = Record<PolicyName, ParameterPolicy>
 
 const profiles = Object.values(VENDOR_PROFILES)

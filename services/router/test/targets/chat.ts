@@ -4,31 +4,37 @@ import { many } from '@gateway/testing/cpu-growth'
 import { chunk, completeStream, completion, event, ROLE } from '../http-backend.ts'
 import { type CallForm, type Json, OVERLOADED, type Said, type Spoken, type TargetFixture } from '../target-fixture.ts'
 
-function say({ text, thoughts, input, end }: Said): Spoken {
-  const name = { id: 'chatcmpl-1', created: 1, model: 'm' }
-  const call = { id: 't', type: 'function', function: { name: 'look', arguments: JSON.stringify(input) } }
-  const reason = end ?? (input ? 'tool_calls' : 'stop')
+function say({ text, thoughts, refusal, logprobs, calls = [], end }: Said): Spoken {
+  const base = { id: 'chatcmpl-1', created: 1, model: 'm' }
+  const called = calls.map(({ name, input }, at) => {
+    return { id: `t${at}`, type: 'function', function: { name, arguments: JSON.stringify(input) } }
+  })
+  const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
   const message = {
     role: 'assistant',
     content: text ?? null,
-    ...(thoughts ? { reasoning_content: thoughts } : {}),
-    ...(input ? { tool_calls: [call] } : {}),
+    ...(thoughts && { reasoning_content: thoughts }),
+    ...(refusal && { refusal }),
+    ...(called.length > 0 && { tool_calls: called }),
   }
-  const usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
+  const reason = end ?? (called.length > 0 ? 'tool_calls' : 'stop')
+  const choice = { index: 0, message, ...(logprobs && { logprobs }), finish_reason: reason }
   const piece = (delta: Json, finish: string | null = null) => ({
-    ...name,
+    ...base,
     object: 'chat.completion.chunk',
-    choices: [{ index: 0, delta, finish_reason: finish }],
+    choices: [{ index: 0, delta, ...(logprobs && delta.content ? { logprobs } : {}), finish_reason: finish }],
   })
+  const texts = text === undefined ? [] : [text.slice(0, 3), text.slice(3)].filter((part) => part !== '')
   return {
-    plain: { ...name, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: reason }], usage },
+    plain: { ...base, object: 'chat.completion', choices: [choice], usage },
     events: [
       piece({ role: 'assistant', content: '' }),
       ...(thoughts ? [piece({ reasoning_content: thoughts })] : []),
-      ...(text ? [piece({ content: text.slice(0, 3) }), piece({ content: text.slice(3) })] : []),
-      ...(input ? [piece({ tool_calls: [{ index: 0, ...call }] })] : []),
+      ...texts.map((content) => piece({ content })),
+      ...(refusal ? [piece({ refusal })] : []),
+      ...called.map((call, index) => piece({ tool_calls: [{ index, ...call }] })),
       piece({}, reason),
-      { ...name, object: 'chat.completion.chunk', choices: [], usage },
+      { ...base, object: 'chat.completion.chunk', choices: [], usage },
     ],
   }
 }

@@ -3,6 +3,7 @@
 import { many } from '@gateway/testing/cpu-growth'
 import {
   type CallForm,
+  type Json,
   named,
   OVERLOADED,
   type Said,
@@ -22,24 +23,47 @@ export const MESSAGE = {
   usage: { input_tokens: 9, output_tokens: 3 },
 }
 
-function say({ text, thoughts, input, end }: Said): Spoken {
-  const blocks = [
-    ...(thoughts ? [{ type: 'thinking', thinking: thoughts, signature: 's' }] : []),
-    ...(text ? [{ type: 'text', text }] : []),
-    ...(input ? [{ type: 'tool_use', id: 't', name: 'look', input }] : []),
-  ]
+const STOPS = new Map([
+  ['stop', 'end_turn'],
+  ['length', 'max_tokens'],
+  ['content_filter', 'refusal'],
+  ['tool_calls', 'tool_use'],
+])
+
+function say({ text, thoughts, calls = [], end }: Said): Spoken {
+  const blocks: [block: Json, empty: Json, ...deltas: Json[]][] = []
+  if (thoughts) {
+    const block = { type: 'thinking', thinking: thoughts, signature: 's' }
+    const deltas = [
+      { type: 'thinking_delta', thinking: thoughts },
+      { type: 'signature_delta', signature: 's' },
+    ]
+    blocks.push([block, { ...block, thinking: '', signature: '' }, ...deltas])
+  }
+  if (text)
+    blocks.push([
+      { type: 'text', text },
+      { type: 'text', text: '' },
+      { type: 'text_delta', text },
+    ])
+  for (const [at, call] of calls.entries()) {
+    const block = { type: 'tool_use', id: `t${at}`, ...call }
+    const delta = { type: 'input_json_delta', partial_json: JSON.stringify(call.input) }
+    blocks.push([block, { ...block, input: {} }, delta])
+  }
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', stop_sequence: null }
   const usage = { input_tokens: 9, output_tokens: 4 }
-  const reason = end === 'length' ? 'max_tokens' : end ? 'refusal' : input ? 'tool_use' : 'end_turn'
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm' }
+  const stop = { stop_reason: STOPS.get(end ?? (calls.length > 0 ? 'tool_calls' : 'stop')), stop_sequence: null }
   return {
-    plain: { ...message, content: blocks, stop_reason: reason, stop_sequence: null, usage },
+    plain: { ...message, content: blocks.map(([block]) => block), ...stop, usage },
     events: [
-      { type: 'message_start', message: { ...message, content: [], stop_reason: null, stop_sequence: null, usage } },
-      ...blocks.flatMap((block, index) => [
-        { type: 'content_block_start', index, content_block: block },
+      { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } },
+      ...blocks.flatMap(([, empty, ...deltas], index) => [
+        { type: 'content_block_start', index, content_block: empty },
+        ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
         { type: 'content_block_stop', index },
       ]),
-      { type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 4 } },
+      { type: 'message_delta', delta: stop, usage: { output_tokens: 4 } },
       { type: 'message_stop' },
     ],
   }

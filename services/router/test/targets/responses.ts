@@ -55,24 +55,16 @@ export const RESPONSE = {
 const OF_TEXT = { item_id: 'msg_1', output_index: 0, content_index: 0 }
 const FAILED = { ...RESPONSE, status: 'failed', output: [], error: { code: 'server_error', message: 'no' } }
 
-function say({ text, thoughts, input, end }: Said): Spoken {
+function say({ text, thoughts, calls = [], end }: Said): Spoken {
   const part = { type: 'output_text', text, annotations: [], logprobs: [] }
   const summary = [{ type: 'summary_text', text: thoughts }]
   const output = [
     ...(thoughts ? [{ type: 'reasoning', id: 'rs_1', summary }] : []),
     ...(text ? [{ type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', content: [part] }] : []),
-    ...(input
-      ? [
-          {
-            type: 'function_call',
-            id: 'fc_1',
-            call_id: 't',
-            name: 'look',
-            arguments: JSON.stringify(input),
-            status: 'completed',
-          },
-        ]
-      : []),
+    ...calls.map(({ name, input }, at) => {
+      const args = JSON.stringify(input)
+      return { type: 'function_call', id: `fc_${at}`, call_id: `t${at}`, name, arguments: args, status: 'completed' }
+    }),
   ]
   const usage = { input_tokens: 9, output_tokens: 4, total_tokens: 13 }
   const details = end ? { reason: end === 'length' ? 'max_output_tokens' : end } : null
@@ -107,14 +99,10 @@ function say({ text, thoughts, input, end }: Said): Spoken {
           { type: 'response.output_item.done', output_index, item },
         ]
       }
+      const args = { item_id: item.id, output_index, delta: 'arguments' in item ? item.arguments : '' }
       return [
         { type: 'response.output_item.added', output_index, item: { ...item, arguments: '' } },
-        {
-          type: 'response.function_call_arguments.delta',
-          item_id: 'fc_1',
-          output_index,
-          delta: JSON.stringify(input),
-        },
+        { type: 'response.function_call_arguments.delta', ...args },
         { type: 'response.output_item.done', output_index, item },
       ]
     }),
