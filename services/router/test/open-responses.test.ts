@@ -224,6 +224,9 @@ describe('a server of the Responses API', () => {
         { type: 'message', id: 'msg_1', role: 'assistant', content: [{ ...part, logprobs: null }] },
         { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'look', arguments: '{}', status: null },
         { type: 'reasoning', id: 'rs_1' },
+        // In vLLM's order (vllm/entrypoints/openai/responses/protocol.py, 2026-11).
+        { id: 'rs_2', summary: [], type: 'reasoning', content: null, encrypted_content: null, status: null },
+        { phase: null, id: 'msg_2', content: [part], role: 'assistant', status: 'completed', type: 'message' },
       ],
     }
     const { read } = relayed('responses', request, { plain, stream: complete.stream })
@@ -234,6 +237,24 @@ describe('a server of the Responses API', () => {
       {},
     ])
     expect(faultsIn('plain', openResponse, { ...rest, tools: [] })).toEqual([])
+  })
+
+  test('that writes null for members that may only be absent has them taken out, wherever they stand', () => {
+    const kept = { id: 'rs_1', type: 'reasoning', summary: [] }
+    const empty = { encrypted_content: null, content: null }
+    fc.assert(
+      fc.property(
+        fc.shuffledSubarray([...Object.entries(kept), ...Object.entries(empty)], { minLength: 5 }),
+        fc.constantFrom(undefined, 1),
+        (members, indent) => {
+          const plain = { ...complete.plain, output: [Object.fromEntries(members)] }
+          const { dialect } = dialectRoute('responses', ['responses'])
+          const bytes = Buffer.from(JSON.stringify(plain, null, indent))
+          const read = dialect.readBackendResponse('chat', bytes, IDENTITY)
+          expect((JSON.parse(read.bytes.toString()) as Json).output).toEqual([kept])
+        },
+      ),
+    )
   })
 
   test('whose JSON has spaces and lines keeps them', () => {
