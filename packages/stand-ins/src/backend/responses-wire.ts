@@ -19,7 +19,7 @@ const NEWER = new Set([
 
 export interface ResponsesShape {
   usage: boolean
-  /** Writes as a server of 2025 does: newer members are missing, and `text` is null. */
+  /** Writes as a server of 2025 does: newer members are missing, and those without a value are null. */
   isOlder: boolean
 }
 
@@ -81,7 +81,7 @@ export function writeResponsesBody(
   stamp: ChatStamp,
   shape: ResponsesShape,
 ): string {
-  const items = itemsOf(reply, stamp).map(({ item }) => item)
+  const items = itemsOf(reply, stamp, shape).map(({ item }) => item)
   return JSON.stringify(writerOf(body, stamp, shape)(endOf(reply, items, stamp, shape)))
 }
 
@@ -120,27 +120,32 @@ interface WrittenItem {
   events: JsonObject[]
 }
 
-function itemsOf({ choices: [choice] }: ChatResponse, stamp: ChatStamp): WrittenItem[] {
+function itemsOf({ choices: [choice] }: ChatResponse, stamp: ChatStamp, { isOlder }: ResponsesShape): WrittenItem[] {
   const { reasoning, content, toolCalls, finishReason } = choice!
   const id = (kind: string, at: number) => `${kind}_${stamp.id.replace(/^resp_/, '')}${at}`
   const items: WrittenItem[] = []
   if (reasoning.length > 0) {
-    const item = { id: id('rs', 0), type: 'reasoning', summary: [] }
+    const item = { id: id('rs', 0), type: 'reasoning', summary: [], ...(isOlder ? { encrypted_content: null } : {}) }
     items.push({ item, opening: item, events: [] })
   }
   if (content.length > 0) {
     const status = finishReason === 'length' ? 'incomplete' : 'completed'
-    items.push(messageOf(id('msg', items.length), items.length, content, status))
+    const message = {
+      id: id('msg', items.length),
+      type: 'message',
+      role: 'assistant',
+      ...(isOlder ? { phase: null } : {}),
+    }
+    items.push(messageOf(message, items.length, content, status))
   }
   for (const call of toolCalls) items.push(callOf(id, items.length, call))
   return items
 }
 
-function messageOf(id: string, position: number, content: string[], status: string): WrittenItem {
-  const message = { id, type: 'message', role: 'assistant' }
+function messageOf(message: JsonObject, position: number, content: string[], status: string): WrittenItem {
   const text = content.join('')
   const part = (said: string) => ({ type: 'output_text', annotations: [], logprobs: [], text: said })
-  const place = { item_id: id, output_index: position, content_index: 0 }
+  const place = { item_id: message['id'], output_index: position, content_index: 0 }
   return {
     item: { ...message, status, content: [part(text)] },
     opening: { ...message, status: 'in_progress', content: [] },
@@ -188,7 +193,7 @@ export function writeResponsesEvents(
   shape: ResponsesShape,
 ): string[] {
   const write = writerOf(body, stamp, shape)
-  const items = itemsOf(reply, stamp)
+  const items = itemsOf(reply, stamp, shape)
   const end = endOf(
     reply,
     items.map(({ item }) => item),

@@ -6,10 +6,10 @@
  */
 
 /**
- * Takes the name of a member and the place where its value begins. Returns the place behind the value: `skipValue` finds
- * it for a caller that does not read the value.
+ * Takes the name of a member and the places where its value and its name begin. Returns the place behind the value:
+ * `skipValue` finds it for a caller that does not read the value.
  */
-export type VisitMember = (name: string, at: number) => number
+export type VisitMember = (name: string, at: number, nameAt: number) => number
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
 const [OPENING_BRACKET, CLOSING_BRACKET, OPENING_BRACE, CLOSING_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
@@ -21,11 +21,12 @@ export function walkMembers(text: string, at: number, visit: VisitMember): numbe
   if (text.charCodeAt(place) === CLOSING_BRACE) return place + 1
   for (;;) {
     if (text.charCodeAt(place) !== QUOTE) return -1
-    const behind = skipText(text, place)
-    const name = text.slice(place + 1, behind - 1)
+    const nameAt = place
+    const behind = skipText(text, nameAt)
+    const name = text.slice(nameAt + 1, behind - 1)
     place = skipSpace(text, behind)
     if (text.charCodeAt(place) !== COLON) return -1
-    place = visit(name, skipSpace(text, place + 1))
+    place = visit(name, skipSpace(text, place + 1), nameAt)
     if (place < 0) return -1
     place = skipSpace(text, place)
     const code = text.charCodeAt(place)

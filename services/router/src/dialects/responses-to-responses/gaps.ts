@@ -1,7 +1,7 @@
 /**
  * Fills the gaps of a response whose server leaves out members that Open Responses (specification 2026-04-24) wants: vLLM
- * writes no `completed_at`, older servers no penalties. All bytes that the server wrote stay, but for a null where the
- * API has no null.
+ * writes no `completed_at`, older servers no penalties. All bytes that the server wrote stay, but for a null where Open
+ * Responses has no null: a value replaces it, or the member goes.
  *
  * A text that is no JSON stays as it is: others judge it.
  */
@@ -25,22 +25,27 @@ interface Shape {
   required: readonly string[]
   /** Names of members for which null is no value. */
   notNull: ReadonlySet<string>
+  /** Names of members that may be absent and may not be null. */
+  absent?: ReadonlySet<string>
   valueOf(name: string, filling: Filling): unknown
   within?: ReadonlyMap<string, Walk>
 }
 
-function completing({ required, notNull, valueOf, within }: Shape): Walk {
+function completing({ required, notNull, absent, valueOf, within }: Shape): Walk {
   return (text, at, filling) => {
     if (text[at] !== '{') return skipValue(text, at)
     const { edits } = filling
     const write = (name: string) => JSON.stringify(valueOf(name, filling))
     const seen = new Set<string>()
-    const behind = walkMembers(text, at, (name, place) => {
+    const cuts = new Cuts(edits)
+    const behind = walkMembers(text, at, (name, place, nameAt) => {
+      const isNull = text.startsWith('null', place)
+      if (isNull && absent?.has(name)) return cuts.cut(nameAt, place + NULL_LENGTH)
+      cuts.keep(nameAt)
       seen.add(name)
-      if (!text.startsWith('null', place)) return within?.get(name)?.(text, place, filling) ?? skipValue(text, place)
-      const to = place + 'null'.length
-      if (notNull.has(name)) edits.push({ from: place, to, text: write(name) })
-      return to
+      if (!isNull) return cuts.endAt(within?.get(name)?.(text, place, filling) ?? skipValue(text, place))
+      if (notNull.has(name)) edits.push({ from: place, to: place + NULL_LENGTH, text: write(name) })
+      return cuts.endAt(place + NULL_LENGTH)
     })
     const missing = required.filter((name) => !seen.has(name))
     if (behind < 0 || missing.length === 0) return behind
@@ -50,12 +55,50 @@ function completing({ required, notNull, valueOf, within }: Shape): Walk {
   }
 }
 
-/** `optional`: values in place of a null, for members that may be missing. */
-function withValues(members: JsonObject, within: [string, Walk][] = [], optional: JsonObject = {}): Walk {
-  const values = { ...members, ...optional }
+const NULL_LENGTH = 'null'.length
+
+/** The cuts of members out of one object, each with the comma that is its own. */
+class Cuts {
+  #edits: Filling['edits']
+  /** The end of the member before. */
+  #end = -1
+  #hasKept = false
+
+  constructor(edits: Filling['edits']) {
+    this.#edits = edits
+  }
+
+  /** Before a member that stays; the comma behind the first ones that went goes, too. */
+  keep(nameAt: number): void {
+    if (!this.#hasKept && this.#end >= 0) this.#edits.push({ from: this.#end, to: nameAt, text: '' })
+    this.#hasKept = true
+  }
+
+  endAt(end: number): number {
+    return (this.#end = end)
+  }
+
+  cut(nameAt: number, end: number): number {
+    this.#edits.push({ from: this.#end >= 0 ? this.#end : nameAt, to: end, text: '' })
+    return this.endAt(end)
+  }
+}
+
+interface Others {
+  within?: [string, Walk][]
+  /** Values in place of a null, for members that may be missing. */
+  inPlaceOfNull?: JsonObject
+  /** Members that go where they are null. */
+  absent?: string[]
+}
+
+/** `members`: with the values of those that are missing. */
+function withValues(members: JsonObject, { within = [], inPlaceOfNull = {}, absent = [] }: Others = {}): Walk {
+  const values = { ...members, ...inPlaceOfNull }
   return completing({
     required: Object.keys(members),
     notNull: new Set(Object.keys(values).filter((name) => values[name] !== null)),
+    absent: new Set(absent),
     valueOf: (name) => values[name],
     within: new Map(within),
   })
@@ -76,13 +119,14 @@ function byType(walks: Record<string, Walk>): Walk {
   }
 }
 
-const part = byType({ output_text: withValues({ annotations: [] }, [], { logprobs: [] }) })
+const part = byType({ output_text: withValues({ annotations: [] }, { inPlaceOfNull: { logprobs: [] } }) })
 
 function itemOf(status: 'in_progress' | 'completed'): Walk {
   return byType({
-    message: withValues({ status, content: [] }, [['content', listOf(part)]]),
+    message: withValues({ status, content: [] }, { within: [['content', listOf(part)]], absent: ['phase'] }),
     function_call: withValues({ status }),
-    reasoning: withValues({ summary: [] }),
+    reasoning: withValues({ summary: [] }, { absent: ['content', 'encrypted_content'] }),
+    compaction: withValues({}, { absent: ['created_by'] }),
   })
 }
 
@@ -111,7 +155,7 @@ const response = completing({
   within: new Map([
     ['output', listOf(itemOf('completed'))],
     ['tools', listOf(tool)],
-    ['text', withValues({ format: { type: 'text' } }, [['format', format]], { verbosity: 'medium' })],
+    ['text', withValues({ format: { type: 'text' } }, { within: [['format', format]], absent: ['verbosity'] })],
     ['reasoning', withValues({ effort: null, summary: null })],
     ['usage', usage],
   ]),
