@@ -240,6 +240,30 @@ describe('a refusal by a target keeps its own code, type and parameter, with our
   })
 })
 
+describe('the error of an only target, for a client of the same API', () => {
+  const body = JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: 'Slow down', of: [1] } })
+  const target = { status: 429, body, shouldRetry: true }
+  const error = new GatewayError('UPSTREAMS_EXHAUSTED', 'None left', { tier: 'nova', retryAfterMs: 2_000, target })
+
+  test('has its status, its members and its advice, with ours beside them', () => {
+    const rendered = renderError(error, links, { dialect: 'messages', requestId: 'req-1' })
+    expect(rendered).toMatchObject({ status: 429, headers: { 'retry-after': '2', 'x-should-retry': 'true' } })
+    const ours = { code: 'UPSTREAMS_EXHAUSTED', gateway_code: 'UPSTREAMS_EXHAUSTED', tier: 'nova', attempted: [] }
+    expect(JSON.parse(rendered.body)).toEqual({
+      type: 'error',
+      error: { type: 'rate_limit_error', message: 'Slow down', of: [1], ...ours },
+      request_id: 'req-1',
+    })
+  })
+
+  test('is nothing to clients of other APIs', () => {
+    for (const dialect of ['chat', 'responses'] as const) {
+      const { status, body } = renderError(error, links, { dialect })
+      expect([status, body]).toEqual([503, expect.not.stringContaining('Slow down')])
+    }
+  })
+})
+
 test('every kind of limit that waiting helps with says how long, in all three places', () => {
   for (const type of rateLimitTypes.filter((type) => type !== 'plan_limit')) {
     const { headers, body } = render(new GatewayError('rate_limit_exceeded', 'Wait', { type, retryAfterMs: 60_000 }))

@@ -518,7 +518,7 @@ const LONE: {
       code: 'UPSTREAMS_EXHAUSTED',
       targetError: { status: code, body: `{"error":{"message":"status ${code}"}}` },
     },
-    reported: `the first: a ${code} in its words${code === 500 ? '' : ', with the time left as `retry-after`'}`,
+    reported: `the first: a ${code} in its words, with its \`retry-after\``,
     metered: 'nothing',
   })),
   {
