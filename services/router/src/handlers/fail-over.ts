@@ -149,13 +149,15 @@ async function giveUp(
 }
 
 /** The passing trouble of the only target: its client reads the status and the advice that it would read without a gateway. */
-function errorOfOnly({ run, capable, faults }: FailoverState): Pick<ResponseFailure, 'targetError'> {
+function errorOfOnly({ run, capable, faults }: FailoverState): Partial<ResponseFailure> {
   const [only, ...others] = capable
   if (only === undefined || others.length > 0) return {}
   const fault = faults.get(only.key)
   if (fault?.own === undefined || fault.account !== undefined) return {}
   const isPassing = fault.own.status === 429 || fault.own.status >= 500
-  return isPassing ? errorFor(run, { fault, by: only }) : {}
+  const error = isPassing ? errorFor(run, { fault, by: only }) : {}
+  if (error.targetError === undefined || fault.retryAfterMs === undefined) return error
+  return { ...error, retryAfterMs: Math.ceil(fault.retryAfterMs) }
 }
 
 /** For a client of Messages, in front of a target of that API. From any other one it gets the status of a body that is too large. */
