@@ -87,6 +87,7 @@ describe.each<{
     await expect.poll(async () => (await facts('--account', tag)).totals.requests, SOON).toBeGreaterThan(1)
     const { totals } = await facts('--account', tag)
     expect(await facts('--account', tag, '--by', 'model')).toMatchObject({ account: tag, group_by: 'model', totals })
+    expect(await facts('--account', tag, '--by', 'session')).toMatchObject({ group_by: 'session', data: [] })
     expect(await facts()).toMatchObject({ accounts: 1, data: [{ account: tag, subject: null, ...totals }], totals })
     const table = (await ctl('usage', '--account', tag, '--from', today)).out
     expect(table).toMatch(new RegExp(`${today} to ${today}\nday +requests .*US dollars\n${today} .*\ntotal `))

@@ -27,6 +27,20 @@ async function chat(key: string, model: string): Promise<number> {
   return (body['usage'] as { total_tokens: number }).total_tokens
 }
 
+/** A turn of a coding tool, with all turns before it. */
+async function turn(key: string, turns: number, headers: Record<string, string>): Promise<number> {
+  const said = Array.from({ length: turns - 1 }, (_, at) => [
+    { role: 'user', content: `Turn ${at}` },
+    { role: 'assistant', content: 'Done' },
+  ])
+  const messages = [...said.flat(), { role: 'user', content: 'Say: hello' }]
+  const body = { model: 'svc-instant', max_tokens: 20, messages }
+  const response = await send(gateway.url, '/v1/messages', { key, headers, body })
+  expect([response.status, response.body]).toEqual([200, expect.anything()])
+  const { input_tokens, cache_read_input_tokens } = response.body['usage'] as Record<string, number>
+  return input_tokens! + (cache_read_input_tokens ?? 0)
+}
+
 async function usage(key: string, query: string) {
   return usageRecord.parse((await send(gateway.url, `/v1/usage${query}`, { key })).body)
 }
@@ -63,4 +77,33 @@ test('two days, a turn of the month and two models of a pay-as-you-go account, t
   })
   const { body: quota } = await send(gateway.url, '/billing/quota', { key })
   expect(quota['used']).toBe((await usage(key, '')).totals.cost_usd)
+})
+
+test('the sessions of coding tools are listed, with the part of their prompts that a cache had, and by agent', async () => {
+  vi.setSystemTime(Date.parse('2026-12-02T12:00:00Z'))
+  const key = await gateway.newKey('payg')
+  const session = { 'x-claude-code-session-id': '8c1f0b52-0f1c-4a0e-9f4e-0123456789ab' }
+  const prompts = [await turn(key, 1, session), await turn(key, 2, session), await turn(key, 3, session)]
+  const ofAgent = await turn(key, 1, { ...session, 'x-claude-code-agent-id': 'a17f3' })
+  await turn(key, 1, { 'session-id': 'codex-session' })
+  await chat(key, 'svc-instant')
+
+  const sum = (figures: number[]) => figures.reduce((total, one) => total + one, 0)
+  const { data, totals, group_by } = await usage(key, '?group_by=session')
+  expect(group_by).toBe('session')
+  expect(data.map((row) => [row.session, row.requests])).toEqual([
+    [session['x-claude-code-session-id'], 4],
+    ['codex-session', 1],
+  ])
+  expect(data[0]!.prompt_tokens).toBe(sum([...prompts, ofAgent]))
+  expect(data[0]!.cached_tokens).toBeGreaterThan(0)
+  expect(data[1]!.cached_tokens).toBe(0)
+  // The request without a session is in no row.
+  expect(totals.requests).toBe(5)
+  const byAgent = await usage(key, `?group_by=agent&session=${session['x-claude-code-session-id']}`)
+  expect(byAgent).toMatchObject({ session: session['x-claude-code-session-id'], totals: { requests: 4 } })
+  expect(byAgent.data.map(({ agent, prompt_tokens }) => [agent, prompt_tokens])).toEqual([
+    ['main', sum(prompts)],
+    ['a17f3', ofAgent],
+  ])
 })

@@ -68,6 +68,8 @@ export function promiseUsage(gateway: () => Gateway): void {
       ['from', '?from=2026-02-02&to=2026-02-01'],
       ['to', '?from=2024-01-01&to=2026-01-01'],
       ['group_by', '?group_by=hour'],
+      ['session', '?session=s'],
+      ['session', '?group_by=agent&session='],
     ])('a mistake in %s is named: %s', async (field, query) => {
       const { key } = await newGuest(gateway())
       const { status, body } = await send(gateway().urls[0], `/v1/usage${query}`, { key })

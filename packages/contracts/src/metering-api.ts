@@ -35,6 +35,8 @@ export const accountUsageRequest = z.object({
   from: z.iso.date(),
   to: z.iso.date(),
   groupBy: z.enum(usageGroupings),
+  /** By session or agent: of this session alone. */
+  session: z.string().optional(),
 })
 export type AccountUsageRequest = z.infer<typeof accountUsageRequest>
 
@@ -49,11 +51,11 @@ export const usageFigures = z.object({
 })
 export type UsageFigures = z.infer<typeof usageFigures>
 
-/** `name` is the day or the model. */
+/** `name` is the day, the model, the session or the agent. */
 const usageGroup = usageFigures.extend({ name: z.string() })
 export type UsageGroup = z.infer<typeof usageGroup>
 
-/** Days in order, models by their cost, most first. */
+/** Days in order, all others by their cost, most first. */
 export const accountUsageReply = z.object({ groups: z.array(usageGroup) })
 
 /** The operator's query: all accounts together, and those that used most. */

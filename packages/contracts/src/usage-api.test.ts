@@ -19,9 +19,15 @@ test.each<[Partial<UsageQuery>, RegExp]>([
   [{ from: '2026-11-21' }, /^from: /],
   [{ to: '2026-10-31' }, /^to: /],
   [{ from: '2025-11-20', to: '2026-11-21' }, /^to: 367 days/],
+  [{ session: 'one' }, /^session: needs/],
 ])('%o is refused by the field at fault', (query, message) => {
   expect(() => question(query)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }))
   expect(() => question(query)).toThrow(message)
+})
+
+test('one session is shown by session or by agent', () => {
+  const query = { group_by: 'agent', session: 'one' }
+  expect(question(query)).toEqual({ from: '2026-11-01', to: '2026-11-20', ...query })
 })
 
 test('a leap year is not too long', () => {

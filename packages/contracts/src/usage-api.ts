@@ -10,7 +10,10 @@
 import * as z from 'zod'
 import { GatewayError } from './errors.ts'
 
-export const usageGroupings = ['day', 'model'] as const
+export const usageGroupings = ['day', 'model', 'session', 'agent'] as const
+
+/** A query lists so many sessions or agents, those that cost most. */
+export const MOST_SESSIONS = 1_000
 
 /** At most this many days in one query. */
 export const longestUsageSpanDays = 366
@@ -20,17 +23,22 @@ export const usageQuery = z.object({
   from: z.iso.date().optional(),
   to: z.iso.date().optional(),
   group_by: z.enum(usageGroupings).default('day'),
+  /** By session or agent: the usage of one session. */
+  session: z.string().min(1).max(200).optional(),
 })
 export type UsageQuery = z.infer<typeof usageQuery>
 
 /** A complete query: its defaults filled in, its days in order and not too many. */
-export type UsageQuestion = Required<UsageQuery>
+export type UsageQuestion = Required<Omit<UsageQuery, 'session'>> & Pick<UsageQuery, 'session'>
 
 const DAY_MS = 86_400_000
 
 export function completeUsageQuestion(query: UsageQuery, nowMs: number): UsageQuestion {
   const today = new Date(nowMs).toISOString().slice(0, 10)
-  const { from = `${today.slice(0, 7)}-01`, to = today, group_by } = query
+  const { from = `${today.slice(0, 7)}-01`, to = today, group_by, session } = query
+  if (session !== undefined && group_by !== 'session' && group_by !== 'agent') {
+    throw new GatewayError('VALIDATION_ERROR', 'session: needs group_by=session or group_by=agent')
+  }
   const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
   if (days < 1) {
     const order = query.from === undefined ? `to: ${to} lies before ${from}` : `from: ${from} lies after ${to}`
@@ -42,7 +50,7 @@ export function completeUsageQuestion(query: UsageQuery, nowMs: number): UsageQu
       `to: ${days} days from ${from} to ${to}, and ${longestUsageSpanDays} may be asked for at once`,
     )
   }
-  return { from, to, group_by }
+  return { from, to, group_by, ...(session === undefined ? {} : { session }) }
 }
 
 const usageFigures = {
@@ -61,16 +69,26 @@ const usageFigures = {
 const usageTotals = z.object(usageFigures)
 export type UsageTotals = z.infer<typeof usageTotals>
 
-/** Exactly one of `day` (`2026-11-21`) and `model` (the id in the request) names the row. */
-const usageRow = z.object({ day: z.iso.date().optional(), model: z.string().optional(), ...usageFigures })
+/**
+ * Exactly one of `day` (`2026-11-21`), `model` (the id in the request), `session` and `agent` names the row. A session has the
+ * id that its client sends; its main agent is `main`.
+ */
+const usageRow = z.object({
+  day: z.iso.date().optional(),
+  model: z.string().optional(),
+  session: z.string().optional(),
+  agent: z.string().optional(),
+  ...usageFigures,
+})
 export type UsageRow = z.infer<typeof usageRow>
 
-/** Days without use have no row; days are in order, models by cost, most first. */
+/** Days without use have no row, nor have requests without a session. Days are in order, all others by cost, most first. */
 export const usageRecord = z.object({
   object: z.literal('usage'),
   from: z.iso.date(),
   to: z.iso.date(),
   group_by: z.enum(usageGroupings),
+  session: z.string().optional(),
   data: z.array(usageRow),
   totals: usageTotals,
 })

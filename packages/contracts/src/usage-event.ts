@@ -47,6 +47,11 @@ export const bill = z.object({
    * one of them. It shows neither.
    */
   claim: z.string().optional(),
+  /** The client's session, and the agent of it that sent the request, as the client names them; bounded by the edge. */
+  sessionId: z.string().optional(),
+  /** Left out for the main agent of a session. */
+  agentId: z.string().optional(),
+  parentAgentId: z.string().optional(),
   modelAsked: z.string(),
   lane: z.string(),
   pool: z.string(),

@@ -63,7 +63,8 @@ program
   .option('--account <subject>', 'show this account by day, instead of all accounts')
   .option('--from <date>', 'default: the first of this month')
   .option('--to <date>', 'default: today')
-  .option('--by <day|model>', 'group the usage of an account by day or by model')
+  .option('--by <day|model|session|agent>', 'group the usage of an account')
+  .option('--session <id>', 'by session or agent: only one session')
   .option('--top <count>', 'the number of accounts to show', '20')
   .action((options: UsageOptions) => onGateway((gateway) => showUsage(gateway, options)))
 

@@ -15,22 +15,25 @@ export interface UsageOptions {
   from?: string
   to?: string
   by?: string
+  session?: string
   top: string
 }
 
 export async function showUsage(gateway: Gateway, options: UsageOptions): Promise<CommandResult> {
   const question = readQuestion(options)
   if (options.account !== undefined) return usageOfAccount(gateway, options.account, question)
-  if (options.by !== undefined) throw new UsageError('--by is for one account: add --account <subject>')
+  for (const option of ['by', 'session'] as const) {
+    if (options[option] !== undefined) throw new UsageError(`--${option} is for one account: add --account <subject>`)
+  }
   return usageByAccount(gateway, question, options.top)
 }
 
 async function usageOfAccount(gateway: Gateway, subject: string, question: UsageQuestion): Promise<CommandResult> {
   const { account } = await findAccount(gateway, subject)
-  const { from, to, group_by: groupBy } = question
-  const { groups } = await gateway.request('meteringAccountUsage', { account, from, to, groupBy })
+  const { from, to, group_by: groupBy, session } = question
+  const { groups } = await gateway.request('meteringAccountUsage', { account, from, to, groupBy, session })
   const record = { account, ...toUsageRecord(question, groups) }
-  const rows = record.data.map((row) => ({ ...row, name: row.day ?? row.model ?? '' }))
+  const rows = record.data.map((row) => ({ ...row, name: row[groupBy] ?? '' }))
   const table = renderUsage(groupBy, [], [...rows, { name: 'total', ...record.totals }])
   return { data: record, text: `${account}, ${from} to ${to}\n${table}` }
 }
@@ -69,6 +72,7 @@ function renderUsage(title: string, more: Column<UsageRow>[], rows: UsageRow[]):
     { title: 'requests', cell: (row) => row.requests },
     { title: 'prompt', cell: (row) => row.prompt_tokens },
     { title: 'of it cached', cell: (row) => row.cached_tokens },
+    { title: '%', cell: ({ cached_tokens: cached, prompt_tokens: all }) => Math.round((100 * cached) / (all || 1)) },
     { title: 'completion', cell: (row) => row.completion_tokens },
     { title: 'allowance', cell: (row) => row.allowance_tokens },
     { title: 'US dollars', cell: (row) => row.cost_usd },
@@ -76,8 +80,8 @@ function renderUsage(title: string, more: Column<UsageRow>[], rows: UsageRow[]):
   return renderTable([{ title, cell: (row) => row.name }, ...more, ...figures], rows)
 }
 
-function readQuestion({ from, to, by }: UsageOptions): UsageQuestion {
-  const parsed = usageQuery.safeParse({ from, to, group_by: by })
+function readQuestion({ from, to, by, session }: UsageOptions): UsageQuestion {
+  const parsed = usageQuery.safeParse({ from, to, group_by: by, session })
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const option = issue?.path[0] === 'group_by' ? 'by' : String(issue?.path[0])

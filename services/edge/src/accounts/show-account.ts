@@ -87,8 +87,9 @@ function allowanceOf(config: GatewayConfig, caller: ProvenCaller): { plan: PlanC
 export function showUsage(edge: AccountContext): Handler<'account'> {
   return async (request, response, account) => {
     const question = completeUsageQuestion(parseBody(usageQuery, request.query), Date.now())
-    const { from, to, group_by: groupBy } = question
-    const groups = account === null ? [] : (await edge.figures.usage({ account, from, to, groupBy })).groups
+    const { from, to, group_by: groupBy, session } = question
+    const wanted = { from, to, groupBy, session }
+    const groups = account === null ? [] : (await edge.figures.usage({ account, ...wanted })).groups
     response.json(toUsageRecord(question, groups))
   }
 }

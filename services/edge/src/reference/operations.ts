@@ -352,13 +352,15 @@ export const operations = {
     group: 'Account',
     summary: 'Usage over time',
     description: [
-      'By day or by model, from the ledger. Days are in UTC, both ends included.',
+      'By day, model, session or agent, from the ledger. Days are in UTC, both ends included.',
+      'Coding tools name their session in a header, others by prompt_cache_key. Lists of sessions and agents hold the 1,000 that cost most.',
       'An edge keeps the figures for up to a second.',
     ],
     query: Object.entries({
       from: 'The first day; the first of this month when left out.',
       to: 'The last day; today when left out.',
-      group_by: 'day or model; day when left out.',
+      group_by: 'day, model, session or agent; day when left out.',
+      session: 'One session, by session or agent.',
     } satisfies Record<keyof typeof usageQuery.shape, string>).map(([name, description]) => ({
       name,
       description,

@@ -30,6 +30,9 @@ test('a usage event delivered three times is charged once', async () => {
 const COMPLETE = usageEvent({
   planVersion: 7,
   claim: 'the claim',
+  sessionId: 'the session',
+  agentId: 'the agent',
+  parentAgentId: 'its parent',
   usage: {
     promptTokens: 70,
     completionTokens: 30,

@@ -171,6 +171,7 @@ test('rows that are older than the sums are in them, and moving rows into their 
   const migration = await readFile(`${import.meta.dirname}/migrations/002-daily-usage.sql`, 'utf8')
   await older.database.query(`
     drop trigger add_to_daily_usage on metering.ledger; drop trigger correct_daily_usage on metering.ledger;
+    drop trigger add_to_session_usage on metering.ledger; drop trigger correct_session_usage on metering.ledger;
     drop function metering.add_to_daily_usage; drop function metering.correct_daily_usage;
     drop table metering.daily_usage; drop function metering.day_of`)
   const early = usageEvent({ requestId: requestIdAt(Date.parse('2031-05-05')) })

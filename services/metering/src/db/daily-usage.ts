@@ -1,6 +1,6 @@
 /**
  * Accounts' usage by day. The database keeps sums beside the ledger (`migrations/002-daily-usage.sql`), so a query reads some rows a day
- * at any number of requests.
+ * at any number of requests. Usage by session has sums of its own (`008-sessions.sql`).
  */
 
 import type {
@@ -10,6 +10,7 @@ import type {
   UsageFigures,
   UsageGroup,
 } from '@gateway/contracts/metering-api'
+import { MOST_SESSIONS } from '@gateway/contracts/usage-api'
 import { sql } from 'kysely'
 import type { MeteringDatabase } from './tables.ts'
 
@@ -30,19 +31,24 @@ const between = ({ from, to }: { from: string; to: string }) =>
 const DEAREST_FIRST = sql`"nanoUsd" desc, "milliTokens" desc, name`
 
 const GROUPING = {
-  day: { name: sql`to_char(day, 'YYYY-MM-DD')`, order: sql`name` },
-  model: { name: sql`model_asked`, order: DEAREST_FIRST },
+  day: { of: sql`metering.daily_usage`, name: sql`to_char(day, 'YYYY-MM-DD')`, order: sql`name` },
+  model: { of: sql`metering.daily_usage`, name: sql`model_asked`, order: DEAREST_FIRST },
+  session: { of: sql`metering.session_usage`, name: sql`session_id`, order: DEAREST_FIRST },
+  agent: { of: sql`metering.session_usage`, name: sql`coalesce(nullif(agent_id, ''), 'main')`, order: DEAREST_FIRST },
 } as const
 
 export async function readAccountUsage(
   database: MeteringDatabase,
-  { account, groupBy, ...days }: AccountUsageRequest,
+  { account, groupBy, session, ...days }: AccountUsageRequest,
 ): Promise<UsageGroup[]> {
-  const { name, order } = GROUPING[groupBy]
+  const { of, name, order } = GROUPING[groupBy]
+  const isBySession = groupBy === 'session' || groupBy === 'agent'
+  const ofSession = isBySession && session !== undefined ? sql`and session_id = ${session}` : sql``
+  const bounded = isBySession ? sql`limit ${MOST_SESSIONS}` : sql``
   const { rows } = await sql<UsageGroup>`
-    select ${name} as name, ${figures('bigint')} from metering.daily_usage
-    where account = ${account} and ${between(days)}
-    group by 1 having sum(requests) > 0 order by ${order}`.execute(database)
+    select ${name} as name, ${figures('bigint')} from ${of}
+    where account = ${account} and ${between(days)} ${ofSession}
+    group by 1 having sum(requests) > 0 order by ${order} ${bounded}`.execute(database)
   return rows
 }
 

@@ -57,6 +57,9 @@ export interface MeteringTables {
     audio_prompt_tokens: Generated<number>
     cached_audio_tokens: Generated<number>
     audio_completion_tokens: Generated<number>
+    session_id: string | null
+    agent_id: string | null
+    parent_agent_id: string | null
   }
   'metering.owed_totals': {
     id: GeneratedAlways<number>
@@ -71,6 +74,18 @@ export interface MeteringTables {
     reason: string
     stream_sequence: number
     rejected_at: Generated<Date>
+  }
+  'metering.session_usage': {
+    account: string
+    session_id: string
+    agent_id: string
+    day: Date
+    unit: string
+    requests: number
+    prompt_tokens: number
+    completion_tokens: number
+    cached_tokens: number
+    charge: number
   }
   'metering.windows': {
     account: string
