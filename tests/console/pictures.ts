@@ -7,7 +7,7 @@ import { mkdir } from 'node:fs/promises'
 import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { QuotaRecord } from '@gateway/contracts/metering-api'
-import type { UsageRecord, UsageRow } from '@gateway/contracts/usage-api'
+import { usageQuery, type UsageRecord, type UsageRow } from '@gateway/contracts/usage-api'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { SCREENSHOTS } from './stage.ts'
@@ -79,7 +79,7 @@ const MODELS: [model: string, multiplier: number, share: number][] = [
 
 /** Working days are busier, and the account grows. */
 function sampleUsage(url: URL): UsageRecord {
-  const groupBy = url.searchParams.get('group_by') === 'model' ? 'model' : 'day'
+  const { group_by: groupBy } = usageQuery.parse(Object.fromEntries(url.searchParams))
   const days = Array.from({ length: 21 }, (_, index) => index + 1)
   const tokensOn = (day: number) => {
     const weekday = new Date(Date.UTC(2026, 10, day)).getUTCDay()
@@ -87,10 +87,14 @@ function sampleUsage(url: URL): UsageRecord {
     return Math.round((isWeekend ? 2_300 : 9_000) + day * 180 + ((day * 7_919) % 3_100))
   }
   const total = days.reduce((sum, day) => sum + tokensOn(day), 0)
-  const data: UsageRow[] =
-    groupBy === 'day'
-      ? days.map((day) => ({ day: `2026-11-${String(day).padStart(2, '0')}`, ...figures(tokensOn(day), 2.4) }))
-      : MODELS.map(([model, multiplier, share]) => ({ model, ...figures(Math.round(total * share), multiplier) }))
+  const rows: Record<typeof groupBy, () => UsageRow[]> = {
+    day: () => days.map((day) => ({ day: `2026-11-${String(day).padStart(2, '0')}`, ...figures(tokensOn(day), 2.4) })),
+    model: () =>
+      MODELS.map(([model, multiplier, share]) => ({ model, ...figures(Math.round(total * share), multiplier) })),
+    session: () => [],
+    agent: () => [],
+  }
+  const data = rows[groupBy]()
   const totals = figures(total, 2.4)
   return { object: 'usage', from: '2026-11-01', to: '2026-11-21', group_by: groupBy, data, totals }
 }

@@ -46,6 +46,25 @@ test('usage is shown by day and by model, as figures that agree with the respons
   await shot('usage-empty')
 })
 
+test('the sessions of coding tools are shown with the share of their prompts that a cache had', async () => {
+  const { page, shot } = await newKeyOwner(stage)
+  const session = `session-${process.pid}`
+  const turns = [
+    { role: 'user', content: 'One' },
+    { role: 'assistant', content: 'Done' },
+  ]
+  const sendTurn = await senderOf(page)
+  for (const count of [0, 1, 2]) {
+    const before = Array.from({ length: count }, () => turns).flat()
+    const body = { model: 'svc-instant', max_tokens: 20, messages: [...before, { role: 'user', content: 'Say: hi' }] }
+    await sendTurn('/v1/messages', body, { 'x-claude-code-session-id': session })
+  }
+  await waitForUsage(page, new RegExp(`${session}[^%]*\\b3\\b`))
+  const row = page.getByRole('region', { name: 'Usage by session' }).getByRole('row', { name: session })
+  expect(await row.getByRole('cell').last().innerText()).toMatch(/^[1-9]\d?%$/)
+  await shot('usage-sessions')
+})
+
 test('usage is found in a browser whose clock is wrong', async () => {
   const { page } = await newKeyOwner(stage)
   await goTo(page, 'Playground')
@@ -110,18 +129,23 @@ test('the allowance warns from 80 % on, and names the next step when nothing is 
   await shot('overview-out')
 })
 
-/** Sends requests with the page's own session until the ledger has at least this much. */
-async function useUp(page: Page, atLeast: number): Promise<void> {
+/** Calls the gateway with the page's own session. */
+async function senderOf(page: Page) {
   const request = page.waitForRequest((requested) => requested.url().endsWith('/billing/quota'))
   await page.reload()
   const authorization = (await (await request).allHeaders())['authorization']!
-  const call = async (path: string, body?: object) => {
+  return async (path: string, body?: object, headers: Record<string, string> = {}) => {
     const response = await fetch(`${stage.gateway.url}${path}`, {
-      headers: { authorization, 'content-type': 'application/json' },
+      headers: { authorization, 'content-type': 'application/json', ...headers },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
     })
     return (await response.json()) as { used: number }
   }
+}
+
+/** Sends requests until the ledger has at least this much. */
+async function useUp(page: Page, atLeast: number): Promise<void> {
+  const call = await senderOf(page)
   const messages = [{ role: 'user', content: 'Say it in 300 words.' }]
   for (let round = 0; (await call('/billing/quota')).used < atLeast; round++) {
     expect(round).toBeLessThan(40)

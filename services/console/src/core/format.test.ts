@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { formatAgo, formatAmount, formatDuration, formatPrice, formatUntil, formatUsd, formatWait } from './format.ts'
+import {
+  formatAgo,
+  formatAmount,
+  formatDuration,
+  formatPrice,
+  formatShare,
+  formatUntil,
+  formatUsd,
+  formatWait,
+} from './format.ts'
 
 describe('dollars show that something is there', () => {
   test.each([
@@ -16,6 +25,16 @@ test('amounts have the unit of their plan', () => {
   expect(formatAmount(1234.5, 'tokens')).toBe('1,234.5 tokens')
   expect(formatAmount(1, 'tokens')).toBe('1 token')
   expect(formatAmount(1.5, 'usd')).toBe('$1.50')
+})
+
+test('a share is whole only where all is part of it, and there is none of nothing', () => {
+  expect([formatShare(1, 3), formatShare(999, 1_000), formatShare(7, 7), formatShare(0, 7)]).toEqual([
+    '33%',
+    '99%',
+    '100%',
+    '0%',
+  ])
+  expect(formatShare(0, 0)).toBe('–')
 })
 
 test('prices are written as their plan bills', () => {

@@ -46,6 +46,11 @@ export function formatCharge(amount: number, unit: PlanUnit): string {
   return unit === 'usd' ? formatUsd(amount) : `${upToThree.format(amount)} allowance tokens`
 }
 
+/** `87%`, rounded down: all of it is `100%`, and nothing else is. */
+export function formatShare(part: number, total: number): string {
+  return total === 0 ? '–' : `${Math.floor((100 * part) / total)}%`
+}
+
 export function formatMultiplier(value: number): string {
   return `${upToThree.format(value)}×`
 }

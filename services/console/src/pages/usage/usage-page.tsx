@@ -11,6 +11,7 @@ import { Page } from '../../parts/page.tsx'
 import { DaysCard } from './days-card.tsx'
 import { measuresFor, type Measure } from './measures.ts'
 import { ModelsCard } from './models-card.tsx'
+import { SessionsCard } from './sessions-card.tsx'
 import classes from './usage.module.css'
 
 export default function UsagePage() {
@@ -34,6 +35,7 @@ function UsageOver({ period }: { period: Period }) {
   const dates = datesFor(period, month.data?.to)
   const days = useUsage({ ...dates, group_by: 'day' }, dates !== null)
   const models = useUsage({ ...dates, group_by: 'model' }, dates !== null)
+  const sessions = useUsage({ ...dates, group_by: 'session' }, dates !== null)
   return (
     <QueryView query={days} heights={[88, 370, 220]}>
       {(record) => {
@@ -45,6 +47,9 @@ function UsageOver({ period }: { period: Period }) {
             <DaysCard record={record} measures={measures} />
             <QueryView query={models} heights={[220]}>
               {({ data }) => <ModelsCard rows={data} measures={measures} />}
+            </QueryView>
+            <QueryView query={sessions} heights={[]}>
+              {({ data }) => <SessionsCard rows={data} measures={measures} />}
             </QueryView>
           </>
         )
