@@ -13,6 +13,7 @@ import type { Step } from './compare/measure.ts'
 import { compare } from './compare/run.ts'
 import { monthTurn } from './month-turn.ts'
 import { overload } from './overload/run.ts'
+import { prefixCache } from './prefix-cache/run.ts'
 import { profile } from './profile/run.ts'
 import { quick } from './quick.ts'
 import { quickAgainst } from './quick-against.ts'
@@ -41,6 +42,7 @@ const HELP = [
   '  month-turn  100,000 accounts while the month turns, and while Redis is emptied and restarted',
   '  overload goodput and latency at 1, 2, 3 and 5 times the capacity; --rounds 2 launches',
   "  beside   a neighbour's latency beside one hostile guest, attack by attack",
+  '  prefix-cache  the worth of warm prompt caches: sessions of a coding tool on simulated engines',
   '  soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end',
   '',
   '  --rounds 3           launches of each, in turn',
@@ -136,6 +138,8 @@ async function run(): Promise<void> {
       return overload({ rounds, deadlineMs, fresh: values.fresh, signal, say })
     case 'beside':
       return beside({ signal, say })
+    case 'prefix-cache':
+      return prefixCache({ signal, say })
     case 'soak':
       return soak({ minutes, signal, say })
     case 'peers':
