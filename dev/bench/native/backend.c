@@ -113,8 +113,15 @@ static const char MESSAGES[] =
     "{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"bench\","
     "\"content\":[{\"type\":\"text\",\"text\":\"%s\"}],\"stop_reason\":\"end_turn\",\"stop_sequence\":null,"
     "\"usage\":{\"input_tokens\":%d,\"output_tokens\":%u}}";
+// A gateway has no gap to fill in it: each member of the API is there.
 static const char RESPONSES[] =
-    "{\"id\":\"resp_bench\",\"object\":\"response\",\"created_at\":1700000000,\"status\":\"completed\",\"model\":\"bench\","
+    "{\"id\":\"resp_bench\",\"object\":\"response\",\"created_at\":1700000000,\"completed_at\":1700000001,"
+    "\"status\":\"completed\",\"model\":\"bench\",\"error\":null,\"incomplete_details\":null,\"background\":false,"
+    "\"instructions\":null,\"max_output_tokens\":1000,\"max_tool_calls\":null,\"metadata\":{},\"parallel_tool_calls\":true,"
+    "\"frequency_penalty\":0,\"presence_penalty\":0,\"previous_response_id\":null,\"prompt_cache_key\":null,"
+    "\"reasoning\":{\"effort\":null,\"summary\":null},\"safety_identifier\":null,\"service_tier\":\"default\","
+    "\"store\":false,\"temperature\":1,\"text\":{\"format\":{\"type\":\"text\"}},\"tool_choice\":\"auto\",\"tools\":[],"
+    "\"top_logprobs\":0,\"top_p\":1,\"truncation\":\"disabled\","
     "\"output\":[{\"id\":\"msg_bench\",\"type\":\"message\",\"status\":\"completed\",\"role\":\"assistant\","
     "\"content\":[{\"type\":\"output_text\",\"text\":\"%s\",\"annotations\":[]}]}],"
     "\"usage\":{\"input_tokens\":%d,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":%u,"
@@ -214,23 +221,26 @@ static void tell_item(struct connection *c, bool is_whole) {
 static void tell_response(struct connection *c, const char *type, bool is_whole) {
   begin_event(c, type);
   tell(",\"response\":{\"id\":\"resp_bench\",\"object\":\"response\",\"created_at\":1700000000,\"model\":\"bench\",\"error\":null,"
-       "\"incomplete_details\":null,\"status\":\"%s\",\"output\":[", is_whole ? "completed" : "in_progress");
+       "\"incomplete_details\":null,\"completed_at\":%s,\"status\":\"%s\",\"output\":[",
+       is_whole ? "1700000001" : "null", is_whole ? "completed" : "in_progress");
   if (is_whole) tell_item(c, true);
   tell("],");
   append(&event, c->settings.data, c->settings.length);
   if (is_whole) tell(",\"usage\":{\"input_tokens\":%d,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":%u,"
                      "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":%u}",
                      PROMPT_TOKENS, c->chunks, c->chunks + PROMPT_TOKENS);
+  else tell(",\"usage\":null");
   tell("}");
   end_event(c);
 }
 
 static void begin_response(struct connection *c, const char *body, size_t length) {
-  static const char front[] = "\"background\":false,\"instructions\":null,\"max_output_tokens\":1000,\"metadata\":{},"
-                              "\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":{\"effort\":null,"
-                              "\"summary\":null},\"service_tier\":\"default\",\"store\":false,\"temperature\":1,\"text\":"
-                              "{\"format\":{\"type\":\"text\"}},\"tool_choice\":\"auto\",\"top_p\":1,\"truncation\":"
-                              "\"disabled\",\"user\":null,\"tools\":";
+  static const char front[] = "\"background\":false,\"frequency_penalty\":0,\"instructions\":null,\"max_output_tokens\":1000,"
+                              "\"max_tool_calls\":null,\"metadata\":{},\"parallel_tool_calls\":true,\"presence_penalty\":0,"
+                              "\"previous_response_id\":null,\"prompt_cache_key\":null,\"reasoning\":{\"effort\":null,"
+                              "\"summary\":null},\"safety_identifier\":null,\"service_tier\":\"default\",\"store\":false,"
+                              "\"temperature\":1,\"text\":{\"format\":{\"type\":\"text\"}},\"tool_choice\":\"auto\","
+                              "\"top_logprobs\":0,\"top_p\":1,\"truncation\":\"disabled\",\"user\":null,\"tools\":";
   size_t tools_length;
   const char *tools = tools_in(body, length, &tools_length);
   c->settings.length = c->text.length = c->sequence = 0;
