@@ -178,23 +178,17 @@ const WRITERS: Record<ClientDialect, Write> = {
 }
 
 /** Vendors with rules of their own for ids, thoughts and the order of turns. */
-const TARGETS: Record<TargetDialect, [model: string, profile: VendorProfile][]> = {
+const VENDORS: Partial<Record<TargetDialect, [model: string, profile: VendorProfile][]>> = {
   chat: [
-    ['local', plain],
     ['gpt-5.2', VENDOR_PROFILES.openai],
     ['mistral-large', VENDOR_PROFILES.mistral],
     ['gemini-3-pro', VENDOR_PROFILES.gemini],
     ['qwen', VENDOR_PROFILES.vllm],
   ],
-  responses: [
-    ['local', plain],
-    ['gpt-5.2', VENDOR_PROFILES.openai],
-  ],
-  messages: [
-    ['local', plain],
-    ['claude-opus-4-8', VENDOR_PROFILES.anthropic],
-  ],
+  responses: [['gpt-5.2', VENDOR_PROFILES.openai]],
+  messages: [['claude-opus-4-8', VENDOR_PROFILES.anthropic]],
 }
+const LOCAL: [model: string, profile: VendorProfile] = ['local', plain]
 
 interface Route {
   client: ClientDialect
@@ -205,7 +199,7 @@ interface Route {
 
 const routes = clientDialects.flatMap((client) =>
   targetDialects.flatMap((target) =>
-    TARGETS[target].map(([model, profile]): Route => ({ client, target, model, profile })),
+    [LOCAL, ...(VENDORS[target] ?? [])].map(([model, profile]): Route => ({ client, target, model, profile })),
   ),
 )
 

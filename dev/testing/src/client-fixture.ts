@@ -18,6 +18,8 @@ export interface ClientFixture {
   body(content: string, capTokens: number): object
   /** The entries of `tools`. */
   functions(tools: FunctionTool[]): object[]
+  /** The members of a request for an effort, and the name that a client reads where there is none. */
+  effort: { write(effort: string): object; refused: string }
   /** The members of a job's header that no other dialect has. */
   jobHeader: object
 

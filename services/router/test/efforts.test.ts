@@ -5,6 +5,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { good } from './dialect-backends.ts'
 import { startHttpBackend } from './http-backend.ts'
 import { poolOver, startRouterUnderTest } from './router-under-test.ts'
@@ -34,16 +35,6 @@ function effortOf(sent: Json): string | undefined {
     member(sent['reasoning'], 'effort'),
     member(sent['output_config'], 'effort'),
   ].find((effort) => effort !== undefined)
-}
-
-const REQUESTS: Record<ClientDialect, (effort: string) => Json> = {
-  chat: (effort) => ({ messages: [{ role: 'user', content: 'Hi' }], max_tokens: 64_000, reasoning_effort: effort }),
-  responses: (effort) => ({ input: 'Hi', max_output_tokens: 64_000, reasoning: { effort } }),
-  messages: (effort) => ({
-    messages: [{ role: 'user', content: 'Hi' }],
-    max_tokens: 64_000,
-    ...(effort === 'none' ? { thinking: { type: 'disabled' } } : { output_config: { effort } }),
-  }),
 }
 
 interface Row {
@@ -86,22 +77,20 @@ const TARGETS: Row[] = [
 ]
 
 async function sendAll(client: ClientDialect, { vendor, dialect, model }: Omit<Row, 'taken'>) {
+  const fixture = CLIENTS[client]
   await using backend = await startHttpBackend(good(dialect))
   const config = poolOver([backend.url], { backend: { vendor, dialects: [dialect] }, targets: [{ model }] })
   await using router = await startRouterUnderTest(config)
   const results: { requested: string; sent: string | undefined; dropped: string[] }[] = []
   for (const requested of SCALE) {
-    const { head, failure } = await router.sendRequest({ dialect: client }, REQUESTS[client](requested))
+    const { head, failure } = await router.sendRequest(
+      { dialect: client },
+      { ...fixture.body('Hi', 64_000), ...fixture.effort.write(requested) },
+    )
     expect(failure).toBeNull()
     results.push({ requested, sent: effortOf(backend.seen.at(-1)!.body), dropped: head!.droppedParams ?? [] })
   }
   return results
-}
-
-const NAMES: Record<ClientDialect, string> = {
-  chat: 'reasoning_effort',
-  responses: 'reasoning.effort',
-  messages: 'thinking',
 }
 
 describe.each(['chat', 'responses', 'messages'] as const)('a client of %s', (client) => {
@@ -116,7 +105,7 @@ describe.each(['chat', 'responses', 'messages'] as const)('a client of %s', (cli
           // The older models think only on request.
           const isBare = requested === 'none' && row.dialect === 'messages' && sent === undefined
           expect([requested, isBare ? 'none' : sent]).toEqual([requested, nearest(requested, row.taken)])
-          expect(dropped).toEqual(isSilenced ? [NAMES[client]] : [])
+          expect(dropped).toEqual(isSilenced ? [CLIENTS[client].effort.refused] : [])
         }
       }
     },

@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { JobHeader } from '@gateway/contracts/job'
-import type { ClientDialect, TargetDialect, Vendor } from '@gateway/contracts/vendors'
+import type { TargetDialect, Vendor } from '@gateway/contracts/vendors'
 import { expect, test } from 'vitest'
 import type { FakeJob } from './fake-job.ts'
 import { sendJson, USAGE, type Reply, type SeenRequest } from './http-backend.ts'
@@ -86,7 +86,9 @@ async function opened(...names: string[]) {
 }
 
 const LOOK = { name: 'look', parameters: { type: 'object', properties: {} } }
-const FIRST: Record<ClientDialect, Json> = {
+/** Clients of these dialects keep the state. */
+type Client = 'chat' | 'responses' | 'messages'
+const FIRST: Record<Client, Json> = {
   chat: { messages: [{ role: 'user', content: 'Go' }], tools: [{ type: 'function', function: LOOK }] },
   responses: { input: [{ role: 'user', content: 'Go' }], tools: [{ type: 'function', ...LOOK }] },
   messages: {
@@ -98,7 +100,7 @@ const FIRST: Record<ClientDialect, Json> = {
 }
 
 /** The client's next request, with the result of its tool. */
-function next(dialect: ClientDialect, { text }: FakeJob): Json {
+function next(dialect: Client, { text }: FakeJob): Json {
   const response = JSON.parse(text()) as Json
   const first = FIRST[dialect]
   if (dialect === 'responses') {
@@ -128,9 +130,9 @@ function next(dialect: ClientDialect, { text }: FakeJob): Json {
   return { ...first, messages: [...first['messages'], ...turns] }
 }
 
-const headerOf = (dialect: ClientDialect, account = 'acc'): Partial<JobHeader> => ({ dialect, account })
+const headerOf = (dialect: Client, account = 'acc'): Partial<JobHeader> => ({ dialect, account })
 
-const STATES: [ClientDialect, string, (request: Json) => unknown, unknown][] = [
+const STATES: [Client, string, (request: Json) => unknown, unknown][] = [
   ['chat', 'claude', ({ messages }) => messages[1].content[0], THINKING],
   ['responses', 'gemini', ({ messages }) => messages[1].tool_calls[0].extra_content, SIGNATURE],
   ['messages', 'gpt', ({ input }) => input[1], REASONING],
@@ -191,7 +193,7 @@ test('a router that meets a state under a secret that it does not know yet fetch
   expect((last().body as Json)['messages'][1].content[0]).toEqual(THINKING)
 })
 
-test.each<[ClientDialect, string, string]>([
+test.each<[Client, string, string]>([
   ['messages', 'gemini', 'claude'],
   ['messages', 'gpt', 'claude'],
   ['responses', 'gemini', 'gpt'],

@@ -136,6 +136,7 @@ export const fixture: ClientFixture = {
   body: (content, capTokens) => ({ max_tokens: capTokens, messages: [{ role: 'user', content }] }),
   functions: (tools) =>
     tools.map(({ schema: parameters, ...named }) => ({ type: 'function', function: { ...named, parameters } })),
+  effort: { write: (effort) => ({ reasoning_effort: effort }), refused: 'reasoning_effort' },
   jobHeader: {},
   richRequest,
   requestForAll: { messages: [USER] },

@@ -146,6 +146,10 @@ export const fixture: ClientFixture = {
   idPrefix: 'msg_',
   body: (content, capTokens) => ({ max_tokens: capTokens, messages: [{ role: 'user', content }] }),
   functions: (tools) => tools.map(({ schema: input_schema, ...named }) => ({ ...named, input_schema })),
+  effort: {
+    write: (effort) => (effort === 'none' ? { thinking: { type: 'disabled' } } : { output_config: { effort } }),
+    refused: 'thinking',
+  },
   jobHeader: { anthropicVersion: '2024-01-01', anthropicBeta: 'theirs' },
   richRequest,
   requestForAll: { messages: [USER], max_tokens: 9, thinking: { type: 'enabled', budget_tokens: 2_048 } },

@@ -148,6 +148,7 @@ export const fixture: ClientFixture = {
   body: (content, capTokens) => ({ max_output_tokens: capTokens, input: [{ role: 'user', content }] }),
   functions: (tools) =>
     tools.map(({ schema: parameters, ...named }) => ({ type: 'function', ...named, parameters, strict: false })),
+  effort: { write: (effort) => ({ reasoning: { effort } }), refused: 'reasoning.effort' },
   jobHeader: {},
   richRequest,
   requestForAll: { input: [{ role: 'user', content: 'Hello' }], top_logprobs: 1 },

@@ -17,6 +17,7 @@ import { BackendFault } from '../core/backend-fault.ts'
 import { AccountSeal, deriveStateKeys, type StateSeal } from '../core/state-seal.ts'
 import { PROMPT } from './compaction/request.ts'
 import type { ClientRequest, Dialect } from './dialect.ts'
+import { TARGETS } from '../../test/target-fixtures.ts'
 import { compactionRoute, dialectRoute } from './dialects.ts'
 
 type Json = Record<string, unknown>
@@ -75,36 +76,13 @@ function write(dialect: Dialect, body: object, rest: Partial<ClientRequest> = {}
   return { ...written, json: JSON.parse(written.body.toString()) as Json }
 }
 
-/** A target's plain response that says so. */
-const PLAIN: Record<TargetDialect, (text: string) => object> = {
-  chat: (content) => ({
-    model: 'backend-model',
-    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 },
-  }),
-  messages: (text) => ({
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'backend-model',
-    content: [{ type: 'text', text }],
-    stop_reason: 'end_turn',
-    usage: { input_tokens: 9, output_tokens: 3 },
-  }),
-  responses: (text) => ({
-    id: 'resp_1',
-    object: 'response',
-    status: 'completed',
-    model: 'backend-model',
-    output: [{ type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text }] }],
-    usage: { input_tokens: 9, output_tokens: 3, total_tokens: 12 },
-  }),
-}
+/** A target's plain response of this text. */
+const plainOf = (target: TargetDialect, text: string) => TARGETS[target].say({ text }).plain
 
 function compacted(form: CompactionForm, target: TargetDialect, body: object, states: StateSeal): Json {
   const dialect = routeOf(form, target)
   const { echo } = write(dialect, body, { states })
-  return dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(PLAIN[target](SUMMARY))), IDENTITY, echo).json
+  return dialect.readBackendResponse('chat', Buffer.from(JSON.stringify(plainOf(target, SUMMARY))), IDENTITY, echo).json
 }
 
 const withTrigger = (request: { input: unknown[] }) => ({
@@ -230,7 +208,7 @@ describe.each(targetDialects)('in front of a target that speaks %s', (target) =>
         )
         const response = compacted('trigger', target, withTrigger({ input }), states)
         expect(response['output']).toEqual([item])
-        expect(response).toMatchObject({ object: 'response', status: 'completed', usage: { total_tokens: 12 } })
+        expect(response).toMatchObject({ object: 'response', status: 'completed', usage: { total_tokens: 13 } })
         expect(states.sealed).toEqual([SUMMARY, SUMMARY])
       }),
       { numRuns: 40 },
@@ -337,7 +315,7 @@ test('the newest messages of the user that fit are kept', () => {
 
 describe('a response without a whole summary is a fault of nobody, and nothing is sealed', () => {
   const said = (message: object, finish_reason = 'stop') => ({
-    ...PLAIN.chat(''),
+    ...plainOf('chat', ''),
     choices: [{ index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason }],
   })
   const call = { index: 0, id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }

@@ -14,23 +14,23 @@ import { responsesToResponses } from './responses-to-responses.ts'
 import { compactionToChat, responsesToChat } from './responses-to-chat.ts'
 import { sealedChat } from './sealed-chat.ts'
 
-/** By the client's dialect, then by the backend's. */
+/** Chat at a backend of each dialect. */
+const fromChat: Record<TargetDialect, ChatDialect> = {
+  chat: chatToChat,
+  responses: chatToResponses,
+  messages: chatToMessages,
+}
+
+/** Other clients go by way of chat, but to a backend of their own dialect. */
 const pairs: Record<ClientDialect, Record<TargetDialect, Dialect>> = {
-  chat: {
-    chat: sealedChat(chatToChat),
-    responses: sealedChat(chatToResponses),
-    messages: sealedChat(chatToMessages),
-  },
-  responses: {
-    chat: viaChat(responsesToChat, chatToChat),
-    responses: responsesToResponses,
-    messages: viaChat(responsesToChat, chatToMessages),
-  },
-  messages: {
-    chat: viaChat(messagesToChat, chatToChat),
-    responses: viaChat(messagesToChat, chatToResponses),
-    messages: messagesToMessages,
-  },
+  chat: atEach(sealedChat),
+  responses: { ...atEach((target) => viaChat(responsesToChat, target)), responses: responsesToResponses },
+  messages: { ...atEach((target) => viaChat(messagesToChat, target)), messages: messagesToMessages },
+}
+
+function atEach(route: (target: ChatDialect) => Dialect): Record<TargetDialect, Dialect> {
+  const routes = Object.entries(fromChat).map(([name, target]) => [name, route(target)])
+  return Object.fromEntries(routes) as Record<TargetDialect, Dialect>
 }
 
 /** A client's way to a backend. */
@@ -47,11 +47,6 @@ export function dialectRoute(client: ClientDialect, spoken: readonly TargetDiale
   return { dialect: pairs[client][target], target }
 }
 
-const fromChat: Record<TargetDialect, ChatDialect> = {
-  chat: chatToChat,
-  messages: chatToMessages,
-  responses: chatToResponses,
-}
 const compactions = { endpoint: compactionToChat, trigger: responsesToChat }
 
 /**
