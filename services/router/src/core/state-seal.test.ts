@@ -8,6 +8,7 @@ import {
   AccountSeal,
   deriveStateKeys,
   MOST_SEALED_BYTES,
+  MOST_SUMMARY_BYTES,
   MOST_TOKEN_CHARACTERS,
   UnknownSealKey,
   type StatePurpose,
@@ -118,6 +119,13 @@ test('a state that is too long is not sealed, and the longest one is a line that
   const longest = seal.seal('reasoning', 'x'.repeat(MOST_SEALED_BYTES))!
   expect(longest.length).toBeLessThanOrEqual(MOST_TOKEN_CHARACTERS)
   expect(seal.open('reasoning', longest)).toHaveLength(MOST_SEALED_BYTES)
+})
+
+test('the summary of a long conversation is sealed, up to the longest response of a model', () => {
+  const seal = sealOf('acc')
+  const longest = 'ü'.repeat(MOST_SUMMARY_BYTES / 2)
+  expect(seal.open('compaction', seal.seal('compaction', longest)!)).toBe(longest)
+  expect(seal.seal('compaction', `${longest}x`)).toBeNull()
 })
 
 test('a state that a later version has sealed is ours: its reasoning is lost here, and its compaction refused', () => {
