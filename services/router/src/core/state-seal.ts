@@ -44,6 +44,10 @@ const OVERHEAD_BYTES = 28
 const HEAD_CHARACTERS = PREFIX.length + 13
 export const MOST_SEALED_BYTES = Math.floor(((MOST_TOKEN_CHARACTERS - HEAD_CHARACTERS) * 3) / 4) - OVERHEAD_BYTES
 
+/** A summary is a response of a model: the longest have 128,000 tokens (platform.openai.com/docs/models, 2026-11). */
+export const MOST_SUMMARY_BYTES = 1024 * 1024
+const MOST_BYTES: Record<StatePurpose, number> = { reasoning: MOST_SEALED_BYTES, compaction: MOST_SUMMARY_BYTES }
+
 export function isStateToken(value: unknown): value is string {
   return typeof value === 'string' && ANY_VERSION.test(value)
 }
@@ -73,7 +77,8 @@ export class AccountSeal implements StateSeal {
 
   seal(purpose: StatePurpose, plaintext: string): string | null {
     const keys = this.#keys()
-    return keys === null ? null : sealToken(keys, boundTo(this.#account, purpose), plaintext)
+    if (keys === null || isLonger(plaintext, MOST_BYTES[purpose])) return null
+    return sealToken(keys, boundTo(this.#account, purpose), plaintext)
   }
 
   open(purpose: StatePurpose, token: string, member = 'encrypted_content'): string | null {
@@ -81,7 +86,7 @@ export class AccountSeal implements StateSeal {
     // A newer router has sealed it. Both versions run side by side while one replaces the other.
     if (!token.startsWith(PREFIX)) return lost(purpose, member)
     const keys = this.#keys()
-    const { masterKeyId, sealed } = partsOf(token, member)
+    const { masterKeyId, sealed } = partsOf(purpose, token, member)
     if (keys?.byId.has(masterKeyId))
       return openToken(keys, { masterKeyId, sealed }, boundTo(this.#account, purpose), member)
     if (!this.isFinal) throw new UnknownSealKey(`no secret of the master key ${masterKeyId} is known`)
@@ -96,8 +101,11 @@ function lost(purpose: StatePurpose, member: string): string {
   throw refused(member, 'was sealed under a key that the service does not have: send the conversation itself')
 }
 
-function sealToken(keys: SealingKeys, bound: string, plaintext: string): string | null {
-  if (plaintext.length > MOST_SEALED_BYTES || Buffer.byteLength(plaintext) > MOST_SEALED_BYTES) return null
+function isLonger(text: string, bytes: number): boolean {
+  return text.length > bytes || Buffer.byteLength(text) > bytes
+}
+
+function sealToken(keys: SealingKeys, bound: string, plaintext: string): string {
   const { masterKeyId, sealed } = seal(keys, plaintext, bound)
   return `${PREFIX}${masterKeyId}.${Buffer.from(sealed).toString('base64url')}`
 }
@@ -115,8 +123,8 @@ function boundTo(account: string, purpose: StatePurpose): string {
   return `${purpose} ${account}`
 }
 
-function partsOf(token: string, member: string): { masterKeyId: string; sealed: Uint8Array } {
-  if (token.length > MOST_TOKEN_CHARACTERS) throw forged(member)
+function partsOf(purpose: StatePurpose, token: string, member: string): { masterKeyId: string; sealed: Uint8Array } {
+  if (token.length > HEAD_CHARACTERS + Math.ceil(((MOST_BYTES[purpose] + OVERHEAD_BYTES) * 4) / 3)) throw forged(member)
   const [, masterKeyId = '', sealed = '', ...others] = token.split('.')
   if (masterKeyId === '' || others.length > 0 || !/^[\w-]+$/.test(sealed)) throw forged(member)
   return { masterKeyId, sealed: Buffer.from(sealed, 'base64url') }

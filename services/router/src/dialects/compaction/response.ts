@@ -10,7 +10,7 @@ import { BackendFault, refused } from '../../core/backend-fault.ts'
 import { choicesOf, isFinished, textOf } from '../../core/chat-chunk.ts'
 import type { Identity } from '../../core/complete-response.ts'
 import { endingOf } from '../../core/finish-reasons.ts'
-import type { StateSeal } from '../../core/state-seal.ts'
+import { MOST_SUMMARY_BYTES, type StateSeal } from '../../core/state-seal.ts'
 import type { ClientStream } from '../via-chat.ts'
 import type { Echo } from '../responses-to-chat/request.ts'
 import { hasRefused, readCompletion, writeUsage } from '../responses-to-chat/response.ts'
@@ -84,9 +84,6 @@ export function noSummary(why: string): BackendFault {
   return new BackendFault('no_summary', `the backend wrote no summary: ${why}`)
 }
 
-/** An item of a request has at most so many (`CompactionSummaryItemParam` of Open Responses, 2026-04-24); sealing adds a third. */
-const MOST_CHARACTERS = 5_000_000
-
 /** Sends nothing until the summary is whole: until then another target may serve the request. */
 export class SummaryEvents implements ClientStream {
   readonly isHeld = true
@@ -109,7 +106,7 @@ export class SummaryEvents implements ClientStream {
     const delta = membersOf(choice.delta)
     this.#text += textOf(delta.content)
     this.#refusal += textOf(delta.refusal)
-    if (this.#text.length > MOST_CHARACTERS) throw noSummary('it is too long')
+    if (this.#text.length > MOST_SUMMARY_BYTES) throw noSummary('it is too long')
     if (isFinished(choice)) this.#reason = choice.finish_reason
     return null
   }
