@@ -146,7 +146,7 @@ describe.each([
       usage: { input_tokens: figures[0], output_tokens: figures[1], total_tokens: figures[0]! + figures[1]! },
     })
     await expect.poll(metered).toEqual([figures])
-    expect(gateway.reports[0]).toMatchObject({ modelAsked: model, lane: model, outcome: 'completed', delivered: true })
+    expect(gateway.reports[0]).toMatchObject({ compaction: 'endpoint', modelAsked: model, lane: model, outcome: 'completed', delivered: true })
 
     const input: Input = [...(compacted.output as Input), { role: 'user', content: 'And the docs?' }]
     for (const next of ['svc-chat', 'svc-messages', 'svc-openai']) {
@@ -205,6 +205,7 @@ test.each([true, false])('a trigger gets one compaction item, as Codex reads it 
   })
   expect(chat.seen[0]!.body).toMatchObject({ tool_choice: 'none' })
   await expect.poll(metered).toEqual([[90, 11]])
+  expect(gateway.reports[0]).toMatchObject({ compaction: 'trigger', streamed: stream })
 })
 
 test('the same compaction under an Idempotency-Key runs once, is charged once, and is no other request', async () => {

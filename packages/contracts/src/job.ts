@@ -11,14 +11,10 @@ import { openEnum } from './open-enum.ts'
 import { targetError } from './target-error.ts'
 import { clientDialects } from './vendors.ts'
 import { tokenUsage } from './usage.ts'
-import { attemptRecord, bill } from './usage-event.ts'
+import { attemptRecord, bill, compactionForms } from './usage-event.ts'
 
 const jobKinds = ['chat', 'embeddings', 'images'] as const
 export type JobKind = (typeof jobKinds)[number]
-
-/** `endpoint`: requested at `/v1/responses/compact`. `trigger`: by the last item of a request to `/v1/responses`. */
-const compactionForms = ['endpoint', 'trigger'] as const
-export type CompactionForm = (typeof compactionForms)[number]
 
 /** An ability that a target needs to serve the request. */
 export const capability = z.enum(['chat', 'tools', 'vision', 'embeddings', 'images'])

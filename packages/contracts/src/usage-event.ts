@@ -30,6 +30,10 @@ const usageOutcomes = [
   'undelivered',
 ] as const
 
+/** `endpoint`: requested at `/v1/responses/compact`. `trigger`: by the last item of a request to `/v1/responses`. */
+export const compactionForms = ['endpoint', 'trigger'] as const
+export type CompactionForm = (typeof compactionForms)[number]
+
 /** The facts that a request is billed by. The edge writes them into the job, and the reporter of the request into its report. */
 export const bill = z.object({
   /** UUIDv7, the gateway's own. */
@@ -52,6 +56,8 @@ export const bill = z.object({
   /** Left out for the main agent of a session. */
   agentId: z.string().optional(),
   parentAgentId: z.string().optional(),
+  /** The request compacts a conversation. */
+  compaction: openEnum(compactionForms).optional(),
   modelAsked: z.string(),
   lane: z.string(),
   pool: z.string(),

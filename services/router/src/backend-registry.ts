@@ -6,7 +6,8 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
-import type { CompactionForm, JobHeader } from '@gateway/contracts/job'
+import type { JobHeader } from '@gateway/contracts/job'
+import type { CompactionForm } from '@gateway/contracts/usage-event'
 import { clientDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, type BackendClient } from './clients/backend.ts'

@@ -12,7 +12,7 @@ import {
   type ResponsesItem,
   type ResponsesRequest,
 } from '@gateway/contracts/responses'
-import type { CompactionForm } from '@gateway/contracts/job'
+import type { CompactionForm } from '@gateway/contracts/usage-event'
 import { chatNeeds } from '../core/chat-needs.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { writeBody, type WrittenBody } from '../core/write-body.ts'

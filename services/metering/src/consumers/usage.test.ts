@@ -33,6 +33,7 @@ const COMPLETE = usageEvent({
   sessionId: 'the session',
   agentId: 'the agent',
   parentAgentId: 'its parent',
+  compaction: 'endpoint',
   usage: {
     promptTokens: 70,
     completionTokens: 30,

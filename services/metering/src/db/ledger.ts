@@ -25,7 +25,7 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
   with report as (
     select * from jsonb_to_recordset(${records}::jsonb) as r (
       "requestId" uuid, rank smallint, account text, "keyId" text, plan text, "planVersion" bigint, unit text,
-      "window" text, claim text, "sessionId" text, "agentId" text, "parentAgentId" text,
+      "window" text, claim text, "sessionId" text, "agentId" text, "parentAgentId" text, compaction text,
       "modelAsked" text, lane text, pool text, backend text, "backendModel" text,
       usage jsonb, price jsonb, charge bigint, outcome text, delivered boolean, streamed boolean, attempts jsonb,
       "startedAtMs" bigint, "endedAtMs" bigint
@@ -34,7 +34,7 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
   written as (
     insert into metering.ledger as held (
       request_id, rank, account, key_id, plan, plan_version, unit, "window", claim,
-      session_id, agent_id, parent_agent_id,
+      session_id, agent_id, parent_agent_id, compaction,
       model_asked, lane, pool, backend, backend_model,
       prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
       cache_write_hour_tokens, reasoning_tokens, estimated,
@@ -43,7 +43,7 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
     )
     select
       "requestId", rank, account, "keyId", plan, "planVersion", unit, "window", claim,
-      "sessionId", "agentId", "parentAgentId",
+      "sessionId", "agentId", "parentAgentId", compaction,
       "modelAsked", lane, pool, backend, "backendModel",
       (usage->'promptTokens')::bigint, (usage->'completionTokens')::bigint, (usage->'cachedTokens')::bigint,
       coalesce((usage->'cacheWriteTokens')::bigint, 0), coalesce((usage->'cacheWriteHourTokens')::bigint, 0),
@@ -60,6 +60,7 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
       -- A router of the former version does not report them.
       session_id = coalesce(excluded.session_id, held.session_id), agent_id = coalesce(excluded.agent_id, held.agent_id),
       parent_agent_id = coalesce(excluded.parent_agent_id, held.parent_agent_id),
+      compaction = coalesce(excluded.compaction, held.compaction),
       model_asked = excluded.model_asked, lane = excluded.lane, pool = excluded.pool,
       backend = excluded.backend, backend_model = excluded.backend_model,
       prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,

@@ -60,6 +60,7 @@ export interface MeteringTables {
     session_id: string | null
     agent_id: string | null
     parent_agent_id: string | null
+    compaction: string | null
   }
   'metering.owed_totals': {
     id: GeneratedAlways<number>

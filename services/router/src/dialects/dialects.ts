@@ -1,6 +1,6 @@
 /** Serves a client of each dialect by a backend of each: one translation a pair. */
 
-import type { CompactionForm } from '@gateway/contracts/job'
+import type { CompactionForm } from '@gateway/contracts/usage-event'
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import { chatToMessages } from './chat-to-messages.ts'
 import { chatToResponses } from './chat-to-responses.ts'

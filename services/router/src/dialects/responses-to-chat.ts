@@ -6,7 +6,7 @@
  */
 
 import { endsInTrigger } from '@gateway/contracts/responses'
-import type { CompactionForm } from '@gateway/contracts/job'
+import type { CompactionForm } from '@gateway/contracts/usage-event'
 import type { JsonObject } from '@gateway/contracts/json'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Effort } from '../core/effort.ts'

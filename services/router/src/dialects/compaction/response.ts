@@ -4,7 +4,7 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { CompactionForm } from '@gateway/contracts/job'
+import type { CompactionForm } from '@gateway/contracts/usage-event'
 import { type JsonObject, membersOf } from '@gateway/contracts/json'
 import { BackendFault, refused } from '../../core/backend-fault.ts'
 import { choicesOf, isFinished, textOf } from '../../core/chat-chunk.ts'
