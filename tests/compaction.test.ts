@@ -146,7 +146,13 @@ describe.each([
       usage: { input_tokens: figures[0], output_tokens: figures[1], total_tokens: figures[0]! + figures[1]! },
     })
     await expect.poll(metered).toEqual([figures])
-    expect(gateway.reports[0]).toMatchObject({ compaction: 'endpoint', modelAsked: model, lane: model, outcome: 'completed', delivered: true })
+    expect(gateway.reports[0]).toMatchObject({
+      compaction: 'endpoint',
+      modelAsked: model,
+      lane: model,
+      outcome: 'completed',
+      delivered: true,
+    })
 
     const input: Input = [...(compacted.output as Input), { role: 'user', content: 'And the docs?' }]
     for (const next of ['svc-chat', 'svc-messages', 'svc-openai']) {
@@ -271,4 +277,25 @@ test.each([
 test('another method is a 405', async () => {
   const { status, headers } = await send(gateway.url, '/v1/responses/compact', { method: 'GET', key: gateway.key })
   expect([status, headers.get('allow')]).toEqual([405, 'POST'])
+})
+
+test('a router that is lost while it compacts costs its clients time alone, and each pays once', async () => {
+  const gate = Promise.withResolvers<void>()
+  chat.reply = async (...args) => {
+    await gate.promise
+    return chatReply(...args)
+  }
+  const trigger = { type: 'compaction_trigger' } as unknown as Input[number]
+  const running = Array.from({ length: 8 }, (_, at) =>
+    at % 2 === 0
+      ? client.responses.compact({ model: 'svc-chat', input: CONVERSATION })
+      : client.responses.stream({ model: 'svc-chat', input: [...CONVERSATION, trigger] }).finalResponse(),
+  )
+  await expect.poll(() => chat.seen.length, { timeout: 20_000 }).toBe(8)
+  gateway.loseRouter()
+  await expect.poll(() => chat.seen.length, { timeout: 20_000 }).toBeGreaterThan(8)
+  gate.resolve()
+  for (const { output } of await Promise.all(running))
+    expect(output.filter(({ type }) => type === 'compaction')).toHaveLength(1)
+  await expect.poll(metered).toEqual(Array.from({ length: 8 }, () => [90, 11]))
 })
