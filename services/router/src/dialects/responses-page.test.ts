@@ -52,7 +52,8 @@ const FIELDS: Record<string, object> = {
   top_p: { top_p: 0.5 },
   'presence_penalty, frequency_penalty': { presence_penalty: 0.5, frequency_penalty: 0.5 },
   'include: message.output_text.logprobs': { include: ['message.output_text.logprobs'] },
-  'include: reasoning.encrypted_content and others': { include: ['reasoning.encrypted_content'] },
+  // `reasoning.encrypted_content` says nothing: every client gets the state of a target's reasoning.
+  'include: code_interpreter_call.outputs and others': { include: ['code_interpreter_call.outputs'] },
   'reasoning.effort': { reasoning: { effort: 'low' }, max_output_tokens: 9_000 },
   'text.format: json_schema': { text: { format: { type: 'json_schema', name: 'a', schema } } },
   'text.verbosity': { text: { verbosity: 'low' } },
