@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sendJson } from './http-backend.ts'
 import { backend, router } from './open.ts'
-import { poolOver } from './router-under-test.ts'
+import { poolOver, startRouterUnderTest } from './router-under-test.ts'
 
 const API_KEY = 'kq7-Zt0"xY\\é/42'
 const HEADERS = { authorization: 'Basic dXNlcjpwYXNzd29yZA==', 'x-team-secret': 'tulip-orchard-9' }
@@ -40,6 +40,41 @@ describe("a refusal in the backend's words", () => {
           for (const secret of secrets) expect(text).not.toContain(secret)
       }),
       { numRuns: 300 },
+    )
+  })
+
+  test('never holds them as the error of an only target, for a client of its own API and with every status', async () => {
+    let said = ''
+    let status = 400
+    const a = await backend((response) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(said)
+    })
+    const { host, hostname } = new URL(a.url)
+    const secrets = [API_KEY, ...Object.values(HEADERS), 'dXNlcjpwYXNzd29yZA==', host, hostname, a.url]
+    const settings = { apiKey: API_KEY, headers: HEADERS, dialect: 'anthropic' }
+    const word = fc.oneof(fc.constantFrom(...secrets), fc.constantFrom(...secrets.map(encodeURIComponent)), fc.string())
+    const text = fc.array(word, { maxLength: 6 }).map((words) => words.join(''))
+    const body = fc.record({
+      type: fc.constant('error'),
+      error: fc
+        .dictionary(text, text)
+        .chain((more) => fc.record({ type: text, message: text, more: fc.constant(more) })),
+      request_id: text,
+    })
+    await fc.assert(
+      fc.asyncProperty(body, fc.boolean(), fc.constantFrom(400, 413, 429, 529), async (value, escaped, drawn) => {
+        status = drawn
+        const json = JSON.stringify(value)
+        said = escaped ? escapeAll(json) : json
+        // Its pauses and its health are another request's.
+        await using under = await startRouterUnderTest(poolOver([a.url], { backend: settings }))
+        const { failure } = await under.sendRequest({ dialect: 'messages', remainingMs: 1_000 })
+        const reported = failure!.targetError?.body ?? ''
+        for (const text of [JSON.stringify(failure), ...stringsIn(JSON.parse(reported || '{}'))])
+          for (const secret of secrets) expect(text).not.toContain(secret)
+      }),
+      { numRuns: 100 },
     )
   })
 
