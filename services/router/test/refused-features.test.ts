@@ -38,13 +38,15 @@ interface Server {
   members: string[]
   /** Bedrock's does not. */
   namesFlags: boolean
+  /** It takes a member with this flag alone, as Anthropic's own API does. */
+  flagOf?: Record<string, string>
 }
 
 const flagsIn = ({ headers }: SeenRequest) => String(headers['anthropic-beta'] ?? '').split(',')
 const lastStep = (member: string) => `"${member.split('.').at(-1)}"`
 
 /** A server that takes no others. */
-function strict({ flags, members, namesFlags }: Server): Reply {
+function strict({ flags, members, namesFlags, flagOf = {} }: Server): Reply {
   return (response, request, socket) => {
     const refuse = (message: string) =>
       sendJson(response, 400, { type: 'error', error: { type: 'invalid_request_error', message } })
@@ -55,7 +57,9 @@ function strict({ flags, members, namesFlags }: Server): Reply {
         namesFlags ? `Unexpected value(s) ${names} for the \`anthropic-beta\` header.` : 'invalid beta flag',
       )
     }
-    const extra = Object.keys(MEMBERS).find((one) => !members.includes(one) && request.text.includes(lastStep(one)))
+    const isTaken = (member: string) =>
+      members.includes(member) && (flagOf[member] === undefined || flagsIn(request).includes(flagOf[member]))
+    const extra = Object.keys(MEMBERS).find((one) => !isTaken(one) && request.text.includes(lastStep(one)))
     if (extra !== undefined) return refuse(`${PATHS[extra] ?? extra}: Extra inputs are not permitted`)
     return good('messages')(response, request, socket)
   }
@@ -156,4 +160,56 @@ test('the refusals of one target change no request to another', async () => {
   const job = await under.sendRequest(headerOf(FLAGS), bodyOf(['context_management']))
   expect(job.head).not.toHaveProperty('droppedParams')
   expect(flagsIn(rich.seen.at(-1)!)).toEqual(FLAGS)
+})
+
+describe('the requests of one client teach nothing wrong about those of another', () => {
+  const PAIRS = { context_management: FLAGS[2]!, 'cache_control.scope': FLAGS[3]! }
+
+  test('a member whose flag one client leaves out reaches the server from a client that sends it', async () => {
+    const only = await backend(strict({ flags: FLAGS, members: Object.keys(MEMBERS), namesFlags: true, flagOf: PAIRS }))
+    const under = await router(poolOver([only.url], { backend: native }))
+    const without = await under.sendRequest(headerOf([]), bodyOf(['context_management']))
+    expect(without.head!.droppedParams).toEqual(['context_management'])
+    const complete = await under.sendRequest(headerOf(FLAGS), bodyOf(['context_management']))
+    expect(complete.head).not.toHaveProperty('droppedParams')
+    expect(only.seen.at(-1)!.text).toContain('context_management')
+  })
+
+  test('each request loses the features that the server refuses of it, and no others, in any order of any clients', async () => {
+    await fc.assert(
+      fc.asyncProperty(server, fc.array(request, { minLength: 2, maxLength: 8 }), async (taken, requests) => {
+        const only = await backend(strict({ ...taken, flagOf: PAIRS }))
+        const under = await router(poolOver([only.url], { backend: native }))
+        for (const { flags, members, stream } of requests) {
+          const sent = flags.filter((flag) => taken.flags.includes(flag))
+          const pairOf = (member: string) => (PAIRS as Record<string, string>)[member]
+          const isTaken = (member: string) =>
+            taken.members.includes(member) && (pairOf(member) === undefined || sent.includes(pairOf(member)!))
+          const lost = [
+            ...flags.filter((flag) => !sent.includes(flag)).map((flag) => `anthropic-beta.${flag}`),
+            ...members.filter((member) => !isTaken(member)),
+          ]
+          const job = await under.sendRequest({ ...headerOf(flags), stream }, bodyOf(members))
+          expect(job.failure).toBeNull()
+          expect((job.head!.droppedParams ?? []).toSorted()).toEqual(lost.toSorted())
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('a server that names no flag gets all flags of a request of which it takes all', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.subarray(FLAGS), fc.array(fc.subarray(FLAGS), { maxLength: 6 }), async (flags, requests) => {
+        const only = await backend(strict({ flags, members: [], namesFlags: false }))
+        const under = await router(poolOver([only.url], { backend: native }))
+        for (const sent of requests) {
+          const job = await under.sendRequest(headerOf(sent), bodyOf([]))
+          expect(job.failure).toBeNull()
+          if (sent.every((flag) => flags.includes(flag))) expect(job.head).not.toHaveProperty('droppedParams')
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
 })
