@@ -18,6 +18,7 @@ import { keyHeaders, openCredential } from './vendors/authentication.ts'
 import type { Trouble } from './core/account-trouble.ts'
 import { readsAttribution } from './core/attribution.ts'
 import * as health from './core/backend-health.ts'
+import type { FeatureMemory } from './core/feature-memory.ts'
 import type { LearnedRejection } from './core/parameter-support.ts'
 import { kindOfState } from './core/reasoning-state.ts'
 import { shareOfLimit, COMPLETE, type Share } from './core/share-limit.ts'
@@ -80,8 +81,8 @@ interface TargetState {
   health: health.Health
   /** The parameters that it has rejected in each dialect. */
   learned: Map<TargetDialect, LearnedRejection[]>
-  /** The features of the Messages API that it has refused, and until when the router leaves each out. */
-  refusedFeatures: Map<string, number>
+  /** The features of the Messages API that it has refused. */
+  refusedFeatures: FeatureMemory
   trouble?: Trouble | undefined
 }
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { refusedOf, remember, type FeatureMemory } from './feature-memory.ts'
 import {
   NO_FEATURES,
   readRefusedFeatures,
-  refusedAt,
-  remember,
   withoutFlags,
   withoutMembers,
   type SentFeatures,
@@ -18,8 +17,11 @@ const SENT: SentFeatures = {
 const said = (message: string) => JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } })
 const unexpected = (flags: string) =>
   `Unexpected value(s) ${flags} for the \`anthropic-beta\` header. Please try again.`
+/** The names alone. */
 const read = (message: string, sent: Partial<SentFeatures> = {}) =>
-  readRefusedFeatures(said(message), { ...SENT, ...sent })
+  readRefusedFeatures(said(message), { ...SENT, ...sent }).flatMap(({ member, flags }) =>
+    member === undefined ? flags.map((flag) => `anthropic-beta.${flag}`) : [member],
+  )
 
 describe('a refusal teaches', () => {
   test.each([
@@ -44,6 +46,7 @@ describe('a refusal teaches', () => {
     ],
     ['nothing of a member with a meaning', 'messages: Extra inputs are not permitted', []],
     ['nothing of a member with a meaning, further down', 'tools.0.input_schema: Extra inputs are not permitted', []],
+    ['nothing of a vendor’s own tool', 'tools.3.web_search_20250305.strict: Extra inputs are not permitted', []],
     ['nothing of another complaint', 'max_tokens: must be at least 1', []],
   ])('%s', (_, message, features) => {
     expect(read(message)).toEqual(features)
@@ -123,11 +126,31 @@ describe('a request without the refused features', () => {
   })
 })
 
-test('a learned refusal lapses, and a client that invents flags fills no memory', () => {
-  const memory = new Map<string, number>()
-  remember(memory, ['anthropic-beta.first'], 1_000)
-  expect([...refusedAt(memory, 999)]).toEqual(['anthropic-beta.first'])
-  expect([...refusedAt(memory, 1_000)]).toEqual([])
-  for (let index = 0; index < 1_000; index++) remember(memory, [`anthropic-beta.${index}`], 2_000)
-  expect(memory.size).toBe(64)
+describe('the memory of a target', () => {
+  const memory: FeatureMemory = new Map()
+  const flag = (...flags: string[]) => ({ member: undefined, flags })
+
+  test('lapses', () => {
+    remember(memory, [flag('first')], 1_000)
+    expect([...refusedOf(memory, 'first', 999)]).toEqual(['anthropic-beta.first'])
+    expect([...refusedOf(memory, 'first', 1_000)]).toEqual([])
+  })
+
+  test('knows flags that were refused together in requests with all of them', () => {
+    remember(memory, [flag('a', 'b')], 1_000)
+    expect([...refusedOf(memory, 'c,b,a', 0)]).toEqual(['anthropic-beta.a', 'anthropic-beta.b'])
+    expect([...refusedOf(memory, 'a,c', 0)]).toEqual([])
+  })
+
+  test('knows a refused member in requests with no other flags than those that went with it', () => {
+    remember(memory, [{ member: 'context_management', flags: ['x', 'y'] }], 1_000)
+    for (const beta of [undefined, 'y', 'y, x']) expect([...refusedOf(memory, beta, 0)]).toEqual(['context_management'])
+    expect([...refusedOf(memory, 'x,z', 0)]).toEqual([])
+  })
+
+  test('is filled by no client that invents flags', () => {
+    for (let index = 0; index < 1_000; index++) remember(memory, [flag(String(index))], 2_000)
+    remember(memory, [flag(...Array.from({ length: 1_000 }, (_, index) => `of-many-${index}`))], 2_000)
+    expect(memory.size).toBe(64)
+  })
 })

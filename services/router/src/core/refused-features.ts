@@ -3,8 +3,9 @@
  * that belong to a flag. Coding tools send all that Anthropic's own API has. Another server of the API refuses a flag
  * that it does not know, with a 400.
  *
- * The router leaves out a refused feature, names it for the client, and remembers it for that target. It believes a
- * sentence only where the client did not write it. Members whose loss changes the meaning of a response are not here.
+ * The router leaves out a refused feature, names it for the client, and remembers it for that target
+ * (`core/feature-memory.ts`). It believes a sentence only where the client did not write it. Members whose loss changes
+ * the meaning of a response are not here.
  */
 
 import { isObject, objectsOf, parseExactly, type JsonObject } from '@gateway/contracts/json'
@@ -14,7 +15,7 @@ import { isText, readErrorBody } from './error-response.ts'
 export type RefusedFeatures = ReadonlySet<string>
 export const NO_FEATURES: RefusedFeatures = new Set()
 
-const FLAG = 'anthropic-beta.'
+export const FLAG = 'anthropic-beta.'
 
 /** The flags and their members stand in code.claude.com/docs/en/llm-gateway-protocol.md, 2026-08. */
 const MEMBERS = [
@@ -49,8 +50,15 @@ export interface SentFeatures {
   refused: RefusedFeatures
 }
 
+export interface FeatureRefusal {
+  /** The refused member; undefined where at least one of the flags is refused. */
+  member: string | undefined
+  /** The refused flags, or those that went with the member. */
+  flags: readonly string[]
+}
+
 /** The features that a refusal names, of those that were sent. */
-export function readRefusedFeatures(refusal: string, sent: SentFeatures): string[] {
+export function readRefusedFeatures(refusal: string, sent: SentFeatures): FeatureRefusal[] {
   const texts = textsIn(readErrorBody(refusal), DEEPEST)
   if (texts.length === 0) return []
   const clientsWords = sent.body.toString('utf8') + JSON.stringify(sent.headers ?? {})
@@ -59,9 +67,14 @@ export function readRefusedFeatures(refusal: string, sent: SentFeatures): string
   const isNew = (name: string) => !sent.refused.has(name)
   const flags = flagsOf(sent.beta).filter((flag) => isNew(FLAG + flag))
   const named = find(REFUSED_FLAGS)?.[1]?.match(/[\w.-]+/g)
-  const refused = named ? flags.filter((flag) => named.includes(flag)) : find(SOME_FLAG) ? flags : []
-  const member = memberAt(find(EXTRA_MEMBER)?.[1])
-  return [...refused.map((flag) => FLAG + flag), ...(member !== undefined && isNew(member) ? [member] : [])]
+  const together = named
+    ? flags.filter((flag) => named.includes(flag)).map((flag) => [flag])
+    : find(SOME_FLAG)
+      ? [flags]
+      : []
+  const refused = together.filter((some) => some.length > 0).map((some) => ({ member: undefined, flags: some }))
+  const member = memberAt(find(EXTRA_MEMBER)?.[1], sent.body)
+  return [...refused, ...(member !== undefined && isNew(member) ? [{ member, flags }] : [])]
 }
 
 /** Proxies put another's error into theirs, as text. */
@@ -78,15 +91,24 @@ function inJson(words: string): string {
   return JSON.stringify(words).slice(1, -1)
 }
 
-/** `tools.0.custom.defer_loading` is `tools.defer_loading`; the hint of a cache may stand anywhere. */
-function memberAt(path: string | undefined): string | undefined {
+/**
+ * `tools.0.custom.defer_loading` is `tools.defer_loading`; the hint of a cache may stand anywhere. A tool of the vendor's may
+ * lack a member that the client's own tools have.
+ */
+function memberAt(path: string | undefined, body: Buffer): string | undefined {
   const steps = path?.split('.') ?? []
   const last = steps.at(-1)
-  const owner = steps.includes('cache_control') ? 'cache_control' : steps[0]
-  return MEMBERS.find((member) => member === (steps.length > 1 ? `${owner}.${last}` : last))
+  if (steps.includes('cache_control')) return MEMBERS.find((member) => member === `cache_control.${last}`)
+  if (steps[0] === 'tools' && steps[2] !== 'custom' && !(steps.length === 3 && hasOwnToolsAlone(body))) return undefined
+  return MEMBERS.find((member) => member === (steps.length > 1 ? `${steps[0]}.${last}` : last))
 }
 
-function flagsOf(beta: string | undefined): string[] {
+function hasOwnToolsAlone(body: Buffer): boolean {
+  const { tools } = JSON.parse(body.toString('utf8')) as JsonObject
+  return objectsOf(tools).every(({ type }) => type === undefined || type === 'custom')
+}
+
+export function flagsOf(beta: string | undefined): string[] {
   return (beta ?? '').split(',').flatMap((flag) => flag.trim() || [])
 }
 
@@ -137,21 +159,4 @@ function cacheHintsIn(request: JsonObject): JsonObject[] {
   const inner = messages.flatMap(({ content }) => objectsOf(content))
   const owners = [request, ...objectsOf(request.system), ...objectsOf(request.tools), ...messages, ...inner]
   return owners.map((owner) => owner.cache_control).filter(isObject)
-}
-
-/** A client can invent flags, so a target's memory is bounded. The first that it learned goes first. */
-const MOST_REMEMBERED = 64
-
-/** `memory`: until when each feature is left out. Returns the names that hold now. */
-export function refusedAt(memory: Map<string, number>, nowMs: number): RefusedFeatures {
-  if (memory.size === 0) return NO_FEATURES
-  for (const [name, untilMs] of memory) if (untilMs <= nowMs) memory.delete(name)
-  return new Set(memory.keys())
-}
-
-export function remember(memory: Map<string, number>, names: readonly string[], untilMs: number): void {
-  for (const name of names) {
-    if (memory.size >= MOST_REMEMBERED) memory.delete(memory.keys().next().value!)
-    memory.set(name, untilMs)
-  }
 }

@@ -11,7 +11,8 @@ import { isObject } from '@gateway/contracts/json'
 import { NO_TIMEOUTS } from '../core/attempts.ts'
 import { leaveOutAttribution } from '../core/attribution.ts'
 import { BackendFault } from '../core/backend-fault.ts'
-import { refusedAt, withoutMembers } from '../core/refused-features.ts'
+import { refusedOf } from '../core/feature-memory.ts'
+import { withoutMembers } from '../core/refused-features.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
 import { withoutUnsigned } from '../dialects/messages-to-messages/unsigned.ts'
 import { versionHeaders } from '../dialects/messages-to-messages/version-headers.ts'
@@ -73,7 +74,7 @@ function hasEndpoint({ backend: { config, profile } }: Target): boolean {
 
 async function request(target: Target, question: CountTokensQuestion, withinMs: number): Promise<number> {
   const { backend, model, policies } = target
-  const refused = refusedAt(target.state.refusedFeatures, performance.now())
+  const refused = refusedOf(target.state.refusedFeatures, question.anthropicBeta, performance.now())
   const prompt = Buffer.from(question.body)
   const own = backend.readsAttribution ? prompt : leaveOutAttribution(prompt)
   const signed = withoutUnsigned(withoutMembers(own, refused).body).body

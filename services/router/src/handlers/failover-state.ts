@@ -34,7 +34,8 @@ import type { RouterContext } from '../router-context.ts'
 import { remainingMs, type JobContext, type BoundJob } from '../job-context.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
-import { refusedAt, type RefusedFeatures } from '../core/refused-features.ts'
+import { refusedOf } from '../core/feature-memory.ts'
+import type { RefusedFeatures } from '../core/refused-features.ts'
 import { EFFORTS, type Effort } from '../core/effort.ts'
 import { choicesIn, effortIn } from '../core/messages-form.ts'
 import { readRejections } from '../core/refused-parameters.ts'
@@ -170,7 +171,7 @@ function take(failoverState: FailoverState, targets: Target[], target: Target, u
     kind: 'attempt',
     slot,
     form: formOf(target, routeOf(target, run.header).target, run.header.kind, performance.now()),
-    refusedFeatures: refusedAt(target.state.refusedFeatures, performance.now()),
+    refusedFeatures: refusedOf(target.state.refusedFeatures, run.header.anthropicBeta, performance.now()),
     shareMs: attemptBudgetMs(remainingMs(run), untried),
     othersLeft: () => isAnyReady(targets, target, run) || (isHalfOpenAttempt && canGoBack(failoverState)),
   }

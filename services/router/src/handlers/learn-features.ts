@@ -1,10 +1,11 @@
 /**
  * Learns which features of the Messages API a target refuses, from the refusal of a request that has them. The same target
- * then gets the request without them, and so does it for an hour.
+ * then gets the request without them. For an hour, requests like it come without them at once.
  */
 
 import type { BackendFault } from '../core/backend-fault.ts'
-import { readRefusedFeatures, remember } from '../core/refused-features.ts'
+import { remember } from '../core/feature-memory.ts'
+import { readRefusedFeatures } from '../core/refused-features.ts'
 import { clientDialect, isNative } from '../backend-registry.ts'
 import type { AttemptPlan, FailoverState } from './failover-state.ts'
 
@@ -22,8 +23,8 @@ export function learnFeatures(
   if (clientDialect(run.header) !== 'messages' || !isNative(target, run.header)) return
   if (isUnsent || body === undefined || (status !== 400 && status !== 422) || featureRefusals >= MOST_TIMES) return
   const { anthropicBeta: beta, anthropicHeaders: headers } = run.header
-  const names = readRefusedFeatures(body, { beta, body: run.body, headers, refused: refusedFeatures })
-  if (names.length === 0) return
-  remember(target.state.refusedFeatures, names, performance.now() + LEARNED_MS)
+  const refusals = readRefusedFeatures(body, { beta, body: run.body, headers, refused: refusedFeatures })
+  if (refusals.length === 0) return
+  remember(target.state.refusedFeatures, refusals, performance.now() + LEARNED_MS)
   failoverState.featureRefusals++
 }
