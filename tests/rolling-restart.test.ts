@@ -1,6 +1,6 @@
 /**
  * A rollout: every process of the cluster gets SIGTERM and starts again, one of a service after the other. Meanwhile
- * streams of twenty seconds are open and short requests come without a pause. Nobody notices.
+ * streams of twenty seconds are open and short requests come without a pause, also over WebSockets. Nobody loses one.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -9,10 +9,12 @@ import { join } from 'node:path'
 import { openDatabase } from '@gateway/postgres/database'
 import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { expect, test } from 'vitest'
-import { configFor, type Gateway, newDeveloper, newLane, startBackends } from './promises/gateway.ts'
+import { usageRecord } from '@gateway/contracts/usage-api'
+import { configFor, type Gateway, newDeveloper, newLane, send, startBackends } from './promises/gateway.ts'
 import { expectMeteredOnce } from './promises/ledger.ts'
 import { startLoad } from './promises/load.ts'
 import { startBalancer } from './rolling-restart/balancer.ts'
+import { startSocketLoad } from './rolling-restart/socket-load.ts'
 
 const SERVICES = ['edge', 'router', 'keys', 'metering']
 const STREAM_SECONDS = 20
@@ -39,6 +41,8 @@ test('no request fails and no stream is cut while every process is restarted', a
     streamsOfWords: STREAM_SECONDS * TOKENS_PER_SECOND,
   })
   const short = startLoad(balanced, keys, { model: 'svc-core', clients: 6 })
+  const ofSockets = await newDeveloper(gateway)
+  const sockets = startSocketLoad(balancer.url, ofSockets.key, 'svc-core', 4)
   await expect.poll(() => short.outcomes.length).toBeGreaterThan(20)
 
   const requested = new Set<string>()
@@ -49,7 +53,7 @@ test('no request fails and no stream is cut while every process is restarted', a
   const stopsMs = await rolling
   const servedBefore = short.outcomes.length
   await expect.poll(() => short.outcomes.length).toBeGreaterThan(servedBefore + 20)
-  await Promise.all([longEnded, short.stop()])
+  await Promise.all([longEnded, short.stop(), sockets.stop()])
 
   expect([...long.outcomes, ...short.outcomes].filter(({ problem }) => problem !== null)).toEqual([])
   expect([...long.outcomes, ...short.outcomes].filter(({ completed }) => !completed)).toEqual([])
@@ -60,6 +64,14 @@ test('no request fails and no stream is cut while every process is restarted', a
     expect(stopMs).toBeLessThan(DRAIN_MS)
   }
   await expectMeteredOnce(database, [...long.outcomes, ...short.outcomes])
+
+  expect(sockets.lost).toEqual([])
+  expect(sockets.completed).toBeGreaterThan(100)
+  // Each edge that stopped closed its own.
+  expect(sockets.connections).toBeGreaterThan(4)
+  const metered = async () =>
+    usageRecord.parse((await send(balancer.url, '/v1/usage', { key: ofSockets.key })).body).totals.requests
+  await expect.poll(metered, { timeout: 10_000 }).toBe(sockets.completed)
 })
 
 /** Restarts the processes of a service one after the other. Returns the time that each took to stop. */

@@ -6,7 +6,7 @@
 
 import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 
 export interface BalancedEdge {
   url: string
@@ -35,6 +35,12 @@ export async function startBalancer(edges: BalancedEdge[]): Promise<Balancer> {
     const edge = candidates[turn++ % candidates.length]
     if (edge) pass(incoming, outgoing, edge.url, agents[(turn >> 1) % agents.length]!)
     else outgoing.writeHead(502).end('no edge is ready')
+  })
+  server.on('upgrade', (incoming, _stream, head) => {
+    const [...candidates] = ready
+    const edge = candidates[turn++ % candidates.length]
+    if (edge) passUpgrade(incoming, head, edge.url)
+    else incoming.socket.destroy()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -74,4 +80,17 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, edge: string,
   })
   outgoing.once('close', () => onward.destroy())
   incoming.pipe(onward)
+}
+
+/** All bytes of the connection, both ways. */
+function passUpgrade({ url, rawHeaders, socket }: IncomingMessage, head: Buffer, edge: string): void {
+  const onward = connect(Number(new URL(edge).port), '127.0.0.1')
+  const lines = Array.from({ length: rawHeaders.length / 2 }, (_, index) => rawHeaders.slice(2 * index, 2 * index + 2))
+  onward.write(`GET ${url} HTTP/1.1\r\n${lines.map((line) => `${line.join(': ')}\r\n`).join('')}\r\n`)
+  onward.write(head)
+  for (const [one, other] of [[socket, onward] as const, [onward, socket] as const]) {
+    one.on('error', () => other.destroy())
+    one.on('close', () => other.destroy())
+    one.pipe(other)
+  }
 }

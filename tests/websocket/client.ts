@@ -62,8 +62,12 @@ export class TurnClient implements AsyncDisposable {
     for (;;) {
       const event = await this.next()
       events.push(event)
-      if (ENDS.has(event.type)) return events
+      if (this.isLast(event)) return events
     }
+  }
+
+  isLast({ type }: TurnEvent): boolean {
+    return ENDS.has(type)
   }
 
   async turn(fields: object): Promise<TurnEvent[]> {
