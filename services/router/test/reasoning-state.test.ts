@@ -8,7 +8,7 @@ import type { JobHeader } from '@gateway/contracts/job'
 import type { TargetDialect, Vendor } from '@gateway/contracts/vendors'
 import { expect, test } from 'vitest'
 import type { FakeJob } from './fake-job.ts'
-import { sendJson, USAGE, type Reply, type SeenRequest } from './http-backend.ts'
+import { completion, sendJson, USAGE, type Reply, type SeenRequest } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
@@ -64,10 +64,47 @@ const gemini: Reply = (response) => {
   })
 }
 
+/** Google's address refuses members that it does not know (n4ze3m/page-assist#418, 2025-02-18). Others are assumed to. */
+const strict =
+  (...known: string[]): Reply =>
+  (response, { body }) => {
+    const turns = (body['messages'] as Json[]).filter(({ role }) => role === 'assistant')
+    const members = turns.flatMap((turn) => [turn, ...((turn['tool_calls'] ?? []) as Json[])].flatMap(Object.keys))
+    const unknown = members.find(
+      (name) => !['role', 'content', 'tool_calls', 'id', 'type', 'function', ...known].includes(name),
+    )
+    if (unknown === undefined) return sendJson(response, 200, completion())
+    return sendJson(response, 400, {
+      error: { message: `Unknown parameter: '${unknown}'`, type: 'invalid_request_error' },
+    })
+  }
+const DETAILS = [{ type: 'reasoning.encrypted', data: 'ZGV0YWls', id: 'd', format: 'anthropic-claude-v1', index: 0 }]
+const openrouter: Reply = (response) => {
+  const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }
+  const message = { role: 'assistant', content: null, reasoning_details: DETAILS, tool_calls: [call] }
+  const choices = [{ index: 0, message, finish_reason: 'tool_calls' }]
+  sendJson(response, 200, {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'o',
+    choices,
+    usage: USAGE,
+  })
+}
+
 const VENDORS: Record<string, { vendor: Vendor; dialects: TargetDialect[]; model: string; reply: Reply }> = {
   claude: { vendor: 'anthropic', dialects: ['messages'], model: 'claude-sonnet-4-6', reply: claude },
   gpt: { vendor: 'openai', dialects: ['responses'], model: 'gpt-5.2', reply: gpt },
   gemini: { vendor: 'gemini', dialects: ['chat'], model: 'gemini-3-pro-preview', reply: gemini },
+  openrouter: { vendor: 'openrouter', dialects: ['chat'], model: 'anthropic/claude-sonnet-4.6', reply: openrouter },
+  'strict gpt': { vendor: 'openai', dialects: ['chat'], model: 'gpt-5.2', reply: strict() },
+  'strict gemini': {
+    vendor: 'gemini',
+    dialects: ['chat'],
+    model: 'gemini-3-pro-preview',
+    reply: strict('extra_content'),
+  },
 }
 
 /** Routers over the same backends. */
@@ -211,3 +248,25 @@ test.each<[Client, string, string]>([
   expect(text).not.toMatch(/svc1\.|svc_state|svc_unsigned/)
   expect(text).toContain('72')
 })
+
+test.each([
+  ['gemini', 'strict gpt'],
+  ['openrouter', 'strict gpt'],
+  ['openrouter', 'strict gemini'],
+])(
+  'a chat client that has kept all members of %s fails over to a %s, which gets none that it does not know',
+  async (from, to) => {
+    const { start, backends, last } = await opened(from, to)
+    const running = await start(OLD)
+    const first = JSON.parse((await running.sendRequest(headerOf('chat'), FIRST.chat)).text()) as Json
+    const { message } = first['choices'][0] as Json
+    const result = { role: 'tool', tool_call_id: message['tool_calls'][0].id, content: '72' }
+    const body = { ...FIRST.chat, messages: [...FIRST.chat['messages'], message, result] }
+    await running.sendRequest(headerOf('chat'), body)
+    expect(last().text).toContain(from === 'gemini' ? SIGNATURE.google.thought_signature : DETAILS[0]!.data)
+    backends[0]!.reply = (response) => sendJson(response, 500, { error: { message: 'no' } })
+    const second = await running.sendRequest(headerOf('chat'), body)
+    expect(second.failure).toBeNull()
+    expect(second.head?.backend).toBe('b')
+  },
+)
