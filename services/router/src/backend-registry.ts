@@ -20,7 +20,7 @@ import { readsAttribution } from './core/attribution.ts'
 import * as health from './core/backend-health.ts'
 import type { FeatureMemory } from './core/feature-memory.ts'
 import type { LearnedRejection } from './core/parameter-support.ts'
-import { kindOfState } from './core/reasoning-state.ts'
+import { kindOfState, type ChatStateForm } from './core/reasoning-state.ts'
 import { shareOfLimit, COMPLETE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
 import { compactionRoute, dialectRoute, type DialectRoute } from './dialects/dialects.ts'
@@ -73,6 +73,8 @@ export interface Target {
   contextWindow: number | undefined
   /** The rules for parameters that its clients may send. */
   policies: ParameterPolicies
+  /** The forms of reasoning state that clients of chat may have from other targets of its pool. */
+  alienStates: readonly ChatStateForm[]
   /** The backend's state of this model. */
   state: TargetState
 }
@@ -229,13 +231,16 @@ function stateOf({ states }: Backend, model: string): TargetState {
 }
 
 function poolOf(config: PoolConfig, backends: Map<string, Backend>, former: TargetPool | undefined): TargetPool {
+  const forms = new Set(config.targets.flatMap(({ backend }) => backends.get(backend)?.profile.reasoningState ?? []))
   const targets = config.targets.flatMap((entry): Target[] => {
     const backend = backends.get(entry.backend)
     if (!backend) return []
     const { model, priority, weight, contextWindow } = entry
     const key = `${backend.config.id}/${model}`
     const policies = policiesFor(backend.profile, model, backend.config)
-    return [{ key, backend, model, priority, weight, contextWindow, policies, state: stateOf(backend, model) }]
+    const alienStates = [...forms].filter((form) => form !== backend.profile.reasoningState)
+    const state = stateOf(backend, model)
+    return [{ key, backend, model, priority, weight, contextWindow, policies, alienStates, state }]
   })
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }

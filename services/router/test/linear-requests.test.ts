@@ -4,10 +4,12 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import { clientDialects, targetDialects } from '@gateway/contracts/vendors'
+import { type ClientDialect, clientDialects, targetDialects } from '@gateway/contracts/vendors'
 import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
 import { BackendFault } from '../src/core/backend-fault.ts'
+import { sealInId, sealMarked } from '../src/core/reasoning-state.ts'
+import { AccountSeal, deriveStateKeys } from '../src/core/state-seal.ts'
 import type { ClientRequest } from '../src/dialects/dialect.ts'
 import { dialectRoute } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
@@ -51,4 +53,42 @@ describe.each(dialectPairs)('$client to $target', ({ client, dialect }) => {
       expect(growth).toBeLessThan(LINEAR_BELOW)
     }
   })
+})
+
+const KEYS = deriveStateKeys({ secrets: [{ masterKeyId: '0123456789ab', secret: 'AAAAAAAAAAAAAAAA' }] })
+const kept = { states: new AccountSeal(() => KEYS, 'acc'), stateKind: 'own' }
+const THOUGHT = sealMarked(kept, { type: 'thinking', thinking: 'x', signature: 'c2ln' })!
+const CALL = sealInId(kept, 'call_1', [{ kind: 'own', value: { on: 'call', extra_content: {} }, text: 0, calls: 0 }])!
+const SAID = { role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }
+
+/** A client may send one state thousands of times. */
+const MANY_STATES: Record<ClientDialect, (count: number) => object> = {
+  chat: (count) => {
+    const call = { id: CALL, type: 'function', function: { name: 'look', arguments: '{}' } }
+    return { messages: [{ role: 'assistant', content: 'x', tool_calls: Array.from({ length: count }, () => call) }] }
+  },
+  responses: (count) => {
+    const thought = { type: 'reasoning', summary: [], encrypted_content: THOUGHT }
+    return { input: Array.from({ length: count }, () => [thought, SAID]).flat() }
+  },
+  messages: (count) => {
+    const blocks = [
+      { type: 'redacted_thinking', data: THOUGHT },
+      { type: 'text', text: 'x' },
+    ]
+    const content = Array.from({ length: count }, () => blocks).flat()
+    return { max_tokens: 9, messages: [{ role: 'assistant', content }] }
+  },
+}
+
+test.each(dialectPairs)('twice as many states of a $client client take twice the time at $target', (pair) => {
+  const openRouter = { profile: VENDOR_PROFILES.openrouter, model: 'm', form: [] }
+  for (const target of [TARGETS[0], openRouter]) {
+    const growth = cpuGrowth(ITEMS / 4, (count) => {
+      const body = Buffer.from(JSON.stringify(MANY_STATES[pair.client](count)))
+      const request = { ...(target as ClientRequest), ...kept, kind: 'chat' as const, body, stream: true }
+      return () => void pair.dialect.request({ ...request, maxTokens: undefined })
+    })
+    expect(growth).toBeLessThan(LINEAR_BELOW)
+  }
 })

@@ -162,3 +162,27 @@ function withOwnSignatures(message: JsonObject, pieces: readonly { value: unknow
   }
   return calls.length === 0 ? own : { ...own, tool_calls: calls }
 }
+
+/** Members of a turn that hold state, or the thoughts beside it. */
+const MEMBERS: Record<ChatStateForm, readonly string[]> = {
+  signatures: ['extra_content'],
+  details: ['reasoning_details', 'reasoning'],
+}
+
+/** The request without the state of other vendors, which clients of chat may keep; the same bytes where it has none. */
+export function withoutAlienStates(body: Buffer, forms: readonly ChatStateForm[] = []): Buffer {
+  const members = forms.flatMap((form) => MEMBERS[form])
+  if (!members.some((name) => body.includes(`"${name}":`))) return body
+  const without = (value: unknown) => (isObject(value) ? withoutMembers(value, members) : value)
+  const chat = parseExactly(body.toString('utf8')) as JsonObject
+  const messages = objectsOf(chat.messages).map((message) => {
+    if (message.role !== 'assistant') return message
+    const { tool_calls: calls, ...rest } = withoutMembers(message, members)
+    return { ...rest, ...(Array.isArray(calls) ? { tool_calls: calls.map(without) } : {}) }
+  })
+  return Buffer.from(JSON.stringify({ ...chat, messages }))
+}
+
+function withoutMembers(object: JsonObject, members: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !members.includes(name)))
+}

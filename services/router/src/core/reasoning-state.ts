@@ -232,11 +232,12 @@ export function splitStates(messages: readonly JsonObject[]): {
   }
 }
 
-/** One state out of those of turns that a target reads as one. */
+/** One state out of those of turns that a target reads as one. Thousands of turns may add to it. */
 export function joinedStates(turn: JsonObject, next: JsonObject): JsonObject | undefined {
-  const [before, after] = [turn[STATE], next[STATE]]
+  const [before, after] = [turn[STATE], next[STATE]] as (StatePiece[] | undefined)[]
   if (before === undefined && after === undefined) return undefined
   const text = textIn(turn.content).length
-  const moved = ((after ?? []) as StatePiece[]).map((piece) => ({ ...piece, text: piece.text + text }))
-  return { [STATE]: [...((before ?? []) as StatePiece[]), ...moved] }
+  const states = before ?? []
+  for (const piece of after ?? []) states.push({ ...piece, text: piece.text + text })
+  return { [STATE]: states }
 }

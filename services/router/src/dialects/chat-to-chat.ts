@@ -20,7 +20,7 @@ import {
   writeUsage,
   type UsageRules,
 } from '../core/chat-chunk.ts'
-import { ChatStateReader, placedState, withChatState } from '../core/chat-state.ts'
+import { ChatStateReader, placedState, withChatState, withoutAlienStates } from '../core/chat-state.ts'
 import { keepsState, STATE, type ChatStateForm } from '../core/reasoning-state.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
@@ -100,7 +100,8 @@ function writeBody(clientRequest: ClientRequest): { body: Buffer; dropped: strin
 
 /** The calls as the vendor takes them, with the state that it made beside them. */
 function writeTurns(body: Buffer, clientRequest: ClientRequest, profile: VendorProfile): Buffer {
-  const stated = withChatState(body, profile.reasoningState, clientRequest.turnStates)
+  const own = withoutAlienStates(body, clientRequest.alienStates)
+  const stated = withChatState(own, profile.reasoningState, clientRequest.turnStates)
   return writeToolCalls(stated, clientRequest.model, profile.toolCalls)
 }
 

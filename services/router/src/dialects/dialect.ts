@@ -13,7 +13,7 @@ import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/complete-response.ts'
 import type { RefusedFeatures } from '../core/refused-features.ts'
 import type { SseEvent } from '@gateway/sse/parse-events'
-import type { TurnStates } from '../core/reasoning-state.ts'
+import type { ChatStateForm, TurnStates } from '../core/reasoning-state.ts'
 import type { StateSeal } from '../core/state-seal.ts'
 import type { ParameterPolicy } from '../core/strip-parameters.ts'
 import type { VendorProfile } from '../vendors/profile.ts'
@@ -61,6 +61,8 @@ export interface ClientRequest {
   states?: StateSeal | undefined
   /** The kind of reasoning state that the target makes and takes; undefined where it has none. */
   stateKind?: string | undefined
+  /** chat: the forms of state that the client may have from other vendors, whose members the target may refuse. */
+  alienStates?: readonly ChatStateForm[]
   /** The target's own state of the assistant's turns, by the index of their messages in the body, where the client has sent some. */
   turnStates?: TurnStates
 }

@@ -152,6 +152,7 @@ function callTarget(run: BoundJob, plan: AttemptPlan, span: Span): Call {
     hosted: hostedToolRequest(run.header, target),
     states: run.states,
     stateKind: stateKindOf(target, run.header),
+    alienStates: target.alienStates,
   })
   const sent =
     targetDialect === 'messages' ? versionHeaders(headers, run.header, refusedFeatures) : { headers, dropped: [] }
