@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { CACHE, run } from './python.ts'
 
 export interface WantedPackages {
+  /** Below `node_modules/.cache` where left out. */
+  cache?: string
   /** With a version, so that a new version gets a new folder. */
   folder: string
   packages: Record<string, string>
@@ -16,8 +18,8 @@ export interface WantedPackages {
 }
 
 /** The folder that holds them. */
-export async function npmPackages({ folder: name, packages, notice }: WantedPackages): Promise<string> {
-  const folder = join(CACHE, name)
+export async function npmPackages({ cache = CACHE, folder: name, packages, notice }: WantedPackages): Promise<string> {
+  const folder = join(cache, name)
   if (existsSync(folder)) return folder
   const names = versionsOf(packages).join(', ')
   if (process.env['GATEWAY_NO_INSTALL'])

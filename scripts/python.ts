@@ -14,6 +14,8 @@ export const CACHE = join(import.meta.dirname, '../node_modules/.cache')
 export const run = promisify(execFile)
 
 export interface Wanted {
+  /** Below `node_modules/.cache` where left out. */
+  cache?: string
   /** With the version, so that a new version gets a new folder. */
   folder: string
   packages: string[]
@@ -28,8 +30,14 @@ const PYTHON = { name: 'Python with venv', package: 'python3-venv', variable: 'P
 const MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 
 /** The environment's folder of programs. */
-export async function pythonWith({ folder, packages, notice, environment = {} }: Wanted): Promise<string> {
-  const path = join(CACHE, folder)
+export async function pythonWith({
+  cache = CACHE,
+  folder,
+  packages,
+  notice,
+  environment = {},
+}: Wanted): Promise<string> {
+  const path = join(cache, folder)
   const programs = join(path, 'bin')
   if (existsSync(join(path, COMPLETE))) return programs
   if (process.env['GATEWAY_NO_INSTALL']) {

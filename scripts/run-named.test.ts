@@ -9,7 +9,7 @@ const run = (script: string, ...args: string[]) =>
 test.each([
   [
     '../dev/proofs/main.ts',
-    'usage: npm run prove <contract | backends | coding-tools | clients | release | compose | kubernetes>',
+    'usage: npm run prove <contract | backends | open-responses | agents | clients | release | compose | kubernetes>',
   ],
   ['write.ts', 'usage: npm run write <deploy | schemas>'],
 ])('%s without a known name says which names there are', async (script, usage) => {

@@ -8,8 +8,8 @@ import { runNamed } from '../../scripts/run-named.ts'
 await runNamed('npm run prove', {
   contract: () => import('./contract/main.ts'),
   backends: () => import('./backends/main.ts'),
-  'coding-tools': () => import('./coding-tools/main.ts'),
   'open-responses': () => import('./open-responses/main.ts'),
+  agents: () => import('./agents/main.ts'),
   clients: () => import('./clients/main.ts'),
   release: () => import('./release/main.ts'),
   compose: () => import('./compose/main.ts'),

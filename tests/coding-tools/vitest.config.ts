@@ -1,5 +1,5 @@
 /**
- * `npm run prove coding-tools`: tools that plain `npm test` does not install.
+ * `npm run prove -- agents details`: tools that plain `npm test` does not install.
  */
 
 import { join } from 'node:path'
