@@ -10,6 +10,7 @@ import { clientDialects, targetDialects, type ClientDialect, type TargetDialect 
 import { good } from './dialect-backends.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
+import { nativeOf } from './target-fixtures.ts'
 
 /** The forms of 2.1.42 (`cch`), 2.1.181 (none), 2.1.263 (a request's predecessor) and of its agents. */
 const pairs = fc
@@ -93,7 +94,7 @@ describe('the attribution block', () => {
   })
 
   test.each(clientDialects)('of a %s client does not change the bytes that follow', async (client) => {
-    const { seen, sendRequest } = await routeTo(client, client)
+    const { seen, sendRequest } = await routeTo(client, nativeOf(client))
     const turn = (cch: string) =>
       requestOf(client, 'parts', [
         `x-anthropic-billing-header: cc_version=2.1.42.a3f; cch=${cch};`,

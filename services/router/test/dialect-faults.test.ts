@@ -9,7 +9,7 @@ import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { broken, eventsOf, good, routerOver, type StreamEvent } from './dialect-backends.ts'
 import type { FakeJob } from './fake-job.ts'
 import { goodChat, openStream, sendJson } from './http-backend.ts'
-import { TARGETS } from './target-fixtures.ts'
+import { nativeOf, TARGETS } from './target-fixtures.ts'
 
 function expectNumbers(events: StreamEvent[]): void {
   expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index))
@@ -57,7 +57,7 @@ describe.each(clients)('a client of %s', (client, named) => {
   test.each([429, 500, 529])('sees nothing of a status %i', async (status) => {
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'no' } }
     const { sendRequest } = await routerOver(client, [
-      [client, (response) => sendJson(response, status, error)],
+      [nativeOf(client), (response) => sendJson(response, status, error)],
       ['chat', goodChat],
     ])
     const job = await sendRequest(true)
@@ -142,7 +142,7 @@ describe.each(clients)('a client of %s', (client, named) => {
       client,
       [
         ['chat', goodChat],
-        [client, good(client)],
+        [nativeOf(client), good(nativeOf(client))],
       ],
       true,
     )

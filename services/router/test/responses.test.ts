@@ -4,7 +4,7 @@
  */
 
 import { expect, test } from 'vitest'
-import type { ClientDialect } from '@gateway/contracts/vendors'
+import type { TargetDialect } from '@gateway/contracts/vendors'
 import { eventsOf, good, routerOver } from './dialect-backends.ts'
 import { chunk, goodChat, openStream, ROLE, sendJson, type Reply } from './http-backend.ts'
 
@@ -78,7 +78,7 @@ test('a target that refuses a name that the translation wrote gets the other one
   expect(opened[1]!.seen).toHaveLength(0)
 })
 
-test.each<[string, ClientDialect, object]>([
+test.each<[string, TargetDialect, object]>([
   ['tool_choice', 'chat', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }],
   ['prompt', 'messages', { prompt: { id: 'p' } }],
 ])(

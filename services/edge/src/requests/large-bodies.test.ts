@@ -3,6 +3,8 @@ import { getPriority } from 'node:os'
 import { loadDefaultConfig } from '@gateway/config/load-config'
 import { GatewayError } from '@gateway/contracts/errors'
 import fc from 'fast-check'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeOffer } from '../admission/admit.ts'
 import { KINDS, type KindName } from './kinds.ts'
@@ -49,7 +51,7 @@ const message = fc.record({
 })
 const messages = fc.array(message, { minLength: 1, maxLength: 8 })
 const model = fc.constantFrom('svc-best', 'svc-instant', 'svc-agent', 'svc-pro')
-const requests: Record<KindName, fc.Arbitrary<object>> = {
+const requests: Partial<Record<KindName, fc.Arbitrary<object>>> = {
   chat: fc.record({
     model,
     messages,
@@ -72,10 +74,16 @@ const requests: Record<KindName, fc.Arbitrary<object>> = {
   images: fc.record({ model: fc.constant('svc-image'), prompt: fc.string({ minLength: 1 }) }),
 }
 
+const usual = (dialect: ClientDialect) =>
+  fc.record({ model, content: fc.string({ minLength: 1 }) }).map(({ model: id, content }) => ({
+    model: id,
+    ...CLIENTS[dialect].body(content, 9),
+  }))
+
 describe.each(Object.keys(KINDS) as KindName[])('%s', (kind) => {
   test('a body means the same whichever thread reads it', async () => {
     await fc.assert(
-      fc.asyncProperty(requests[kind], async (request) => {
+      fc.asyncProperty(requests[kind] ?? usual(kind as ClientDialect), async (request) => {
         const text = JSON.stringify(request)
         expect(valuesOf(await inThread(kind, text))).toEqual(valuesOf(inPlace(kind, text)))
       }),

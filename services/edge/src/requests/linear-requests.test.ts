@@ -4,7 +4,9 @@
  */
 
 import { loadDefaultConfig } from '@gateway/config/load-config'
-import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
+import { cpuGrowth, LINEAR_BELOW, type Make, many } from '@gateway/testing/cpu-growth'
 import { GatewayError } from '@gateway/contracts/errors'
 import { describe, expect, test } from 'vitest'
 import { makeOffer } from '../admission/admit.ts'
@@ -12,11 +14,7 @@ import { KINDS, type KindName } from './kinds.ts'
 import { parseJson } from './parse-json.ts'
 import { understand } from './understand.ts'
 
-type Make = (count: number) => object
-
 const { config } = loadDefaultConfig()
-const many = <Item>(count: number, item: (at: number) => Item): Item[] =>
-  Array.from({ length: count }, (_, at) => item(at))
 const SAID = { role: 'user', content: 'Hello' }
 const text = (at: number) => ({ type: 'text', text: `text ${at}` })
 const tool = (at: number) => ({ type: 'function', name: `f${at}`, function: { name: `f${at}` }, input_schema: {} })
@@ -37,7 +35,8 @@ const OF_MESSAGES: Record<string, Make> = {
 }
 const OF_TOOLS: Record<string, Make> = { tools: (n) => ({ messages: [SAID], tools: many(Math.min(n, 1_000), tool) }) }
 
-const ROWS: Record<KindName, Record<string, Make>> = {
+/** The kinds that are left out have the rows of their clients' fixture. */
+const ROWS: Partial<Record<KindName, Record<string, Make>>> = {
   chat: { ...OF_MESSAGES, ...OF_TOOLS },
   messages: {
     ...OF_MESSAGES,
@@ -76,8 +75,13 @@ function readAndOffer(kind: KindName, bytes: Buffer): void {
   }
 }
 
-describe.each(Object.keys(ROWS) as KindName[])('%s', (kind) => {
-  test.each(Object.entries(ROWS[kind]))('twice as many %s take twice the time', (_, make) => {
+const kinds = Object.keys(KINDS).map((name) => {
+  const kind = name as KindName
+  return [kind, ROWS[kind] ?? CLIENTS[kind as ClientDialect].manyInRequest] as const
+})
+
+describe.each(kinds)('%s', (kind, rows) => {
+  test.each(Object.entries(rows))('twice as many %s take twice the time', (_, make) => {
     const growth = cpuGrowth(5_000, (size) => {
       const bytes = Buffer.from(JSON.stringify({ model: 'svc-best', max_tokens: 9, ...make(size) }))
       return () => readAndOffer(kind, bytes)

@@ -28,7 +28,7 @@ export function allowedAt(
   { hostedTools = [] }: { hostedTools?: readonly TargetDialect[] },
   allowed: HostedCalls | undefined,
 ): HostedCalls {
-  return allowed !== undefined && hostedTools.includes(dialect) ? allowed : NO_CALLS
+  return allowed !== undefined && hostedTools.some((one) => one === dialect) ? allowed : NO_CALLS
 }
 
 /** The same bytes where nothing is left out and no limit is to be written. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { clientDialects, targetDialects } from '@gateway/contracts/vendors'
+import { CLIENTS } from '@gateway/testing/client-fixtures'
 import { addText, KEPT_CHARACTERS, noText, scaleToInteger } from './dialect.ts'
 import { dialectRoute } from './dialects.ts'
 
@@ -23,14 +24,14 @@ test('of an endless one only the beginning is kept, and the rest is counted by i
   expect(scaleToInteger(text, KEPT_CHARACTERS / 5)).toBe(1_000_000)
 })
 
-const SAY = { messages: [{ role: 'user', content: 'Hello' }] }
-const REQUEST = { chat: SAY, messages: { max_tokens: 9, ...SAY }, responses: { input: 'Hello' } }
 const ways = clientDialects.flatMap((client) =>
   targetDialects.map((target) => ({ client, target, dialect: dialectRoute(client, [target]).dialect })),
 )
 
 test.each(ways)('no $client client orders a tier with another price at a $target backend', ({ client, dialect }) => {
-  const body = Buffer.from(JSON.stringify({ ...REQUEST[client], service_tier: 'priority', speed: 'fast' }))
+  const body = Buffer.from(
+    JSON.stringify({ ...CLIENTS[client].body('Hello', 9), service_tier: 'priority', speed: 'fast' }),
+  )
   const clientRequest = { kind: 'chat' as const, body, model: 'm', stream: false, maxTokens: undefined, form: [] }
   const written = dialect.request(clientRequest)
   const sent = JSON.parse(written.body.toString()) as object

@@ -42,7 +42,7 @@ export interface DialectRoute {
 
 /** The client's own dialect goes before a translation, and chat before a translation of two steps. */
 export function dialectRoute(client: ClientDialect, spoken: readonly TargetDialect[]): DialectRoute {
-  const target = [client, 'chat' as const].find((one) => spoken.includes(one)) ?? spoken[0]
+  const target = spoken.find((one) => one === client) ?? spoken.find((one) => one === 'chat') ?? spoken[0]
   if (target === undefined) throw new Error('a backend speaks no dialect')
   return { dialect: pairs[client][target], target }
 }

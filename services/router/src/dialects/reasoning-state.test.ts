@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { clientDialects, type ClientDialect, type TargetDialect, type VendorName } from '@gateway/contracts/vendors'
+import type { TargetDialect, VendorName } from '@gateway/contracts/vendors'
 import { createSseParser } from '@gateway/sse/parse-events'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -25,6 +25,10 @@ type Turn = Step[]
 
 /** A value of the target's, and its place: characters of text and number of calls before it. */
 type Placed = [value: unknown, text: number, calls: number]
+
+/** Clients of these dialects keep the state. */
+const CLIENTS = ['chat', 'responses', 'messages'] as const
+type Client = (typeof CLIENTS)[number]
 
 interface TargetKind {
   dialect: TargetDialect
@@ -383,7 +387,7 @@ const sealWith =
 const sealOf = sealWith(OWN)
 
 interface Options {
-  client: ClientDialect
+  client: Client
   kind: TargetKind
   stream: boolean
   states?: StateSeal
@@ -405,7 +409,7 @@ class Session {
     return JSON.parse(this.#written(client, kind, stream, states, backend).body.toString()) as Json
   }
 
-  #written(client: ClientDialect, kind: TargetKind, stream: boolean, states: StateSeal | undefined, backend: string) {
+  #written(client: Client, kind: TargetKind, stream: boolean, states: StateSeal | undefined, backend: string) {
     const { dialect } = dialectRoute(client, [kind.dialect])
     const stateKind = kindOfState({ dialect: kind.dialect, vendor: kind.vendor, model: kind.model, backend })
     return dialect.request({
@@ -506,7 +510,7 @@ class Session {
 const TOKEN = /svc1\.[0-9a-f]{12}\.[\w-]+/g
 
 /** A streamed response as the client puts it together. */
-function assembled(client: ClientDialect, bytes: Buffer): Json {
+function assembled(client: Client, bytes: Buffer): Json {
   const events = createSseParser()
     .push(bytes)
     .filter(({ data }) => data !== '[DONE]')
@@ -555,8 +559,8 @@ function kept({ client, kind }: Options, turn: Turn): Placed[] {
   return client === 'messages' && kind === gemini && count === 0 ? [] : made
 }
 
-const NATIVE: Partial<Record<ClientDialect, TargetKind[]>> = { responses: [gpt], messages: [claude] }
-const pairs = (['chat', 'responses', 'messages'] as const).flatMap((client) =>
+const NATIVE: Partial<Record<Client, TargetKind[]>> = { responses: [gpt], messages: [claude] }
+const pairs = CLIENTS.flatMap((client) =>
   Object.entries(KINDS)
     .filter(([, kind]) => !NATIVE[client]?.includes(kind))
     .flatMap(([name, kind]) =>
@@ -664,7 +668,7 @@ describe.each(pairs)('a $client client of $name, $how', ({ client, kind, stream 
 })
 
 /** The member in which a client keeps the state of a turn with a thought and a call. */
-function memberOf(client: ClientDialect, kind: TargetKind): string {
+function memberOf(client: Client, kind: TargetKind): string {
   if (NATIVE[client]?.includes(kind)) return "the vendor's own"
   const members = new Set<string>()
   for (const isHidden of [false, true]) {
@@ -679,7 +683,7 @@ function memberOf(client: ClientDialect, kind: TargetKind): string {
 
 const page = faultPageSection(
   'reasoning',
-  ['Target', ...clientDialects.map((client) => `\`${client}\` clients`)],
+  ['Target', ...CLIENTS.map((client) => `\`${client}\` clients`)],
   'dialects.md',
 )
 afterAll(() => page.close())
@@ -690,7 +694,7 @@ test.each<[string, TargetKind]>([
   ["Gemini's chat: `thought_signature`", gemini],
   ["OpenRouter's chat: `reasoning_details`", openrouter],
 ])('the page says where clients keep the state of %s', (name, kind) => {
-  page.row(name, ...clientDialects.map((client) => memberOf(client, kind)))
+  page.row(name, ...CLIENTS.map((client) => memberOf(client, kind)))
 })
 
 function withoutSecrets(): StateSeal {
