@@ -4,6 +4,7 @@
  */
 
 import type { ErrorCode } from '@gateway/contracts/errors'
+import type { Conversation } from './conversation.ts'
 import type { Make } from './cpu-growth.ts'
 
 // A client's checks read the wire as it is: a missing member fails them.
@@ -31,6 +32,8 @@ export interface ClientFixture {
   requestWith(object: string): string
   /** A request with so many items of a kind. */
   manyInRequest: Record<string, Make>
+  /** The nth turn's request. Only the attribution block has changed since the turn before. */
+  conversation(given: Conversation, count: number): Record<string, unknown>
 
   /** The members of the body of a refusal. `text` stands for any text, `param` is the field of the request. */
   refusal(code: ErrorCode, text: unknown, param?: string | null): object

@@ -3,6 +3,7 @@
 import { isFlat } from '@gateway/contracts/errors'
 import { ExactNumber } from '@gateway/contracts/json'
 import type { ClientFixture, Json, ResponsePart } from '../client-fixture.ts'
+import { type Conversation, TOOL_SCHEMA, blockOf, said, stepsOf } from '../conversation.ts'
 import { type Make, many } from '../cpu-growth.ts'
 
 const SCHEMA = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] }
@@ -130,6 +131,29 @@ function readPlain(reply: Json): ResponsePart {
   }
 }
 
+function conversation(given: Conversation, count: number): Record<string, unknown> {
+  const id = (at: number, of: number) => `${given.idPrefix}${at}${of}`
+  const messages = stepsOf(given, count, id).flatMap((step): object[] => {
+    if ('model' in step) {
+      const { thought, calls } = step.model
+      const tool_calls = calls.map(({ name, input }, of) => {
+        return { id: id(step.at, of), type: 'function', function: { name, arguments: JSON.stringify(input) } }
+      })
+      const reasoning = thought === null ? {} : { reasoning_content: thought }
+      const made = calls.length > 0 ? { tool_calls } : {}
+      return [{ role: 'assistant', content: said(step.model), ...reasoning, ...made }]
+    }
+    return [
+      ...step.results.map(([of, { result }]) => ({ role: 'tool', tool_call_id: of, content: result })),
+      ...(step.user === null ? [] : [{ role: 'user', content: step.user }]),
+      ...(step.reminder === null ? [] : [{ role: 'system', content: step.reminder }]),
+    ]
+  })
+  const tools = given.tools.map((name) => ({ type: 'function', function: { name, parameters: TOOL_SCHEMA } }))
+  const prompt = { role: 'system', content: `${blockOf(count)}\n${given.system}` }
+  return { messages: [prompt, ...messages], tools, max_tokens: 50, temperature: 1 }
+}
+
 export const fixture: ClientFixture = {
   path: '/v1/chat/completions',
   idPrefix: 'chatcmpl-',
@@ -143,6 +167,7 @@ export const fixture: ClientFixture = {
   requestWith: (object) =>
     `{"temperature":0.5,"metadata":${object},"messages":[{"role":"user","content":"Hi"},{"role":"assistant","tool_calls":[{"id":"a b","type":"function","function":{"name":"f","arguments":${JSON.stringify(object)}}}]},{"role":"tool","tool_call_id":"a b","content":"y"}],"tools":[{"type":"function","function":{"name":"f","parameters":${schemaWith(object)}}}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${schemaWith(object)}}}}`,
   manyInRequest,
+  conversation,
   refusal: (code, text) => (isFlat(code) ? { code } : { error: { code, message: text, param: null } }),
   endsWithDone: true,
   readEvent,

@@ -1,6 +1,7 @@
 /** Clients of Anthropic's Messages API. */
 
 import type { ClientFixture, Json, ResponsePart } from '../client-fixture.ts'
+import { type Conversation, PICTURE, TOOL_SCHEMA, blockOf, said, stepsOf } from '../conversation.ts'
 import { type Make, many } from '../cpu-growth.ts'
 
 const SCHEMA = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] }
@@ -141,6 +142,34 @@ function readPlain(reply: Json): ResponsePart {
   }
 }
 
+function conversation(given: Conversation, count: number): Record<string, unknown> {
+  const id = (at: number, of: number) => `${given.idPrefix}${at}${of}`
+  const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PICTURE } }
+  const messages = stepsOf(given, count, id).flatMap((step): object[] => {
+    if ('model' in step) {
+      const { thought, isSigned, calls } = step.model
+      const thinking = { type: 'thinking', thinking: thought, signature: isSigned ? 'EqQB' : 'svc_unsigned' }
+      const content = [
+        ...(thought === null ? [] : [thinking]),
+        ...(said(step.model) === '' ? [] : [{ type: 'text', text: said(step.model) }]),
+        ...calls.map(({ name, input }, of) => ({ type: 'tool_use', id: id(step.at, of), name, input })),
+      ]
+      return [{ role: 'assistant', content }]
+    }
+    const content = [
+      ...step.results.map(([of, { result, hasPicture }]) => {
+        const parts = [{ type: 'text', text: result }, ...(hasPicture ? [picture] : [])]
+        return { type: 'tool_result', tool_use_id: of, content: parts }
+      }),
+      ...(step.user === null ? [] : [{ type: 'text', text: step.user }]),
+    ]
+    return [{ role: 'user', content }, ...(step.reminder === null ? [] : [{ role: 'system', content: step.reminder }])]
+  })
+  const tools = given.tools.map((name) => ({ name, description: name, input_schema: TOOL_SCHEMA }))
+  const system = [blockOf(count), given.system].map((one) => ({ type: 'text', text: one }))
+  return { messages, system, tools, max_tokens: 50, temperature: 1 }
+}
+
 export const fixture: ClientFixture = {
   path: '/v1/messages',
   idPrefix: 'msg_',
@@ -156,6 +185,7 @@ export const fixture: ClientFixture = {
   requestWith: (object) =>
     `{"temperature":0.5,"max_tokens":99,"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm","signature":"svc_unsigned"},{"type":"tool_use","id":"t","name":"f","input":${object}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"y"}]}],"tools":[{"name":"f","input_schema":${schemaWith(object)}}],"output_config":{"format":{"type":"json_schema","schema":${schemaWith(object)}}}}`,
   manyInRequest,
+  conversation,
   refusal: (code, text) => ({ type: 'error', error: { code, message: text }, request_id: text }),
   endsWithDone: false,
   readEvent,

@@ -1,6 +1,7 @@
 /** Clients of OpenAI's Responses API. */
 
 import type { ClientFixture, Json, ResponsePart } from '../client-fixture.ts'
+import { type Conversation, PICTURE, TOOL_SCHEMA, blockOf, said, stepsOf } from '../conversation.ts'
 import { type Make, many } from '../cpu-growth.ts'
 
 const SCHEMA = { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] }
@@ -141,6 +142,36 @@ function readEvent(data: string): ResponsePart {
   return response ? readResponse(response, '') : { text: '' }
 }
 
+function conversation(given: Conversation, count: number): Record<string, unknown> {
+  const id = (at: number, of: number) => `${given.idPrefix}${at}${of}`
+  const picture = { type: 'input_image', image_url: `data:image/png;base64,${PICTURE}` }
+  const input = stepsOf(given, count, id).flatMap((step): object[] => {
+    if ('model' in step) {
+      const { thought, isSigned, calls } = step.model
+      const reasoning = { type: 'reasoning', summary: [{ type: 'summary_text', text: thought }] }
+      const content = [{ type: 'output_text', text: said(step.model) }]
+      return [
+        ...(thought === null ? [] : [isSigned ? { ...reasoning, encrypted_content: 'gAAA' } : reasoning]),
+        ...(said(step.model) === '' ? [] : [{ type: 'message', role: 'assistant', content }]),
+        ...calls.map(({ name, input: made }, of) => {
+          return { type: 'function_call', call_id: id(step.at, of), name, arguments: JSON.stringify(made) }
+        }),
+      ]
+    }
+    return [
+      ...step.results.map(([of, { result, hasPicture }]) => {
+        const output = hasPicture ? [{ type: 'input_text', text: result }, picture] : result
+        return { type: 'function_call_output', call_id: of, output }
+      }),
+      ...(step.user === null ? [] : [{ role: 'user', content: [{ type: 'input_text', text: step.user }] }]),
+      ...(step.reminder === null ? [] : [{ role: 'developer', content: step.reminder }]),
+    ]
+  })
+  const tools = given.tools.map((name) => ({ type: 'function', name, parameters: TOOL_SCHEMA, strict: false }))
+  const prompt = { role: 'developer', content: blockOf(count) }
+  return { input: [prompt, ...input], instructions: given.system, tools, max_output_tokens: 50, temperature: 1 }
+}
+
 export const fixture: ClientFixture = {
   path: '/v1/responses',
   idPrefix: 'resp_',
@@ -155,6 +186,7 @@ export const fixture: ClientFixture = {
   requestWith: (object) =>
     `{"temperature":0.5,"input":[{"role":"user","content":"Hi"},{"type":"reasoning","summary":[]},{"type":"function_call","call_id":"c","name":"f","arguments":${JSON.stringify(object)}},{"type":"function_call_output","call_id":"c","output":"y"}],"tools":[{"type":"function","name":"f","parameters":${schemaWith(object)}}],"text":{"format":{"type":"json_schema","name":"n","schema":${schemaWith(object)}}}}`,
   manyInRequest,
+  conversation,
   refusal: (code, text, param = null) => ({ error: { code, message: text, param } }),
   endsWithDone: true,
   readEvent,
