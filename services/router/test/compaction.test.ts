@@ -133,10 +133,10 @@ const FAULTS: { target: string; reply: Reply; outcomes: RegExp; health: 'untouch
   },
 ]
 
-async function routerOver(replies: Reply[], settings: object[] = []) {
+async function routerOver(replies: Reply[], settings: object[] = [], stateSecrets: typeof SECRETS | 'away' = SECRETS) {
   const opened = await Promise.all(replies.map((reply) => backend(reply)))
   const urls = opened.map(({ url }) => url)
-  const running = await router(poolOver(urls, { backends: settings }), {}, { stateSecrets: SECRETS })
+  const running = await router(poolOver(urls, { backends: settings }), {}, { stateSecrets })
   const sendRequest = (request: string, more: object = {}) => {
     const { header, body } = REQUESTS[request]!
     return running.sendRequest({ dialect: 'responses', includeUsage: true, ...header }, { ...body, ...more })
@@ -212,6 +212,15 @@ test("a cap of the client's own that cuts the summary is a 400 that names it, an
     expect(failure!.backendBody).toContain('max_output_tokens')
   }
   expect(opened[0]!.seen).toHaveLength(4)
+})
+
+test('without the secrets that seal, no target is called, and the client comes back later', async () => {
+  const { opened, sendRequest } = await routerOver([summarizes, summarizes], [], 'away')
+  for (const request of Object.keys(REQUESTS)) {
+    const { failure } = await sendRequest(request)
+    expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED' })
+  }
+  expect(opened.map(({ seen }) => seen.length)).toEqual([0, 0])
 })
 
 describe('a vendor that compacts', () => {

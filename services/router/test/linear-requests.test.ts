@@ -10,8 +10,9 @@ import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
 import { BackendFault } from '../src/core/backend-fault.ts'
 import { sealInId, sealMarked } from '../src/core/reasoning-state.ts'
 import { AccountSeal, deriveStateKeys } from '../src/core/state-seal.ts'
+import type { StateSeal } from '../src/core/state-seal.ts'
 import type { ClientRequest } from '../src/dialects/dialect.ts'
-import { dialectRoute } from '../src/dialects/dialects.ts'
+import { compactionRoute, dialectRoute } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
 import { policiesFor } from '../src/vendors/policies.ts'
 
@@ -36,14 +37,21 @@ const dialectPairs = clientDialects.flatMap((client) =>
   }),
 )
 
-describe.each(dialectPairs)('$client to $target', ({ client, dialect }) => {
+const compactions = targetDialects.map((target) => {
+  const { dialect } = compactionRoute('endpoint', [target], false)
+  return { client: 'responses' as const, target: `a summary by ${target}`, dialect }
+})
+const STATES: StateSeal = { seal: (_, plaintext) => plaintext, open: () => null }
+
+describe.each([...dialectPairs, ...compactions])('$client to $target', ({ client, dialect }) => {
   test.each(Object.entries(CLIENTS[client].manyInRequest))('twice as many %s take twice the time', (_, make) => {
     for (const target of TARGETS) {
       const growth = cpuGrowth(ITEMS, (count) => {
         const body = Buffer.from(JSON.stringify(make(count)))
         return () => {
           try {
-            dialect.request({ ...(target as ClientRequest), kind: 'chat', body, stream: true, maxTokens: undefined })
+            const request = { kind: 'chat' as const, body, stream: true, maxTokens: undefined, states: STATES }
+            dialect.request({ ...(target as ClientRequest), ...request })
           } catch (error) {
             // A request may be refused, and soon.
             if (!(error instanceof BackendFault)) throw error
