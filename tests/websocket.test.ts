@@ -4,6 +4,7 @@
 
 import { once } from 'node:events'
 import { request } from 'node:http'
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
@@ -124,6 +125,9 @@ test('a response is continued by its id and new items alone, and the backend get
     { role: 'assistant', content: 'Let me look.', tool_calls: [{ id: call.call_id }] },
     { role: 'tool', tool_call_id: call.call_id, content: 'sunny' },
   ])
+  for (const { response } of second.filter((event) => event.response)) {
+    expect(response).toMatchObject({ previous_response_id: first.id })
+  }
   const third = await client.turn({ model: MODEL, previous_response_id: second.at(-1)!.response!.id, input: 'Thanks' })
   expect(third.at(-1)!.type).toBe('response.completed')
   expect((backend.seen.at(-1)!.body['messages'] as object[]).slice(3)).toMatchObject([
@@ -269,6 +273,43 @@ test('a large conversation is continued, and the backend gets all of it', async 
     { role: 'assistant', content: 'OK' },
     { role: 'user', content: 'Hello' },
   ])
+})
+
+/** A frame of a client, with a mask of zeros where it is masked. */
+function frame(head: number, payload: Buffer, isMasked = true): Buffer {
+  const mask = isMasked ? Buffer.alloc(4) : Buffer.alloc(0)
+  return Buffer.concat([Buffer.from([head, (isMasked ? 0x80 : 0) | payload.length]), mask, payload])
+}
+
+const FIN_TEXT = 0x81
+
+test.each<[string, Buffer, number]>([
+  ['a frame without a mask', frame(FIN_TEXT, Buffer.from('{}'), false), 1002],
+  ['a reserved bit', frame(FIN_TEXT | 0x40, Buffer.from('{}')), 1002],
+  ['an unknown kind of frame', frame(0x83, Buffer.from('{}')), 1002],
+  ['a continuation of nothing', frame(0x80, Buffer.from('{}')), 1002],
+  ['a ping in pieces', frame(0x09, Buffer.from('x')), 1002],
+  ['bytes that are no UTF-8', frame(FIN_TEXT, Buffer.from([0xff, 0xfe])), 1007],
+])('%s closes its own connection alone', async (_, bytes, code) => {
+  await using other = await connect(gateway.url, gateway.key)
+  const headers = {
+    ...{ authorization: `Bearer ${gateway.key}`, connection: 'Upgrade', upgrade: 'websocket' },
+    ...{ 'sec-websocket-version': '13', 'sec-websocket-key': Buffer.alloc(16).toString('base64') },
+  }
+  const [, socket] = (await once(request(`${gateway.url}/v1/responses`, { headers }).end(), 'upgrade')) as [
+    unknown,
+    Socket,
+  ]
+  const received: Buffer[] = []
+  socket.on('data', (piece: Buffer) => received.push(piece)).on('error', () => {})
+  socket.write(bytes)
+  await once(socket, 'close')
+  // A close frame: its head, its length, its code.
+  expect(Buffer.concat(received).subarray(0, 4)).toMatchObject(
+    Buffer.from([0x88, received[0]![1]!, code >> 8, code & 0xff]),
+  )
+  backend.script = [{ text: 'OK' }]
+  expect((await other.turn(HELLO)).at(-1)!.type).toBe('response.completed')
 })
 
 /** Reports of other tests' accounts may still come. */

@@ -7,6 +7,7 @@
 
 import { ERROR_STATUS, isErrorCode } from '@gateway/contracts/errors'
 import { isObject, type JsonObject, membersOf } from '@gateway/contracts/json'
+import { memberSpans } from './json-spans.ts'
 
 /** The end of a response: the client may continue it, or not. */
 export type Ending = 'completed' | 'failed'
@@ -23,15 +24,37 @@ const ENDINGS = new Map<string, Ending>([
   ['error', 'failed'],
 ])
 
-/** Null: a mark of the stream. `streamId`: of the request. */
+/** Of a request: members that its events carry, although no backend knows them. */
+export interface TurnNames {
+  streamId?: string | undefined
+  previousId?: string | null | undefined
+}
+
+/** Null: a mark of the stream. */
 export function frameOf(
   { name, data }: { name: string | null; data: string },
-  streamId: string | undefined,
+  { streamId, previousId }: TurnNames,
 ): Frame | null {
   if (data === '[DONE]' || data === '') return null
   const ending = ENDINGS.get(name ?? '') ?? null
   if (name === 'error') return { text: withStream(errorEvent(data), streamId), ending }
-  return { text: withStream(data, streamId), ending }
+  const isOfResponse = previousId != null && name !== null && WITH_RESPONSE.has(name)
+  return { text: withStream(isOfResponse ? withPrevious(data, previousId) : data, streamId), ending }
+}
+
+/** Events that hold the response. */
+const WITH_RESPONSE = new Set([
+  ...['response.created', 'response.in_progress', 'response.completed', 'response.incomplete', 'response.failed'],
+])
+
+/** The backend had the conversation in full, so its response continues none. */
+function withPrevious(data: string, previousId: string): string {
+  const bytes = Buffer.from(data)
+  const response = memberSpans(bytes)?.get('response')
+  const previous = response && memberSpans(bytes, response)?.get('previous_response_id')
+  if (!previous) return data
+  const [before, after] = [bytes.toString('utf8', 0, previous.start), bytes.toString('utf8', previous.end)]
+  return `${before}${JSON.stringify(previousId)}${after}`
 }
 
 function withStream(json: string, streamId: string | undefined): string {

@@ -225,9 +225,10 @@ export class ResponseSocket {
       const next = continued(Buffer.from(data), items)
       if (next !== null) this.#kept.keep(streamId, next)
     }
+    const names = { streamId, previousId: conversation?.previousId }
     const response: TurnResponse = new TurnResponse(
       request,
-      streamId,
+      names,
       this.#sinkOf(ended, () => this.#turnOver()),
     )
     this.#turn = response

@@ -10,7 +10,7 @@
 
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { createSseParser, type SseEvent } from '@gateway/sse/parse-events'
-import { errorFrame, type Ending, frameOf } from '../core/turn-frames.ts'
+import { errorFrame, type Ending, frameOf, type TurnNames } from '../core/turn-frames.ts'
 
 /** The path of every turn. */
 export const RESPONSES_PATH = '/v1/responses'
@@ -72,13 +72,13 @@ const OF_ERRORS = ['x-request-id', 'retry-after', 'retry-after-ms', 'x-should-re
 
 export class TurnResponse extends ServerResponse {
   readonly #sink: TurnSink
-  readonly #streamId: string | undefined
+  readonly #names: TurnNames
   readonly #events = createSseParser()
   #isOver = false
 
-  constructor(request: TurnRequest, streamId: string | undefined, sink: TurnSink) {
+  constructor(request: TurnRequest, names: TurnNames, sink: TurnSink) {
     super(request)
-    this.#streamId = streamId
+    this.#names = names
     this.#sink = sink
   }
 
@@ -98,7 +98,9 @@ export class TurnResponse extends ServerResponse {
       this.#send(this.#events.end())
     } else {
       this.#sink.ended('failed', '')
-      this.#sink.send(errorFrame(this.statusCode, isText ? String(last) : '', this.#headersOfError(), this.#streamId))
+      this.#sink.send(
+        errorFrame(this.statusCode, isText ? String(last) : '', this.#headersOfError(), this.#names.streamId),
+      )
     }
     // Node's own field behind `writableEnded` and `writableFinished`.
     Object.assign(this, { finished: true })
@@ -128,7 +130,7 @@ export class TurnResponse extends ServerResponse {
     let isTaken = true
     const sendAll = () => {
       for (const event of events) {
-        const frame = frameOf(event, this.#streamId)
+        const frame = frameOf(event, this.#names)
         if (frame === null) continue
         if (frame.ending !== null) this.#sink.ended(frame.ending, event.data)
         isTaken = this.#sink.send(frame.text)
