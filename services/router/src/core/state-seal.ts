@@ -6,7 +6,7 @@
  * account, is the request's own fault. Without its key a token of reasoning is worth nothing, and the conversation goes on without it.
  */
 
-import { hkdfSync } from 'node:crypto'
+import { createSecretKey, hkdfSync } from 'node:crypto'
 import type { StateSecretsReply } from '@gateway/contracts/keys-api'
 import { open, seal, type SealingKeys } from '@gateway/sealing/sealing'
 import { BackendFault, refused } from './backend-fault.ts'
@@ -55,7 +55,9 @@ export function isStateToken(value: unknown): value is string {
 export function deriveStateKeys({ secrets }: StateSecretsReply): SealingKeys {
   const keys = secrets.map(({ masterKeyId, secret }) => ({
     id: masterKeyId,
-    sealingKey: new Uint8Array(hkdfSync('sha256', Buffer.from(secret, 'base64url'), '', 'router state', 32)),
+    sealingKey: createSecretKey(
+      Buffer.from(hkdfSync('sha256', Buffer.from(secret, 'base64url'), '', 'router state', 32)),
+    ),
   }))
   const current = keys[0]
   if (!current) throw new Error('there is no key to seal state with')
