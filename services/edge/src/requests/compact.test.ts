@@ -26,6 +26,7 @@ describe('a request to compact', () => {
     [{ input: undefined }, 'input:'],
     [{ stream: true }, 'stream: must be left out'],
     [{ previous_response_id: 'resp_1' }, 'previous_response_id: must be left out'],
+    [{ previous_response_id: 'resp_1', input: undefined }, 'previous_response_id: must be left out'],
     [{ input: [{ type: 'compaction' }] }, 'input[0].encrypted_content: is required'],
     [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].type: must not be item_reference'],
   ])('%j is refused with %s', (rest, message) => {
