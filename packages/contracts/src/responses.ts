@@ -93,6 +93,9 @@ const KEEPS_NOTHING = 'must be left out: the gateway keeps no responses; send th
 
 export const responsesRequest = z.looseObject({
   model: z.string().min(1).default(DEFAULT_CHAT_MODEL),
+  // Before `input`, which such a request leaves out: the client reads the first problem.
+  previous_response_id: z.null(KEEPS_NOTHING).optional(),
+  conversation: z.null(KEEPS_NOTHING).optional(),
   // Behind the union, whose own complaint names no bound.
   input: z
     .union([z.string(), z.array(inputItem).min(1)])
@@ -140,8 +143,6 @@ export const responsesRequest = z.looseObject({
   prompt_cache_key: z.string().nullish(),
   safety_identifier: z.string().nullish(),
   max_tool_calls: z.int().min(1).nullish(),
-  previous_response_id: z.null(KEEPS_NOTHING).optional(),
-  conversation: z.null(KEEPS_NOTHING).optional(),
   background: z.literal(false, 'must be false: ask with stream, and read the answer as it comes').nullish(),
 })
 
