@@ -71,7 +71,7 @@ function requestOf(client: ClientDialect, form: Form, texts: readonly string[]):
   }
   const spoken = [...(own ?? each), user]
   if (client === 'messages') return { max_tokens: 50, messages: spoken }
-  if (client === 'chat') return { messages: spoken }
+  if (client !== 'responses') return { messages: spoken }
   return form === 'text' ? { instructions: text, input: [user], store: false } : { input: spoken, store: false }
 }
 

@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ClientDialect, clientDialects, targetDialects } from '@gateway/contracts/vendors'
 import { CLIENTS } from '@gateway/testing/client-fixtures'
-import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
+import { cpuGrowth, LINEAR_BELOW, type Make } from '@gateway/testing/cpu-growth'
 import { BackendFault } from '../src/core/backend-fault.ts'
 import { sealInId, sealMarked } from '../src/core/reasoning-state.ts'
 import { AccountSeal, deriveStateKeys } from '../src/core/state-seal.ts'
@@ -69,8 +69,8 @@ const THOUGHT = sealMarked(kept, { type: 'thinking', thinking: 'x', signature: '
 const CALL = sealInId(kept, 'call_1', [{ kind: 'own', value: { on: 'call', extra_content: {} }, text: 0, calls: 0 }])!
 const SAID = { role: 'assistant', content: [{ type: 'output_text', text: 'x' }] }
 
-/** A client may send one state thousands of times. */
-const MANY_STATES: Record<ClientDialect, (count: number) => object> = {
+/** A client may send one state thousands of times. Those that are left out keep none. */
+const MANY_STATES: Partial<Record<ClientDialect, Make>> = {
   chat: (count) => {
     const call = { id: CALL, type: 'function', function: { name: 'look', arguments: '{}' } }
     return { messages: [{ role: 'assistant', content: 'x', tool_calls: Array.from({ length: count }, () => call) }] }
@@ -89,11 +89,13 @@ const MANY_STATES: Record<ClientDialect, (count: number) => object> = {
   },
 }
 
-test.each(dialectPairs)('twice as many states of a $client client take twice the time at $target', (pair) => {
+const keepers = dialectPairs.filter(({ client }) => MANY_STATES[client] !== undefined)
+
+test.each(keepers)('twice as many states of a $client client take twice the time at $target', (pair) => {
   const openRouter = { profile: VENDOR_PROFILES.openrouter, model: 'm', form: [] }
   for (const target of [TARGETS[0], openRouter]) {
     const growth = cpuGrowth(ITEMS / 4, (count) => {
-      const body = Buffer.from(JSON.stringify(MANY_STATES[pair.client](count)))
+      const body = Buffer.from(JSON.stringify(MANY_STATES[pair.client]!(count)))
       const request = { ...(target as ClientRequest), ...kept, kind: 'chat' as const, body, stream: true }
       return () => void pair.dialect.request({ ...request, maxTokens: undefined })
     })
