@@ -50,6 +50,8 @@ export interface Order {
   promptBytes?: number
   /** Function tools that the model may call, of 1.2 KB each. */
   tools?: number
+  /** Messages behind the prompt, in the endpoint's dialect. */
+  turns?: readonly object[]
 }
 
 const distribution = z.object({
@@ -133,14 +135,27 @@ function toolNamed(name: string): FunctionTool {
   return { name, description: SENTENCE.repeat(7).trim(), schema }
 }
 
+/** The list of messages is the one list in the body of each dialect. */
+function withTurns(body: object, turns: readonly object[]): object {
+  const longer = Object.entries(body).map(([name, value]): [string, unknown] =>
+    Array.isArray(value) ? [name, [...(value as unknown[]), ...turns]] : [name, value],
+  )
+  return Object.fromEntries(longer)
+}
+
 function requestText(endpoint: Endpoint, order: Order): string {
-  const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200, tools = 0 } = order
+  const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200, tools = 0, turns = [] } = order
   const prompt = `bench chunks=${chunks} every_us=${everyUs} first_us=${firstUs} bytes=${bytes}. `
   const content = prompt + SENTENCE.repeat(Math.ceil(promptBytes / SENTENCE.length)).slice(0, promptBytes)
   const offered = Array.from({ length: tools }, (_, at) => toolNamed(`tool_${at}`))
   const client = CLIENTS[endpoint.dialect ?? 'chat']
   const functions = tools > 0 ? { tools: client.functions(offered) } : {}
-  const body = JSON.stringify({ model: endpoint.model, stream, ...client.body(content, CAP_TOKENS), ...functions })
+  const body = JSON.stringify({
+    model: endpoint.model,
+    stream,
+    ...withTurns(client.body(content, CAP_TOKENS), turns),
+    ...functions,
+  })
   const headers: Record<string, string> = {
     host: `127.0.0.1:${endpoint.ports[0]}`,
     'content-type': 'application/json',

@@ -7,7 +7,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
-import type { ClientDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect, Vendor } from '@gateway/contracts/vendors'
 import { signIn } from '@gateway/stand-ins/sign-in'
 import { BENCH_DATA } from '../harness/folders.ts'
 import { CHAT_PATH, type Launched, type Subject } from './subject.ts'
@@ -18,6 +18,8 @@ export interface GatewayOptions {
   accounts?: number
   /** A lane `bench-<dialect>` for each, over a backend that speaks it alone. */
   dialects?: readonly ClientDialect[]
+  /** A lane `bench-<vendor>` for each, whose backend has that vendor's rules. */
+  vendors?: readonly Vendor[]
   /** Added to the services' environment. */
   environment?: NodeJS.ProcessEnv
   log?(line: string): void
@@ -45,7 +47,7 @@ export const gateway: Subject = {
 }
 
 export async function launchGateway(backendPort: number, options: GatewayOptions = {}): Promise<LaunchedGateway> {
-  const { edges = 1, routers = 1, accounts = 100, dialects = [] } = options
+  const { edges = 1, routers = 1, accounts = 100, dialects = [], vendors = [] } = options
   await using opening = new AsyncDisposableStack()
   await mkdir(BENCH_DATA, { recursive: true })
   const folder = await mkdtemp(join(BENCH_DATA, 'gateway-'))
@@ -55,7 +57,7 @@ export async function launchGateway(backendPort: number, options: GatewayOptions
     keepWithoutParent()
   })
   const config = join(folder, 'gateway.yaml')
-  await writeFile(config, JSON.stringify(configOver(backendPort, dialects)))
+  await writeFile(config, JSON.stringify(configOver(backendPort, dialects, vendors)))
   const environment = { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn', DRAIN_MS: '1000', ...options.environment }
   const dataDir = join(folder, 'data')
   const cluster = opening.use(
@@ -88,15 +90,16 @@ function processesOf({ processes, servers }: Cluster): Record<string, number> {
   return Object.fromEntries([...own, ...backing].filter(([, pid]) => pid !== undefined)) as Record<string, number>
 }
 
-export function laneOf(dialect: ClientDialect): string {
-  return `bench-${dialect}`
+export function laneOf(name: ClientDialect | Vendor): string {
+  return `bench-${name}`
 }
 
 /** The limits are all in force and far away, so that the bench measures serving and not refusing. */
-function configOver(backendPort: number, dialects: readonly ClientDialect[]): object {
+function configOver(backendPort: number, dialects: readonly ClientDialect[], vendors: readonly Vendor[]): object {
   const lanes = [
     { id: 'bench', model: BENCH_MODEL, spoken: {} },
     ...dialects.map((dialect) => ({ id: laneOf(dialect), model: laneOf(dialect), spoken: { dialects: [dialect] } })),
+    ...vendors.map((vendor) => ({ id: laneOf(vendor), model: laneOf(vendor), spoken: { vendor } })),
   ]
   const url = `http://127.0.0.1:${backendPort}/v1`
   const common = { url, maxConcurrent: MOST_STREAMS, timeouts: { idleMs: 120_000 } }

@@ -13,6 +13,7 @@ import { readResult, writeResult } from '../harness/results.ts'
 import { PLAIN } from '../quick.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { laneOf, launchGateway } from '../subjects/gateway.ts'
+import { sealTurns, SIGNING_VENDOR, type TurnsWithState } from './turns-with-state.ts'
 import { reportWays, waysResult, type Turn, type WaysResult } from './report.ts'
 
 const PART = 'ways'
@@ -31,6 +32,8 @@ interface Way {
   endpoint: Pick<Endpoint, 'path' | 'dialect'> & { model?: string }
   /** By whose name its cost is compared. */
   over: string | null
+  /** The conversation's turns with the state of reasoning. All requests of the way are of one account, whose state it is. */
+  turns?: keyof TurnsWithState
   /** The way by which a backend's own events of the same kind pass untouched. */
   passed?: string
 }
@@ -64,6 +67,7 @@ const WAYS: Way[] = [
     endpoint: chat,
     over: 'chat, 40 KB with tools',
   },
+  ...reasoning(),
 ]
 
 function streamed(what: string, order: Order): Way[] {
@@ -74,6 +78,27 @@ function streamed(what: string, order: Order): Way[] {
     { name: `messages, translated, ${what}`, order, endpoint: messages, over },
     { name: `responses, translated, ${what}`, order, endpoint: responses, over, passed },
     { name: passed, order, endpoint: responsesPassed, over },
+  ]
+}
+
+/** A coding tool behind a model that reasons: eight calls with their results, and the state before each. */
+function reasoning(): Way[] {
+  const model = laneOf(SIGNING_VENDOR)
+  const over = 'chat, 8 turns without state'
+  const way = (name: string, endpoint: Way['endpoint'], turns: keyof TurnsWithState): Way => {
+    return {
+      name,
+      order: CODING_TOOL_ORDER,
+      endpoint: { ...endpoint, model },
+      over: name === over ? null : over,
+      turns,
+    }
+  }
+  return [
+    way(over, chat, 'plain'),
+    way('chat, 8 turns with sealed state', chat, 'chat'),
+    way('messages, translated, 8 turns with sealed state', messages, 'messages'),
+    way('responses, translated, 8 turns with sealed state', responses, 'responses'),
   ]
 }
 
@@ -107,9 +132,17 @@ async function begin(fresh: boolean): Promise<WaysResult> {
 /** There and back. */
 async function launchOnce(programs: NativePrograms, signal: AbortSignal, say: WaysOptions['say']): Promise<Turn[]> {
   await using backend = await startBackend(programs.backend)
-  await using gateway = await launchGateway(backend.port, { dialects: ['messages', 'responses'] })
-  const run = async ({ name, endpoint, order }: Way, options: LoadOptions) => {
-    const result = await runLoad(programs.load, { ...gateway.endpoint, ...endpoint }, order, { ...options, signal })
+  await using gateway = await launchGateway(backend.port, {
+    dialects: ['messages', 'responses'],
+    vendors: [SIGNING_VENDOR],
+  })
+  const tokens = gateway.keys.slice(0, 1)
+  const withState = await sealTurns(gateway.dataDir, tokens[0]!)
+  const run = async ({ name, endpoint, order, turns }: Way, options: LoadOptions) => {
+    const given = turns === undefined ? {} : { tokens }
+    const sent = turns === undefined ? order : { ...order, turns: withState[turns] }
+    const target = { ...gateway.endpoint, ...endpoint, ...given }
+    const result = await runLoad(programs.load, target, sent, { ...options, signal })
     if (result.failed > 0) throw new Error(`${name}: ${result.failed} failed, the first: ${result.firstFailure}`)
     return result
   }
