@@ -111,7 +111,7 @@ export function promiseResponses(gateway: () => Gateway): void {
         const requested = developer.client.chat.completions.create(request, { timeout: 1_000 })
         // Both count the same second, and the edge's refusal may overtake a client that is late.
         await expect(requested).rejects.toSatisfy(
-          (error) => error instanceof OpenAI.APIConnectionTimeoutError || error.status === 503,
+          (error) => error instanceof OpenAI.APIConnectionTimeoutError || error.status === 408,
         )
         await expect.poll(() => backends.steadyA.running + backends.steadyB.running).toBe(0)
         expect(backends.steadyA.calls.slice(before)).not.toEqual([])
