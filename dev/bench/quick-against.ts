@@ -12,7 +12,7 @@ import { startBackend } from './harness/backend.ts'
 import { commitTree } from './harness/commit-tree.ts'
 import { costed, memoryNow, total, type ByProcess } from './harness/costs.ts'
 import { ROOT } from './harness/folders.ts'
-import { runLoad, type LoadOptions, type LoadResult, type Order } from './harness/load.ts'
+import { type Endpoint, runLoad, type LoadOptions, type LoadResult, type Order } from './harness/load.ts'
 import { compileNative, type NativePrograms } from './harness/native.ts'
 import { spreadOf } from './harness/statistics.ts'
 import { PLAIN, STREAM } from './quick.ts'
@@ -90,8 +90,9 @@ async function openSide(
   // The commit's own launcher starts the commit's own services.
   const launcher = (await import(pathToFileURL(launcherIn(folder)).href)) as Launcher
   const gateway = opened.use(await launcher.launchGateway(backend.port))
+  const endpoint = endpointOf(gateway)
   const run = async (order: Order, options: LoadOptions) => {
-    const result = await runLoad(programs.load, gateway.endpoint, order, { ...options, signal })
+    const result = await runLoad(programs.load, endpoint, order, { ...options, signal })
     if (result.failed > 0) throw new Error(`${name}: ${result.failed} failed, the first: ${result.firstFailure}`)
     return result
   }
@@ -116,6 +117,13 @@ async function openSide(
       }
     },
   }
+}
+
+/** Its name in the launcher changed on 2026-11-28. */
+function endpointOf(launched: object): Endpoint {
+  const found = Object.values(launched).find((member: unknown) => Array.isArray((member as Partial<Endpoint>).ports))
+  if (!found) throw new Error('the commit is too old: its launcher names no endpoint')
+  return found as Endpoint
 }
 
 interface Launcher {
