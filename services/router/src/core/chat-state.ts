@@ -130,20 +130,18 @@ function merge(detail: JsonObject, fragment: JsonObject): void {
   }
 }
 
-/** The request with the state of its turns; the same bytes where they have none. */
+/** The messages with the state of their turns, in the members that the vendor gave it in. */
 export function withChatState(
-  body: Buffer,
+  messages: readonly JsonObject[],
   form: ChatStateForm | undefined,
-  turnStates: TurnStates | undefined,
-): Buffer {
-  if (form === undefined || turnStates === undefined) return body
-  const chat = parseExactly(body.toString('utf8')) as JsonObject
-  const messages = objectsOf(chat.messages).map((message, index) => {
+  turnStates: TurnStates,
+): readonly JsonObject[] {
+  if (form === undefined) return messages
+  return messages.map((message, index) => {
     const pieces = turnStates[index]
     if (pieces === undefined) return message
     return form === 'details' ? withOwnDetails(message, pieces) : withOwnSignatures(message, pieces)
   })
-  return Buffer.from(JSON.stringify({ ...chat, messages }))
 }
 
 /** A client that has kept the details itself sends the same ones. */

@@ -74,6 +74,7 @@ export const chatToChat: ChatDialect = {
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: (options) => new OpenAiStream(options),
+  withStates: (messages, turnStates, { reasoningState }) => withChatState(messages, reasoningState, turnStates),
   readErrorBody: (body) => (readErrorBody(body) ? body : null),
 }
 
@@ -98,11 +99,10 @@ function writeBody(clientRequest: ClientRequest): { body: Buffer; dropped: strin
   return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }
 }
 
-/** The calls as the vendor takes them, with the state that it made beside them. */
+/** The calls as the vendor takes them. */
 function writeTurns(body: Buffer, clientRequest: ClientRequest, profile: VendorProfile): Buffer {
   const own = withoutAlienStates(body, clientRequest.alienStates)
-  const stated = withChatState(own, profile.reasoningState, clientRequest.turnStates)
-  return writeToolCalls(stated, clientRequest.model, profile.toolCalls)
+  return writeToolCalls(own, clientRequest.model, profile.toolCalls)
 }
 
 const OPENING_BRACE = 0x7b

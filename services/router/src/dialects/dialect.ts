@@ -196,4 +196,10 @@ export interface ChatReading extends StreamReading {
 /** A dialect for clients that speak chat. */
 export interface ChatDialect extends Dialect {
   readStream(options: StreamOptions): ChatReading
+  /** The messages with the state of their turns. A target without members for it in chat reads `turnStates` instead. */
+  withStates?(
+    messages: readonly JsonObject[],
+    turnStates: TurnStates,
+    profile: Pick<VendorProfile, 'reasoningState'>,
+  ): readonly JsonObject[]
 }

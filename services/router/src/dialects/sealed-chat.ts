@@ -25,6 +25,8 @@ import {
 } from '../core/reasoning-state.ts'
 import type { StateSeal } from '../core/state-seal.ts'
 import { newId } from '../core/tool-calls.ts'
+import { plain } from '../vendors/plain.ts'
+import type { VendorProfile } from '../vendors/profile.ts'
 import type {
   BackendRequest,
   ChatDialect,
@@ -49,15 +51,27 @@ export function sealedChat(target: ChatDialect): Dialect {
 }
 
 function writeRequest(target: ChatDialect, clientRequest: ClientRequest): BackendRequest {
-  const { body, states, stateKind } = clientRequest
+  const { body, states, stateKind, profile } = clientRequest
   if (clientRequest.kind !== 'chat' || !body.includes(MARKED_TOKEN)) return target.request(clientRequest)
   const chat = parseExactly(body.toString('utf8')) as JsonObject
-  const { messages, turnStates } = splitStates(withOwnStates(withOwnIds(objectsOf(chat.messages), states), stateKind))
+  const own = withOwnStates(withOwnIds(objectsOf(chat.messages), states), stateKind)
+  const { messages, turnStates } = statesFor(target, own, profile)
   return target.request({
     ...clientRequest,
     body: Buffer.from(JSON.stringify({ ...chat, messages })),
     ...(turnStates && { turnStates }),
   })
+}
+
+/** The messages as the target takes their state: in their members, or beside them. */
+export function statesFor(
+  target: ChatDialect,
+  messages: readonly JsonObject[],
+  profile: VendorProfile = plain,
+): ReturnType<typeof splitStates> {
+  const split = splitStates(messages)
+  if (split.turnStates === undefined || target.withStates === undefined) return split
+  return { messages: target.withStates(split.messages, split.turnStates, profile), turnStates: undefined }
 }
 
 /** The messages with the ids that targets gave, and the state of each turn in its member. */

@@ -10,10 +10,11 @@ import type { SseEvent } from '@gateway/sse/parse-events'
 import { choicesOf } from '../core/chat-chunk.ts'
 import type { Effort } from '../core/effort.ts'
 import { messagesFor } from '../core/translated-messages.ts'
-import { splitStates, STATE, withOwnStates } from '../core/reasoning-state.ts'
+import { STATE, withOwnStates } from '../core/reasoning-state.ts'
 import type { StateSeal } from '../core/state-seal.ts'
 import type { Identity } from '../core/complete-response.ts'
 import { plain } from '../vendors/plain.ts'
+import { statesFor } from './sealed-chat.ts'
 import type {
   BackendRequest,
   ChatDialect,
@@ -86,14 +87,15 @@ export function viaChat<Echo>(adapter: ClientAdapter<Echo>, target: ChatDialect)
 
 function writeRequest<Echo>(
   adapter: ClientAdapter<Echo>,
-  target: Dialect,
+  target: ChatDialect,
   clientRequest: ClientRequest,
 ): BackendRequest {
   const request = parseExactly(clientRequest.body.toString('utf8')) as JsonObject
   const { chat, dropped, echo } = adapter.writeChat(request, clientRequest.states, clientRequest.efforts)
   const { messages: turns, ...members } = chat
+  const { profile = plain } = clientRequest
   const own = withOwnStates(objectsOf(turns), clientRequest.stateKind)
-  const { messages, turnStates } = splitStates(messagesFor((clientRequest.profile ?? plain).messages, own))
+  const { messages, turnStates } = statesFor(target, messagesFor(profile.messages, own), profile)
   // The part that grows comes last: prompt caches compare requests from their beginning.
   const asChat = Buffer.from(JSON.stringify({ ...members, messages }))
   const written = target.request({
