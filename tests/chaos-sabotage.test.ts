@@ -36,7 +36,7 @@ const CASES: Case[] = [
     sabotage: 'counted-minutes',
     defect: 'requests are counted in fixed minutes instead of a sliding log',
     invariant: 'no more requests than the limit in any 60 seconds',
-    run: { requests: 900, kills: 0, only: [] },
+    run: { requests: 1_000, kills: 0, only: [] },
   },
   {
     sabotage: 'no-void',
@@ -61,6 +61,42 @@ const CASES: Case[] = [
     defect: 'a stream goes on behind its cap',
     invariant: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 34, only: ['endless'] },
+  },
+  {
+    sabotage: 'no-key-limits',
+    defect: 'limits of a key count nothing',
+    invariant: 'no key, model or project gets more than its limit, by the backends’ own counts',
+    run: { requests: 900, kills: 0, only: [] },
+  },
+  {
+    sabotage: 'wrong-scope',
+    defect: 'a refusal names a limit of another',
+    invariant: 'a refusal names a limit that is there, and is used up',
+    run: { requests: 900, kills: 0, only: [] },
+  },
+  {
+    sabotage: 'no-audit-row',
+    defect: 'the audit log lacks a change',
+    invariant: 'the audit log has each confirmed change once, and an unconfirmed one at most once',
+    run: { requests: 50, kills: 0, only: [] },
+  },
+  {
+    sabotage: 'changed-audit-row',
+    defect: 'somebody has changed the audit log',
+    invariant: 'the chain of the audit log verifies',
+    run: { requests: 100, kills: 0, only: [] },
+  },
+  {
+    sabotage: 'no-tombstone',
+    defect: 'keys outlive their end',
+    invariant: 'no dead key is admitted after its 200',
+    run: { requests: 600, kills: 0, only: [] },
+  },
+  {
+    sabotage: 'no-thoughts',
+    defect: 'a model does not get its thoughts back',
+    invariant: 'each request brings its conversation to the model: thoughts, summaries and turns',
+    run: { requests: 300, kills: 0, only: [] },
   },
 ]
 

@@ -4,9 +4,8 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Clients } from './clients/client.ts'
-import { planRequest } from './plan/requests.ts'
+import { type Clientele, planRequest } from './plan/requests.ts'
 
 export interface Load {
   readonly sent: number
@@ -25,10 +24,10 @@ interface LoadOptions {
   seed: number
   requests: number
   intervalMs: number
-  ways: readonly ClientDialect[] | undefined
+  clientele: Clientele | undefined
 }
 
-export function startLoad(clients: Clients, { seed, requests, intervalMs, ways }: LoadOptions): Load {
+export function startLoad(clients: Clients, { seed, requests, intervalMs, clientele }: LoadOptions): Load {
   let sent = 0
   let allowed = 0
   const running = new Set<Promise<void>>()
@@ -40,7 +39,7 @@ export function startLoad(clients: Clients, { seed, requests, intervalMs, ways }
     let dueAtMs = performance.now()
     while (!isOver()) {
       while (isHeld()) await sleep(LOOK_EVERY_MS)
-      const request = planRequest(seed, ++sent, ways)
+      const request = planRequest(seed, ++sent, clientele)
       const carried: Promise<void> = clients.carryOut(request).finally(() => running.delete(carried))
       running.add(carried)
       // No rush makes good for a delay.

@@ -27,7 +27,7 @@ export interface ChaosOptions {
   /** For the skew test: the run begins on the former version, and these switches are its faults. */
   versions?: Versions
   switches?: readonly FaultAction[]
-  /** For the skew test: the APIs that both versions know. */
+  /** For the skew test: the APIs that both versions know. Without it, clients use all. */
   ways?: readonly ClientDialect[]
   /** Broken on purpose, it may never come to rest. */
   isBroken?: boolean

@@ -18,6 +18,7 @@ import { ownersFor } from './plan/owners.ts'
 import { chance } from './plan/random.ts'
 import { sabotageHalfway } from './sabotage/prepare.ts'
 import { openStage } from './stage/open-stage.ts'
+import { openProjects } from './stage/open-projects.ts'
 
 export interface ChaosRun {
   facts: Facts
@@ -45,16 +46,30 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
 
   await using log = openClientLog(join(folder, 'clients.jsonl'))
   await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage, versions, network, replicated })
-  const clients = openClients(stage, log)
+  // The last release has no projects.
+  const projects = versions ? null : await openProjects(stage, requests)
+  const clients = openClients(stage, log, projects)
   // A process' first requests are slow, which is no fault.
   for (let probes = 0; probes < WARM_UP_PROBES; probes += 4) {
     await Promise.all([clients.probe(0), clients.probe(1), clients.probe(0), clients.probe(1)])
   }
+  // An account's first request needs metering, which some faults take away.
+  await clients.visit()
   say(`${requests} requests, one every ${intervalMs.toFixed(0)} ms; ${faults.length} faults; seed ${seed}`)
-  const load = startLoad(clients, { seed, requests, intervalMs, ways })
+  const load = startLoad(clients, {
+    seed,
+    requests,
+    intervalMs,
+    clientele: ways && { ways, isFormer: versions !== undefined },
+  })
   const [injected] = await Promise.all([
     injectAll(stage, clients, load, faults, say),
-    sabotage && sabotageHalfway(stage.cluster.servers.redis.url, () => load.reached(requests / 2), sabotage),
+    sabotage &&
+      sabotageHalfway(
+        { redisUrl: stage.cluster.servers.redis.url, database: stage.database },
+        () => load.reached(requests / 2),
+        sabotage,
+      ),
   ])
   await load.over
   say('all requests are over; waiting until nothing is pending')
@@ -62,7 +77,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   await comeToRest(stage, injected, restsWithinMs)
   await clients.sayFarewell()
   await comeToRest(stage, injected, restsWithinMs)
-  const facts = await collectFacts(stage, log, injected)
+  const facts = await collectFacts(stage, log, { injected, projects })
   return { facts, result: checkRun(facts), tookMs: Date.now() - beganAtMs }
 }
 

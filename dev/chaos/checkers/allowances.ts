@@ -46,7 +46,9 @@ function allowedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
       return fault.victim === 'nats' ? [UNMETERED] : []
     case 'restart':
       // Its clients have no other here; clients with running responses get them.
-      return fault.victim === edge ? ['unreachable'] : []
+      if (fault.victim !== edge) return []
+      // On an open WebSocket the edge says that it stops.
+      return seen.kind === 'socket' ? ['unreachable', UNMETERED] : ['unreachable']
     case 'switch':
       // The last release resets a connection whose request is still at admission a second after its edge began to stop.
       if (fault.processes.includes(edge)) return fault.to === 'present' ? GONE : ['unreachable']

@@ -1,95 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
 import type { Facts } from './facts.ts'
 import { checkRun } from './check-run.ts'
-
-const SEEN: Seen = {
-  id: 'r1',
-  kind: 'stream',
-  way: 'chat',
-  owner: 'team-1',
-  edge: 0,
-  model: 'chat-one',
-  key: 'svc_abcd',
-  sentAtMs: 1_000,
-  headAtMs: 1_010,
-  endedAtMs: 1_100,
-  status: 200,
-  requestId: 'request-1',
-  complete: true,
-  done: true,
-  finishReason: 'stop',
-  text: 'all',
-  textLength: 10,
-  words: 3,
-  responseIds: ['answer-1'],
-  usage: { promptTokens: 10, completionTokens: 5 },
-  errorEvent: null,
-  left: false,
-  keyState: 'alive',
-  problem: null,
-  detail: '',
-}
-
-const ROW: Facts['rows'][number] = {
-  requestId: 'request-1',
-  reporter: 'edge',
-  account: 'tag-1',
-  unit: 'tokens',
-  lane: 'chat-one',
-  backend: 'north',
-  promptTokens: 10,
-  completionTokens: 5,
-  estimated: false,
-  charge: 15_000,
-  isClaimed: false,
-  voidedBy: null,
-  voidedCharge: null,
-  outcome: 'completed',
-  delivered: true,
-  recordedAtMs: 1_200,
-}
-
-const CALL: Facts['calls'][number] = {
-  backend: 'north',
-  requestId: 'request-1',
-  id: 'r1',
-  responseId: 'answer-1',
-  outcome: 'completed',
-  usage: { promptTokens: 10, completionTokens: 5 },
-  startedAtMs: 1_005,
-  endedAtMs: 1_100,
-  hasResponded: true,
-}
-
-const STORE: Facts['store'][number] = {
-  account: 'tag-1',
-  known: true,
-  settled: 15_000,
-  running: 0,
-  ended: 0,
-  records: [],
-  leases: 0,
-}
-
-/** One request, and all is well. */
-const WELL: Facts = {
-  seen: [SEEN],
-  calls: [CALL],
-  rows: [ROW],
-  windows: [{ account: 'tag-1', total: 15_000, sum: 15_000 }],
-  store: [STORE],
-  backlog: { events: 0, owedTotals: 0, rejected: 0 },
-  owners: [
-    { name: 'team-1', kind: 'team', account: 'tag-1' },
-    { name: 'trickle', kind: 'trickle', account: 'tag-2' },
-    { name: 'thimble-1', kind: 'thimble', account: 'tag-3' },
-  ],
-  injected: [],
-  alone: [],
-  promotionsAtMs: [],
-}
+import { CALL, ROW, SEEN, STORE, WELL } from './well.ts'
 
 const broken = (facts: Partial<Facts>) => {
   const { verdicts } = checkRun({ ...WELL, ...facts })
@@ -384,6 +297,14 @@ describe('a client that left', () => {
     expect(broken({ ...facts, injected: injection({ kind: 'kill', victim: 'metering-1' }) }).join()).toContain('no row')
     expect(broken({ ...facts, injected: injection({ kind: 'kill', victim: 'edge-2' }) }).join()).toContain('no row')
   })
+
+  test('may have no row where its report was destroyed with the stream, however much later', () => {
+    const facts = { ...totals, seen: [left], calls: [aborted], rows: [] }
+    const later = { injectedAtMs: 60_000, healedAtMs: 62_000 }
+    const wiped = (id: string) => injection({ kind: 'stream-wiped' }, { ...later, destroyed: [id] })
+    expect(broken({ ...facts, injected: wiped('request-2') }).join()).toContain('no row')
+    expect(broken({ ...facts, injected: wiped('request-1') })).toEqual([])
+  })
 })
 
 test('tokens beyond the bucket are found out, also when clients hung up', () => {
@@ -400,6 +321,10 @@ test('tokens beyond the bucket are found out, also when clients hung up', () => 
   })
   expect(broken(requested(20)).filter((what) => what.includes('within 60 s'))).toEqual([])
   expect(broken(requested(40)).join()).toContain('tokens passed within 60 s')
+  // One that no router accepted in time runs again, and was admitted once.
+  const again = requested(20)
+  const twice = { ...again, calls: [...again.calls, ...again.calls.map((call) => ({ ...call, backend: 'south' }))] }
+  expect(broken(twice).filter((what) => what.includes('within 60 s'))).toEqual([])
 })
 
 test('a response does not name its backend’s response: the call that came to its end has to agree with its row', () => {

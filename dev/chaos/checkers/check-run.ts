@@ -2,6 +2,10 @@
  * Checks every invariant against the facts of a run.
  */
 
+import { checkAudit } from './audit.ts'
+import { checkConversations } from './conversations.ts'
+import { checkProjectLimits } from './project-limits.ts'
+import { checkRefusals } from './refusals.ts'
 import { checkResponses } from './responses.ts'
 import { checkRepeating } from './repeated-once.ts'
 import { checkDeadKeys } from './dead-keys.ts'
@@ -29,9 +33,13 @@ export function checkRun(facts: Facts): CheckResult {
     ...checkTotals(facts),
     ...checkLimits(facts),
     checkTokensPerMinute(facts),
+    ...checkProjectLimits(facts),
+    checkRefusals(facts),
     ...checkResponses(facts),
+    checkConversations(facts),
     checkDeadKeys(facts),
     checkFailures(facts, failures),
+    ...checkAudit(facts),
     checkFormerPrimaries(facts),
     checkStrays(facts),
     checkHarm(facts),

@@ -9,10 +9,16 @@ import { openRedisAdmission } from '@gateway/admission/redis'
 import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import { connectTo } from '@gateway/redis/connect'
 import { connectBroker } from '@gateway/testing/call-jetstream'
+import { verifyAudit } from '../../../packages/ctl/src/audit.ts'
+import { findGateway } from '../../../packages/ctl/src/gateway.ts'
 import type { ClientLog } from '../clients/client-log.ts'
-import { requestIn } from '../clients/question.ts'
+import { requestsIn } from '../clients/question.ts'
+import type { Projects } from '../stage/open-projects.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import {
+  type Administration,
+  type AuditRow,
+  type Brought,
   type Backlog,
   type Call,
   type Facts,
@@ -35,10 +41,32 @@ export async function comeToRest(stage: Stage, injected: readonly Injected[], wi
   }
 }
 
-export async function collectFacts(stage: Stage, log: ClientLog, injected: readonly Injected[]): Promise<Facts> {
+export async function collectFacts(
+  stage: Stage,
+  log: ClientLog,
+  { injected, projects }: { injected: readonly Injected[]; projects: Projects | null },
+): Promise<Facts> {
   const { alone } = stage.logs
   const promotionsAtMs = stage.network?.servers?.redis.promotionsAtMs ?? []
-  return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, injected, alone, promotionsAtMs }
+  return {
+    ...(await readState(stage)),
+    ...(await readRecords(stage)),
+    ...{ seen: log.all, injected, alone, promotionsAtMs },
+    administration: projects && (await readAdministration(stage, projects)),
+  }
+}
+
+async function readAdministration(
+  { cluster, database }: Stage,
+  { administrator, limits, lists }: Projects,
+): Promise<Administration> {
+  const { rows } = await database.query<AuditRow>(`
+    select type, entry::jsonb->>'userAgent' as "userAgent", entry::jsonb->>'requestId' as "requestId"
+    from keys.audit_log order by seq`)
+  await using gateway = await findGateway({ NATS_URL: cluster.servers.nats.url }, {})
+  const { data, text, findsFault = false } = await verifyAudit(gateway)
+  const { checked } = data as { checked: number }
+  return { calls: administrator.calls, limits, lists, audit: { rows, checked, problem: findsFault ? text : null } }
 }
 
 async function readRecords(stage: Stage): Promise<Pick<Facts, 'calls' | 'rows' | 'owners'>> {
@@ -57,7 +85,7 @@ async function readState(stage: Stage): Promise<Pick<Facts, 'backlog' | 'store' 
 /** Lapsed leases are released by the next call on their account: a renewal of nothing is one. */
 async function touchAll({ cluster, keyring }: Stage): Promise<void> {
   await using admission = await openRedisAdmission({ url: cluster.servers.redis.url, timeoutMs: 5_000 })
-  const leases = keyring.owners.map(({ account }) => ({ account, requestId: 'none' }))
+  const leases = accountsOf(keyring).map((account) => ({ account, requestId: 'none' }))
   await admission.renew(leases, 1)
 }
 
@@ -87,6 +115,7 @@ const READ_USE = asScript(`
   local state, records, over = {}, {}, 0
   for i = 1, #fields, 2 do
     if fields[i] == 'state' then state = cmsgpack.unpack(fields[i + 1])
+    elseif string.sub(fields[i], 1, 8) ~= 'request:' then -- A meter of a key or a model.
     elseif string.sub(fields[i + 1], 1, 5) == 'over ' then over = over + 1
     else records[#records + 1] = string.sub(fields[i], 9) .. ' ' .. fields[i + 1] end
   end
@@ -97,11 +126,30 @@ async function readStore({ cluster, keyring }: Stage): Promise<StoreFact[]> {
   await using redis = await connectTo({
     ...{ url: cluster.servers.redis.url, timeoutMs: 5_000, store: 'chaos', Unavailable: Error, scripts: [READ_USE] },
   })
-  const read = async ({ account }: { account: string }): Promise<StoreFact> => {
+  await using admission = await openRedisAdmission({ url: cluster.servers.redis.url, timeoutMs: 5_000 })
+  const read = async (account: string): Promise<StoreFact> => {
     const text = await redis.run(READ_USE, [`adm:{${account}}:use`, `adm:{${account}}:leases`], [])
-    return { account, records: [], ...(JSON.parse(String(text)) as Omit<StoreFact, 'account' | 'records'>) }
+    const { keyTotals } = await admission.inspect(account)
+    const heldForKeys = keyTotals.reduce((sum, { running, ended }) => sum + running + ended, 0)
+    return { account, records: [], heldForKeys, ...(JSON.parse(String(text)) as ReadUse) }
   }
-  return await Promise.all(keyring.owners.map(read))
+  return await Promise.all(accountsOf(keyring).map(read))
+}
+
+type ReadUse = Omit<StoreFact, 'account' | 'records' | 'heldForKeys'>
+
+/** Keys of a project share its account. */
+function accountsOf({ owners }: Stage['keyring']): string[] {
+  return [...new Set(owners.map(({ account }) => account))]
+}
+
+/** The simulated backend signs a thought by the id of its response, and begins each summary alike. */
+function broughtIn(body: unknown): Brought {
+  const text = JSON.stringify(body)
+  const signed = [...text.matchAll(/"signature":"([^"]*)"/g)].map(([, signature]) => {
+    return Buffer.from(signature!, 'base64').toString().replace('signed msg_', 'chatcmpl-')
+  })
+  return { ids: requestsIn(body), thoughtsOf: signed, hasSummary: text.includes('This is the simulated backend') }
 }
 
 function asScript(source: string) {
@@ -134,7 +182,8 @@ function readCalls(stage: Stage): Call[] {
   return stage.calls().map(({ backend, requestId, body, responseId, outcome, usage, startedAtMs, ...call }) => ({
     backend: backend ?? '?',
     requestId: requestId ?? '?',
-    id: requestIn(body) ?? NAMELESS,
+    id: requestsIn(body).at(-1) ?? NAMELESS,
+    brought: broughtIn(body),
     responseId,
     outcome,
     usage: usage && {

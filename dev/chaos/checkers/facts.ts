@@ -3,6 +3,8 @@
  * the injected faults.
  */
 
+import type { AdministrationCall } from '../clients/administrator.ts'
+import type { LimitLog } from '../clients/limit-log.ts'
 import type { Seen } from '../clients/seen.ts'
 import type { Alone } from '../stage/watch-logs.ts'
 import type { OwnerKind } from '../plan/owners.ts'
@@ -22,6 +24,24 @@ export interface Facts {
   alone: readonly Alone[]
   /** When Redis' Sentinels or its cluster promoted a replica, by its own word. */
   promotionsAtMs: readonly number[]
+  /** Null in a run without projects. */
+  administration: Administration | null
+}
+
+export interface Administration extends LimitLog {
+  calls: readonly AdministrationCall[]
+  audit: {
+    rows: readonly AuditRow[]
+    /** The verdict of `ctl audit verify`. */
+    checked: number
+    problem: string | null
+  }
+}
+
+export interface AuditRow {
+  type: string
+  userAgent: string | null
+  requestId: string | null
 }
 
 export interface Injected {
@@ -49,6 +69,7 @@ export interface Call {
   requestId: string
   /** The client's own name of it, found in the text. */
   id: string
+  brought: Brought
   responseId: string | null
   outcome: 'running' | 'completed' | 'aborted'
   usage: { promptTokens: number; completionTokens: number } | null
@@ -57,6 +78,16 @@ export interface Call {
   endedAtMs: number | null
   /** Its response had begun. */
   hasResponded: boolean
+}
+
+/** The earlier parts of its conversation, as its backend got them. */
+export interface Brought {
+  /** Requests by their names, its own one last. */
+  ids: readonly string[]
+  /** The responses with whose thoughts the backend's own signatures came back, in their order. */
+  thoughtsOf: readonly string[]
+  /** The summary of a compaction. */
+  hasSummary: boolean
 }
 
 /** The `id` of a call whose client has no log. */
@@ -98,6 +129,8 @@ export interface StoreFact {
   settled: number
   running: number
   ended: number
+  /** The running and ended sums of all keys with a limit of a month. */
+  heldForKeys: number
   /** Requests of which a record is still there. */
   records: string[]
   leases: number

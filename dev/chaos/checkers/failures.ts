@@ -4,6 +4,8 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
+import { isPerson, type OwnerKind } from '../plan/owners.ts'
+import { REFUSED_FOR } from '../plan/projects.ts'
 import { takesFactsAway, wasItsEdgeAlone } from './alone.ts'
 import { isAllowed, UNMETERED } from './allowances.ts'
 import type { Facts, Injected, Verdict } from './facts.ts'
@@ -42,13 +44,14 @@ export function checkFailures(facts: Facts, failures: Failure[]): Verdict {
 }
 
 /** The right response to this client, under any fault. */
-function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: string | undefined): boolean {
+function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: OwnerKind | undefined): boolean {
   // One that is repeated until it gets its response has a checker of its own.
   if (kind === 'probe' || kind === 'repeating') return true
   if (keyState !== 'alive' && (problem === '401 INVALID_KEY' || errorEvent === 'INVALID_KEY')) return true
   if (owner === 'trickle' && problem === '429 requests') return true
   if (owner === 'gusher' && problem === '429 tokens') return true
   if (owner === 'thimble' && (problem === '402 quota_exceeded' || problem === '429 pending')) return true
+  if (owner !== undefined && !isPerson(owner) && REFUSED_FOR[owner].includes(problem!)) return true
   return model === 'dying' && problem === 'error event'
 }
 

@@ -2,9 +2,9 @@
  * Leaving early is worth nothing. Work that a backend had accepted for a client that left has one row, with no less
  * than the client was shown.
  *
- * The client log has the text that was shown, the backend's log the accepted calls. A row is missed only where one
+ * The client log has the text that was shown, the backend's log the accepted calls. A row may be missing where one
  * process was left to report and a fault took that one. Its edge may have handed the report to a router when it lost
- * its client.
+ * its client. It may also be missing where its report was destroyed with the broker's store.
  */
 
 import type { Seen } from '../clients/seen.ts'
@@ -39,7 +39,9 @@ function isAccepted({ hasResponded, startedAtMs, endedAtMs }: Call): boolean {
 function checkLeaver({ injected }: Facts, seen: Seen, call: Call, [row]: LedgerRow[]): Violation[] {
   const violation = (what: string): Violation[] => [{ requests: [`${seen.id} ${call.requestId}`], what }]
   if (!row) {
-    const isAllowed = injected.some((injection) => mayTakeReporter(seen, injection))
+    const isAllowed = injected.some(
+      (injection) => mayTakeReporter(seen, injection) || injection.destroyed.includes(call.requestId),
+    )
     return isAllowed ? [] : violation(`its client left, ${call.backend} had accepted it, and it has no row`)
   }
   if (row.promptTokens === 0) return violation('its client left, and its row has no prompt')

@@ -40,11 +40,12 @@ export function checkTokensPerMinute(facts: Facts): Verdict {
 
 function spentByGushers({ seen, calls }: Facts): Spent[] {
   const shown = new Map(seen.filter(({ owner }) => owner === 'gusher').map(({ id, words }) => [id, words]))
-  return calls
-    .filter(({ id }) => shown.has(id))
-    .map(({ id, startedAtMs, usage }) => ({
-      id,
-      atMs: startedAtMs,
-      tokens: shown.get(id)! + (usage?.promptTokens ?? 0),
-    }))
+  // A request that was dispatched again was admitted once.
+  const own = calls.filter(({ id }) => shown.has(id)).toSorted((a, b) => b.startedAtMs - a.startedAtMs)
+  const first = new Map(own.map((call) => [call.id, call]))
+  return [...first.values()].map(({ id, startedAtMs, usage }) => ({
+    id,
+    atMs: startedAtMs,
+    tokens: shown.get(id)! + (usage?.promptTokens ?? 0),
+  }))
 }

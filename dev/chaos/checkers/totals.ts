@@ -53,10 +53,12 @@ function findPending(
 ): Violation[] {
   const destroyed = new Set(injected.flatMap((fault) => fault.destroyed))
   const isLeftOver = (record: string) => !record.includes(' ended ') || !destroyed.has(record.split(' ')[0]!)
-  const pending = store.flatMap(({ account, records, running, leases }) => {
+  const pending = store.flatMap(({ account, records, running, leases, heldForKeys }) => {
     const left = records.filter(isLeftOver)
-    if (left.length + running + leases === 0) return []
-    return [{ requests: left, what: `${nameOf(account, owners)}: ${running} running, ${leases} leases` }]
+    const heldAlone = records.length === 0 ? heldForKeys : 0
+    if (left.length + running + leases + heldAlone === 0) return []
+    const what = `${running} running, ${leases} leases, ${heldAlone} held for keys`
+    return [{ requests: left, what: `${nameOf(account, owners)}: ${what}` }]
   })
   const waiting = Object.entries(backlog).filter(([, count]) => count > 0)
   return [...pending, ...waiting.map(([name, count]) => ({ requests: [], what: `${name}: ${count}` }))]

@@ -3,14 +3,17 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { PlannedRequest } from '../plan/requests.ts'
+import { isConversation, type PlannedRequest } from '../plan/requests.ts'
+import type { Projects } from '../stage/open-projects.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { requestOverHttp, type Requesting } from './request-over-http.ts'
 import { requestWithSdk } from './request-with-sdk.ts'
 import type { ClientLog } from './client-log.ts'
+import { openAdministering } from './administer.ts'
 import { changeKey } from './manage-keys.ts'
 import type { Owner } from './owners.ts'
-import { questionOf } from './question.ts'
+import { converse, type Turn } from './converse.ts'
+import { type Question, questionOf } from './question.ts'
 import type { Seen } from './seen.ts'
 
 export interface Clients {
@@ -22,10 +25,12 @@ export interface Clients {
   beginStreams(edge: 0 | 1): Promise<{ over: Promise<unknown> }>
   /** Resolves when some requests with an `Idempotency-Key` have begun at an edge; `over` when each got a whole response. */
   beginRepeating(edge: 0 | 1): Promise<{ count: number; over: Promise<unknown> }>
-  /** Every account sends one request, so that the admission store knows them all. */
+  /** Every account sends one request with each key, so that the admission store knows them all. */
   visit(): Promise<void>
   /** Somebody's key is rotated. */
   rotateSomebody(): Promise<void>
+  /** A project is made and archived. */
+  archiveSomething(): Promise<void>
   /** One more that repeats itself under a key. */
   repeatSomething(): Promise<void>
   /** In the end everybody sends one more request, at both edges. */
@@ -40,27 +45,41 @@ const STREAMS = 4
 const STREAM_WORDS = 100
 const PLAIN_BEGINS_WITHIN_MS = 150
 
-export function openClients(stage: Stage, log: ClientLog): Clients {
+export function openClients(stage: Stage, log: ClientLog, projects: Projects | null): Clients {
   const { keyring, edgeUrls } = stage
   let probes = 0
+  for (const owner of projects?.owners ?? []) keyring.add(owner)
+  const administering = projects && openAdministering(projects, keyring, (owner) => sendShortRequest(owner, 0, 'probe'))
 
   async function send(
     request: PlannedRequest,
     key: string,
     kind: Seen['kind'] = request.kind,
     onHead: () => void = () => {},
+    question: Question = questionOf(request),
   ): Promise<Seen> {
-    const seen = unseen({ ...request, kind }, key)
-    log.sent(seen)
-    const requesting: Requesting = { url: edgeUrls[request.edge], key, question: questionOf(request), onHead }
+    const requesting: Requesting = { url: edgeUrls[request.edge], key, question, onHead }
     if (kind === 'repeating') requesting.idempotencyKey = request.id
     if (kind === 'leaver') requesting.leave = { at: request.leavesAt, afterMs: request.leaveAfterMs }
     if (kind === 'slow-reader' || requesting.leave?.at === 'sipping') requesting.sipBytes = SIP_BYTES
-    if (kind === 'sdk-plain' || kind === 'sdk-stream') await requestWithSdk(requesting, seen)
-    else await requestOverHttp(requesting, seen)
+    const perform = kind === 'sdk-plain' || kind === 'sdk-stream' ? requestWithSdk : requestOverHttp
+    return logged({ ...request, kind }, key, (seen) => perform(requesting, seen))
+  }
+
+  async function logged(request: Sent, key: string, perform: (seen: Seen) => Promise<void>): Promise<Seen> {
+    const seen = unseen(request, key)
+    log.sent(seen)
+    await perform(seen)
     seen.keyState = keyring.stateFor(key, seen.sentAtMs)
     log.ended(seen)
     return seen
+  }
+
+  const conversing = {
+    edgeUrls,
+    keyOf: (owner: string) => keyring.of(owner).key,
+    send: (turn: Turn, question: Question) => send(turn, keyring.of(turn.owner).key, turn.kind, () => {}, question),
+    logged,
   }
 
   /** At one edge and the other in turn, until it gets its response. */
@@ -78,6 +97,8 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     const seen = await send({ ...SHORT_REQUEST, id: `p${++probes}`, edge, owner: name }, key, kind)
     return seen.complete
   }
+
+  const livingOwners = () => keyring.owners.filter(({ isOver = false }) => !isOver)
 
   async function change(request: PlannedRequest, action: 'rotate' | 'revoke'): Promise<void> {
     const owner = keyring.of(request.owner)
@@ -100,6 +121,8 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     async carryOut(request) {
       if (request.kind === 'rotate' || request.kind === 'revoke') return change(request, request.kind)
       if (request.kind === 'repeating') return repeat(request)
+      if (isConversation(request.kind)) return converse(conversing, request)
+      if (request.kind === 'administer') return administering?.administer(request.chosen)
       if (request.kind !== 'dead-key') return void (await send(request, keyring.of(request.owner).key))
       const { dead } = keyring
       if (dead.length === 0) return
@@ -140,19 +163,20 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       return { count: begun.length, over: Promise.all(begun.map(({ over }) => over)) }
     },
     async visit() {
-      for (const owner of keyring.owners) await sendShortRequest(owner, 0, 'probe')
+      for (const owner of livingOwners()) await sendShortRequest(owner, 0, 'probe')
     },
     async rotateSomebody() {
       const teams = keyring.owners.filter(({ kind }) => kind === 'team')
       const { name } = teams[++probes % teams.length]!
       await change({ ...SHORT_REQUEST, kind: 'rotate', id: `p${probes}`, edge: 0, owner: name }, 'rotate')
     },
+    archiveSomething: async () => administering?.archiveSomething(),
     async repeatSomething() {
       const id = `p${++probes}`
       await repeat({ ...SHORT_REQUEST, kind: 'repeating', id, edge: 0, owner: keyring.of('probe').name })
     },
     async sayFarewell() {
-      for (const owner of keyring.owners)
+      for (const owner of livingOwners())
         for (const edge of [0, 1] as const) await sendShortRequest(owner, edge, 'farewell')
     },
   }
@@ -171,11 +195,14 @@ const SHORT_REQUEST = {
 
 const KEY_SHOWN = 12
 
-function unseen(request: Omit<PlannedRequest, 'kind'> & { kind: Seen['kind'] }, key: string): Seen {
-  const { id, kind, way, owner, edge, model } = request
+type Sent = Omit<PlannedRequest, 'kind'> & { kind: Seen['kind']; follows?: readonly string[] }
+
+function unseen(request: Sent, key: string): Seen {
+  const { id, kind, way, owner, edge, model, follows = [] } = request
   return {
     id,
     kind,
+    follows,
     way,
     owner,
     edge,
@@ -198,6 +225,7 @@ function unseen(request: Omit<PlannedRequest, 'kind'> & { kind: Seen['kind'] }, 
     left: false,
     keyState: 'alive',
     problem: null,
+    scope: null,
     detail: '',
   }
 }

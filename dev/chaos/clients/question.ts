@@ -5,6 +5,7 @@
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { CLIENTS } from '@gateway/testing/client-fixtures'
 import type { PlannedRequest } from '../plan/requests.ts'
+import type { Seen } from './seen.ts'
 
 export interface Question {
   path: string
@@ -13,6 +14,10 @@ export interface Question {
   isStream: boolean
   /** The expected text of a chat; null for embeddings. */
   expected: string | null
+  /** Called with a whole plain response. */
+  onReply?: (reply: unknown) => void
+  /** Notes a plain response that is no text. */
+  noteReply?: (seen: Seen, reply: unknown) => void
 }
 
 /** One token each, for the backend and for the gateway's tokenizer alike. */
@@ -31,9 +36,7 @@ export function questionOf(
     const input = texts.length === 1 ? texts[0] : texts
     return { path: '/v1/embeddings', way, body: { model, input }, isStream: false, expected: null }
   }
-  const expected = [id, ...Array.from({ length: words }, (_, index) => WORDS[(index + 7 * words) % WORDS.length])].join(
-    ' ',
-  )
+  const expected = textFor(id, words)
   const mayBePlain = kind === 'repeating' || (kind === 'leaver' && request.leavesAt === 'waiting')
   const isPlain = kind === 'plain' || kind === 'sdk-plain' || (mayBePlain && request.chosen % 2 === 1)
   const isStream = !isPlain
@@ -47,7 +50,11 @@ export function questionOf(
   return { path: client.path, way, body, isStream, expected }
 }
 
-/** The request that a backend got. */
-export function requestIn(body: unknown): string | null {
-  return /\b[rp]\d+\b/.exec(JSON.stringify(body))?.[0] ?? null
+export function textFor(id: string, words: number): string {
+  return [id, ...Array.from({ length: words }, (_, index) => WORDS[(index + 7 * words) % WORDS.length])].join(' ')
+}
+
+/** The requests that a backend got, with the earlier ones of its conversation. The last one is its own. */
+export function requestsIn(body: unknown): string[] {
+  return [...JSON.stringify(body).matchAll(/\b[rp]\d+(?:\.\d)?\b/g)].map(([id]) => id)
 }

@@ -56,7 +56,7 @@ function streamReader(seen: Seen, { expected, way }: Question): ResponseReader {
   }
 }
 
-function plainReader(seen: Seen, { expected, way }: Question): ResponseReader {
+function plainReader(seen: Seen, { expected, way, onReply = () => {}, noteReply }: Question): ResponseReader {
   let body = ''
   return {
     textLength: 0,
@@ -66,8 +66,11 @@ function plainReader(seen: Seen, { expected, way }: Question): ResponseReader {
     end(isComplete) {
       if (!isComplete) return void (seen.problem ??= 'cut')
       seen.complete = true
-      if (expected === null) return readVectors(seen, JSON.parse(body) as Vectors)
-      noteText(seen, note(seen, CLIENTS[way], CLIENTS[way].readPlain(JSON.parse(body))), expected)
+      const reply: unknown = JSON.parse(body)
+      onReply(reply)
+      if (noteReply) return noteReply(seen, reply)
+      if (expected === null) return readVectors(seen, reply as Vectors)
+      noteText(seen, note(seen, CLIENTS[way], CLIENTS[way].readPlain(reply)), expected)
     },
   }
 }

@@ -144,7 +144,9 @@ async function readRefusal(response: IncomingMessage, seen: Seen): Promise<void>
 /** The shapes of an error body, by the part that a client acts on: the limit that was met, or the code. */
 export function noteRefusal(seen: Seen, body: string): void {
   seen.detail = body.slice(0, 500)
-  seen.problem = `${seen.status} ${codeIn(body)}`
+  const { code, scope = null } = readError(body)
+  seen.problem = `${seen.status} ${code}`
+  seen.scope = scope
 }
 
 interface ErrorMember {
@@ -152,15 +154,17 @@ interface ErrorMember {
   type?: string
   /** Of the Messages API, where `type` is Anthropic's own. */
   limit?: string
+  scope?: string
 }
 
-function codeIn(body: string): string {
+function readError(body: string): { code: string; scope?: string | undefined } {
   try {
     const { error, code } = JSON.parse(body) as { error: string | ErrorMember; code?: string }
-    if (typeof error === 'string') return code ?? 'without a code'
-    return error.limit ?? (error.code === 'rate_limit_exceeded' ? error.type : undefined) ?? error.code
+    if (typeof error === 'string') return { code: code ?? 'without a code' }
+    const limit = error.limit ?? (error.code === 'rate_limit_exceeded' ? error.type : undefined)
+    return { code: limit ?? error.code, scope: error.scope }
   } catch {
-    return 'unreadable'
+    return { code: 'unreadable' }
   }
 }
 

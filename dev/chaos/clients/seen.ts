@@ -9,6 +9,8 @@ export interface Seen {
   /** `r17`; also in the text of the request. */
   id: string
   kind: RequestKind | 'probe' | 'farewell'
+  /** The requests of the conversation before it. */
+  follows: readonly string[]
   way: ClientDialect
   owner: string
   /** 0 or 1: the edge that got the request. */
@@ -48,5 +50,7 @@ export interface Seen {
    * (broken off without a word), `error event`, `hung`; null where there was none.
    */
   problem: string | null
+  /** `error.scope` of a refusal. */
+  scope: string | null
   detail: string
 }

@@ -11,6 +11,7 @@ import { rpcClient } from '@gateway/rpc/client'
 import type { Fault } from '@gateway/stand-ins/backend'
 import type { Clients } from '../clients/client.ts'
 import type { FaultAction, Poison } from '../plan/faults.ts'
+import { HOSTILE } from '../plan/owners.ts'
 import { BACKENDS } from '../plan/places.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import type { Outcome } from './consequence.ts'
@@ -18,7 +19,6 @@ import type { Outcome } from './consequence.ts'
 const AT_ONCE = 3
 const PAUSE_MS = 100
 const LOOK_EVERY_MS = 200
-const OWNER = 'team-1'
 /** Backends know the requests by their words. */
 const POISON_WORDS = 'This breaks whoever answers it'
 export const ENDLESS_WORDS = 'Answer this without end'
@@ -53,6 +53,8 @@ const ITEMS = 20_000
 const BETWEEN_BODIES_MS = 25
 /** Half of the others' short requests get their response within this. Two cores carry the run. */
 const USUAL_WITHIN_MS = 400
+/** A machine that has no time is as slow at the edge that nobody attacks. */
+const USUAL_OVER_OTHER_EDGE = 3
 
 export async function refusedBodies(
   stage: Stage,
@@ -64,27 +66,40 @@ export async function refusedBodies(
   // A team pays by allowance, which this model is not in.
   const body = JSON.stringify({ model: 'vendor-model', messages })
   const untilMs = Date.now() + forMs
-  const tookMs: number[] = []
-  const requesting = whileLasting(untilMs, 0, async () => {
-    const requestedAtMs = Date.now()
-    await clients.probe(edge)
-    tookMs.push(Date.now() - requestedAtMs)
-  })
+  const usual = Promise.all([edge, otherOf(edge)].map((probed) => usualTime(clients, probed, untilMs)))
   const replies = new Map<string, number>()
   const sent: Promise<void>[] = []
   await whileLasting(untilMs, BETWEEN_BODIES_MS, async () => {
     sent.push(send(stage, edge, body).then(({ status }) => count(replies, status)))
   })
-  await Promise.all([requesting, ...sent])
-  const usualMs = tookMs.toSorted((one, other) => one - other)[Math.floor(tookMs.length / 2)] ?? Infinity
+  const [[usualMs, atOtherEdgeMs]] = await Promise.all([usual, ...sent])
   const wrong = [...replies.keys()].filter((status) => !/^(4\d\d|503)$/.test(status))
   return {
     harm: [
-      ...(usualMs > USUAL_WITHIN_MS ? [`half of the short requests took more than ${usualMs} ms`] : []),
+      ...slownessOf(usualMs!, atOtherEdgeMs!),
       ...wrong.map((status) => `a body that was to be refused was answered ${status}`),
     ],
-    note: `${inWords(replies)}; others usually waited ${usualMs} ms`,
+    note: `${inWords(replies)}; others usually waited ${usualMs} ms, and ${atOtherEdgeMs} ms at the other edge`,
   }
+}
+
+const otherOf = (edge: 0 | 1): 0 | 1 => (edge === 0 ? 1 : 0)
+
+/** The median of short requests that follow each other. */
+async function usualTime(clients: Clients, edge: 0 | 1, untilMs: number): Promise<number> {
+  const tookMs: number[] = []
+  await whileLasting(untilMs, 0, async () => {
+    const requestedAtMs = Date.now()
+    await clients.probe(edge)
+    tookMs.push(Date.now() - requestedAtMs)
+  })
+  return tookMs.toSorted((one, other) => one - other)[Math.floor(tookMs.length / 2)] ?? Infinity
+}
+
+/** Requests at the other edge went the same ways at the same time, but for the attacked edge. */
+export function slownessOf(usualMs: number, atOtherEdgeMs: number): string[] {
+  const isSlow = usualMs > Math.max(USUAL_WITHIN_MS, USUAL_OVER_OTHER_EDGE * atOtherEdgeMs)
+  return isSlow ? [`half of the short requests took more than ${usualMs} ms, and ${atOtherEdgeMs} ms elsewhere`] : []
 }
 
 const CAP_TOKENS = 20
@@ -170,7 +185,7 @@ function send(
     const sent = request(`${edgeUrls[edge]}${path}`, {
       ...{ method: 'POST', agent, signal: AbortSignal.timeout(withinMs) },
       headers: {
-        authorization: `Bearer ${keyring.of(OWNER).key}`,
+        authorization: `Bearer ${keyring.of(HOSTILE.name).key}`,
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
       },

@@ -211,7 +211,8 @@ async function refused({ backends }: Stage, name: keyof Stage['backends'], forMs
 
 /** Requests pass by on their own; changes of keys are rare. */
 async function comeBy(clients: Clients, point: Failpoint): Promise<void> {
-  if (point.startsWith('keys.')) await clients.rotateSomebody()
+  if (point === 'keys.audit-written' || point === 'keys.administration-committed') await clients.archiveSomething()
+  else if (point.startsWith('keys.')) await clients.rotateSomebody()
   else if (point === 'edge.response-kept' || point === 'edge.response-metered') await clients.repeatSomething()
   else await Promise.all([clients.probe(0), clients.probe(1)])
 }

@@ -96,5 +96,7 @@ export const FAILPOINTS = [
   'keys.change-committed',
   'keys.tombstone-written',
   'keys.change-announced',
+  'keys.audit-written',
+  'keys.administration-committed',
 ] as const
 export type Failpoint = (typeof FAILPOINTS)[number]

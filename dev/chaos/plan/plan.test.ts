@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { KINDS, planFaults } from './faults.ts'
 import { planNetworkFaults } from './network-faults.ts'
 import { ownersFor } from './owners.ts'
+import { projectOwnersFor } from './projects.ts'
 import { CLOCKED_SERVERS, hostsOfServers, LINKS, PROCESSES, REDIS_HOSTS, SERVERS, VICTIMS } from './places.ts'
 import { planRequest } from './requests.ts'
 
@@ -91,13 +92,15 @@ describe('the schedule of a network run', () => {
 })
 
 test.each([1, 400, 999, 1_000, 1_001, 2_000])('each of %i requests has an owner that the run opens', (requests) => {
-  const owners = new Set(ownersFor(requests).map(({ name }) => name))
+  const owners = new Set([...ownersFor(requests), ...projectOwnersFor(requests)].map(({ name }) => name))
   for (let seed = 1; seed <= 100; seed++) expect(owners).toContain(planRequest(seed, requests).owner)
 })
 
 test('clients of every kind send requests within the first thousand', () => {
   const kinds = new Set(Array.from({ length: 1_000 }, (_, index) => planRequest(3, index + 1).kind))
   expect([...kinds].sort()).toEqual([
+    'administer',
+    'compact',
     'dead-key',
     'embeddings',
     'leaver',
@@ -108,6 +111,22 @@ test('clients of every kind send requests within the first thousand', () => {
     'sdk-plain',
     'sdk-stream',
     'slow-reader',
+    'socket',
     'stream',
+    'thinker',
   ])
+})
+
+test('clients of the last release have no key of a project, and no administrator', () => {
+  const owners = new Set(ownersFor(2_000).map(({ name }) => name))
+  for (let number = 1; number <= 2_000; number++) {
+    const { owner, kind } = planRequest(3, number, { ways: ['chat'], isFormer: true })
+    expect(owners).toContain(owner)
+    expect(kind).not.toBe('administer')
+  }
+})
+
+test('each key of a project is used within the first thousand requests', () => {
+  const used = new Set(Array.from({ length: 1_000 }, (_, index) => planRequest(3, index + 1).owner))
+  for (const { name } of projectOwnersFor(1_000)) expect(used).toContain(name)
 })

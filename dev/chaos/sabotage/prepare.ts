@@ -16,9 +16,17 @@ export async function sabotageLedger(database: Database, sabotage: Sabotage): Pr
   if (sabotage === 'no-unique-key') await database.query('alter table metering.ledger drop constraint ledger_pkey')
 }
 
-/** A minute turns when half of the requests have been sent, however long that takes. */
-export async function sabotageHalfway(redisUrl: string, halfway: () => Promise<void>, sabotage: Sabotage) {
-  if (sabotage !== 'counted-minutes') return
+/** When half of the requests have been sent, however long that takes: a minute turns, or somebody changes the audit log. */
+export async function sabotageHalfway(
+  { redisUrl, database }: { redisUrl: string; database: Database },
+  halfway: () => Promise<void>,
+  sabotage: Sabotage,
+): Promise<void> {
+  if (sabotage !== 'counted-minutes' && sabotage !== 'changed-audit-row') return
   await halfway()
-  await commandRedis(redisUrl, 'SET', MINUTE_TURNED_KEY, String(Date.now() * 1_000))
+  if (sabotage === 'changed-audit-row') {
+    await database.query(
+      `update keys.audit_log set entry = replace(entry, '"name":', '"Name":') where type = 'api_key.created'`,
+    )
+  } else await commandRedis(redisUrl, 'SET', MINUTE_TURNED_KEY, String(Date.now() * 1_000))
 }

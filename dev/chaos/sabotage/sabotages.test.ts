@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { change, SABOTAGES } from './sabotages.ts'
+import { change, SABOTAGES, SCRIPT_LINES } from './sabotages.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
@@ -13,8 +13,13 @@ test.each(Object.entries(SABOTAGES))('%s fits the source', (_name, changes) => {
 })
 
 test('counted minutes fit the script that they change', () => {
+  const decide = readFileSync(join(ROOT, 'packages/admission/src/lua/decide.lua'), 'utf8')
+  expect(decide).toContain("redis.call('ZREMRANGEBYSCORE', LOG, '-inf', NOW_US - MINUTE_US)")
+})
+
+test('changed lines of scripts are in the script that has them', () => {
   const admit = readFileSync(join(ROOT, 'packages/admission/src/lua/admit.lua'), 'utf8')
-  expect(admit).toContain("redis.call('ZREMRANGEBYSCORE', LOG, '-inf', NOW_US - MINUTE_US)")
+  for (const line of Object.values(SCRIPT_LINES)) expect(admit).toContain(line)
 })
 
 test('sabotage that does not fit any more is an error, not a run that passes', () => {

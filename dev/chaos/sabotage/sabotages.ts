@@ -71,6 +71,42 @@ const NO_CAP: Change = {
   to: '$& return false',
 }
 
+/** Changes a line of a script for Redis: see `sabotages.test.ts`. */
+function inScript(from: string, to: string): Change {
+  return {
+    file: 'packages/redis/src/script.ts',
+    from: /return (readFileSync\(.*\))\n/,
+    to: `return $1.replaceAll(${JSON.stringify(from)}, ${JSON.stringify(to)})\n`,
+  }
+}
+
+/** The lines of scripts for Redis that sabotages change. */
+export const SCRIPT_LINES = {
+  keyLimits: 'if key_monthly >= 0 or key_rpm >= 0 or key_tpm >= 0 then',
+  keyScope: "others = { { scope = 'key ',",
+} as const
+
+/** A new key is not in the audit log. */
+const NO_AUDIT_ROW: Change = {
+  file: 'services/keys/src/db/audit-log.ts',
+  from: /if \(entries\.length === 0\) return\n/,
+  to: "if (entries.length === 0 || entries.some((entry) => entry.includes('api_key.created'))) return\n",
+}
+
+/** The store never hears of dead keys. */
+const NO_TOMBSTONE: Change = {
+  file: 'services/keys/src/announce-changes.ts',
+  from: /await bury\(parts, change\)\n/,
+  to: 'return forgetChange(parts.urgent, change)\n',
+}
+
+/** A model never gets its thoughts back. */
+const NO_THOUGHTS: Change = {
+  file: 'services/router/src/core/state-seal.ts',
+  from: /open\(purpose: StatePurpose, token: string, member = 'encrypted_content'\): string \| null \{/,
+  to: "$& if (purpose === 'reasoning' && isStateToken(token)) return ''\n",
+}
+
 export const SABOTAGES = {
   'no-wait': [NO_WAIT],
   'no-unique-key': [NO_KEY],
@@ -79,6 +115,15 @@ export const SABOTAGES = {
   'accused-backends': ACCUSED_BACKENDS,
   'read-on-loop': READ_ON_LOOP,
   'no-cap': [NO_CAP],
+  /** Limits of keys count nothing. */
+  'no-key-limits': [inScript(SCRIPT_LINES.keyLimits, 'if false then')],
+  /** A refusal by a key's limit says that a model's refused. */
+  'wrong-scope': [inScript(SCRIPT_LINES.keyScope, "others = { { scope = 'model ',")],
+  'no-audit-row': [NO_AUDIT_ROW],
+  /** Somebody writes to a row of the audit log: see `sabotageHalfway`. */
+  'changed-audit-row': [],
+  'no-tombstone': [NO_TOMBSTONE],
+  'no-thoughts': [NO_THOUGHTS],
 } as const satisfies Record<string, readonly Change[]>
 export type Sabotage = keyof typeof SABOTAGES
 

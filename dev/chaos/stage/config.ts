@@ -46,8 +46,15 @@ const PLACES: Record<string, Backend> = {
   pauper: 'north',
   page: 'north',
   garbler: 'north',
+  'thinker-north': 'north',
+  'thinker-south': 'south',
 }
 export const placeOf = (backend: string): string => PLACES[backend] ?? backend
+
+/** They speak the Messages API. */
+function vendorOf(id: string): object {
+  return id.startsWith('thinker-') ? { vendor: 'anthropic', apiKey: 'chaos' } : {}
+}
 
 export function configOver(urls: BackendUrls): object {
   const backend = (id: string, url: string) => ({
@@ -72,7 +79,7 @@ export function configOver(urls: BackendUrls): object {
       backend('north', urls.north),
       backend('south', urls.south),
       backend('bulk', urls.bulk),
-      ...Object.entries(PLACES).map(([id, place]) => backend(id, urls[place])),
+      ...Object.entries(PLACES).map(([id, place]) => ({ ...backend(id, urls[place]), ...vendorOf(id) })),
     ],
     pools: [
       { id: 'chat', targets: [target('north'), target('south')] },
@@ -92,6 +99,11 @@ export function configOver(urls: BackendUrls): object {
           target('south', 2),
         ],
       },
+      // Both sign their thoughts, and need them back.
+      {
+        id: 'signed',
+        targets: [target('thinker-north', 1, 'claude-thinking'), target('thinker-south', 1, 'claude-thinking')],
+      },
       // There is no other, and it breaks in the middle.
       { id: 'dying', targets: [target('mortal', 1, 'sim?dieAfterChunks=4')] },
     ],
@@ -103,6 +115,7 @@ export function configOver(urls: BackendUrls): object {
       chat('flaky', 'flaky'),
       chat('hostile', 'hostile'),
       chat('dying', 'dying'),
+      chat('signed', 'signed'),
       { id: 'embed', pool: 'embed', type: 'embeddings', multiplier: 1 },
     ],
     plans: [

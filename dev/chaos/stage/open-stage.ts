@@ -88,7 +88,12 @@ export async function openStage({
   await using opening = new AsyncDisposableStack()
   await mkdir(folder, { recursive: true })
   const start = async (tokensPerSecond: number) =>
-    opening.use(await startBackend({ tokensPerSecond, keepCalls: KEEP_CALLS, keepBodyBytes: KEEP_BODY_BYTES }))
+    opening.use(
+      await startBackend({
+        ...{ tokensPerSecond, keepCalls: KEEP_CALLS, keepBodyBytes: KEEP_BODY_BYTES },
+        dialects: ['messages'],
+      }),
+    )
   const backends = {
     north: await start(TOKENS_PER_SECOND),
     south: await start(TOKENS_PER_SECOND),
@@ -179,7 +184,7 @@ async function openOwner(cluster: Cluster, bus: Bus, name: OwnerName) {
   const { status, key, detail } = await callKeysApi(url, token, 'mint')
   if (status !== 200) throw new Error(`${name.name} was given no key: ${detail}`)
   const owner = ownerWith(name, token, key)
-  const question = { subject: owner.account, plan: PLAN_OF[owner.kind] }
+  const question = { subject: owner.account, plan: PLAN_OF[name.kind] }
   const { kind } = await rpcClient('ctl', bus).request('keysSetPlan', question, { timeoutMs: 10_000 })
   if (kind !== 'account') throw new Error(`${name.name} could not be put on its plan: ${kind}`)
   return owner
