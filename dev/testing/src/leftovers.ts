@@ -21,7 +21,9 @@ export async function* readDatabase(url: string): AsyncGenerator<Leftover> {
      where table_schema not in ('pg_catalog', 'information_schema') and table_type = 'BASE TABLE'`,
   )
   for (const { name } of tables) {
-    const { rows } = await database.query<{ row: string }>(`select row_to_json(entry)::text as row from ${name} entry`)
+    const { rows } = await database.query<{ row: string }>(
+      `select row_to_json(each_row)::text as row from ${name} each_row`,
+    )
     yield { place: `the table ${name}`, content: Buffer.from(rows.map(({ row }) => row).join('\n')) }
   }
 }

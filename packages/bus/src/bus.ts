@@ -9,7 +9,7 @@ import { createLiveness, isRecovering } from './core/liveness.ts'
 import { BusCounters, UNMEASURED, type BusMeasures } from './counters.ts'
 import type { Durable } from './durable.ts'
 import { openInbox, type Inbox } from './inbox.ts'
-import type { Bus, OnStatus } from './port.ts'
+import type { Bus, KeptValues, OnStatus } from './port.ts'
 import { openRequests, type Requests } from './requests.ts'
 import { openCaller } from './streams/caller.ts'
 import type { StreamContext } from './streams/context.ts'
@@ -30,6 +30,7 @@ export interface BusParts {
   onStatus: OnStatus
   measures?: BusMeasures | undefined
   openDurable(shared: { inbox: Inbox; requests: Requests; counters: BusCounters; measures: BusMeasures }): Durable
+  openKept(requests: Requests): KeptValues
 }
 
 export async function createBus(parts: BusParts): Promise<CountedBus> {
@@ -58,6 +59,7 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
     dispatch: caller.dispatch,
     serveJobs: worker.serveJobs,
     durable,
+    kept: parts.openKept(requests),
     async flush() {
       peers.flush()
       await wire.flush()

@@ -28,6 +28,7 @@ export function openMemoryBus(options: MemoryBusOptions): Promise<CountedBus> {
     onStatus,
     measures: options.measures,
     openDurable: ({ counters, measures }) => memoryDurable(options.hub.durable, counters, measures),
+    openKept: () => options.hub.kept,
     tuning: options.tuning,
   })
 }

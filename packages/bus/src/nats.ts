@@ -9,6 +9,7 @@ import { createBus, type CountedBus } from './bus.ts'
 import type { BusMeasures } from './counters.ts'
 import { connectNats, natsWire } from './nats/wire.ts'
 import type { NatsStream } from './nats/jetstream-api.ts'
+import { openKept } from './nats/kept.ts'
 import { openJetStream } from './nats/jetstream.ts'
 import { createProcessId } from './inbox.ts'
 import type { OnStatus } from './port.ts'
@@ -20,6 +21,8 @@ export interface NatsBusOptions {
   name: string
   /** Created when missing. */
   streams?: readonly NatsStream[]
+  /** The stream of kept values, created with the first one. */
+  keptStream?: NatsStream | undefined
   onStatus?: OnStatus
   measures?: BusMeasures
   tuning?: Partial<Tuning>
@@ -36,6 +39,7 @@ export async function openNatsBus(options: NatsBusOptions): Promise<CountedBus> 
     onStatus,
     measures: options.measures,
     openDurable: (shared) => openJetStream({ ...shared, wire, onStatus, processId, streams: options.streams ?? [] }),
+    openKept: (requests) => openKept(requests, options.keptStream),
     tuning: options.tuning,
   })
 }

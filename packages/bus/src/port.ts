@@ -30,6 +30,7 @@ export interface Bus extends AsyncDisposable {
   serveJobs(subject: string, group: string, handler: (job: IncomingJob) => void): Promise<AsyncDisposable>
 
   readonly durable: DurableEvents
+  readonly kept: KeptValues
 
   /** Resolves when all that was published has left this process. */
   flush(): Promise<void>
@@ -52,6 +53,14 @@ export interface DurableEvents {
    * handler that throws gets the batch again, after a growing pause.
    */
   consume(options: DurableConsumer): Promise<AsyncDisposable>
+}
+
+/** The last value of each subject, which outlives every process of a cluster. */
+export interface KeptValues {
+  /** Resolves when the value stands in place of the former one. */
+  write(subject: string, payload: Uint8Array, options: { timeoutMs: number }): Promise<void>
+  /** Null where nobody has written one. Rejects where that is not known within `timeoutMs`. */
+  read(subject: string, options: { timeoutMs: number }): Promise<Uint8Array | null>
 }
 
 export interface RequestOptions {
@@ -182,6 +191,8 @@ export interface DurableConsumer {
   subject: string
   consumer: string
   maxBatch: number
+  /** One event at a time in all processes together: nobody sees an event before those before it are committed. */
+  inOrder?: boolean
   handler(batch: DurableMessage[]): Promise<void>
 }
 

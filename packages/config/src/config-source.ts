@@ -14,11 +14,11 @@
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayConfig } from '@gateway/contracts/config'
-import { ConfigError } from './config-error.ts'
+import { ConfigError, type LocatedProblem } from './config-error.ts'
 import { loadConfig, loadDefaultConfig, type LoadedConfig } from './load-config.ts'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
-import { unusableSecrets } from './resolve-secrets.ts'
+import { type ResolvedSection, unusableSecrets } from './resolve-secrets.ts'
 
 export interface ConfigSource extends AsyncDisposable {
   readonly current: GatewayConfig
@@ -26,15 +26,28 @@ export interface ConfigSource extends AsyncDisposable {
   onChange(listener: (config: GatewayConfig) => void): Disposable
 }
 
+export interface FollowedConfig extends ConfigSource {
+  /** Called with each text that is refused while an older configuration runs, until disposed of. */
+  onRefused(listener: (refused: RefusedFile) => void): Disposable
+}
+
 interface ConfigSourceOptions {
   /** `GATEWAY_CONFIG`; without it the default configuration holds for ever. */
   path?: string | undefined
-  /** The router's. A file whose backends name a variable that is not set here is refused, at boot and later. */
+  /** A file that names a variable which is not set here, in a section of `resolves`, is refused, at boot and later. */
   environment?: NodeJS.ProcessEnv
+  /** Backends alone where it is left out. */
+  resolves?: readonly ResolvedSection[]
   logger: Logger
   /** Where the process says whether it refuses the file. */
   metrics?: Metrics
   rereadMs?: number
+}
+
+export interface RefusedFile {
+  text: string
+  /** Fields and lines with their faults, never a value. */
+  problems: readonly LocatedProblem[]
 }
 
 /** Reading an unchanged file takes a process 0.2 ms. */
@@ -42,31 +55,41 @@ const REREAD_MS = 250
 const STEADY_MS = 100
 const SHRUNK_STEADY_MS = 1_000
 
-export async function openConfigSource(options: ConfigSourceOptions): Promise<ConfigSource> {
+export async function openConfigSource(options: ConfigSourceOptions): Promise<FollowedConfig> {
   const { path, logger, metrics, rereadMs = REREAD_MS } = options
   const help = '1 while the config file is refused or cannot be read, and an older configuration runs'
   const refused = metrics?.gauge('gateway_config_refused', help).labels()
   if (path === undefined) return fixedSource(loadDefaultConfig().config)
   const text = await readConfigFile(path)
-  const load = (read: string) => loadWith(read, path, options.environment)
+  const load = (read: string) => loadWith(read, path, options)
   const loaded = load(text)
   for (const notice of loaded.notices) logger.warn({ file: path }, notice)
   if (loaded.named.size === 0) logger.warn({ file: path }, 'the file names no section: the defaults hold')
   logger.info({ file: path, revision: loaded.config.revision }, 'configuration loaded')
-  return followFile({ path, load, logger, text, loaded, rereadMs, onRefused: (is) => refused?.set(is ? 1 : 0) })
+  return followFile({
+    path,
+    load,
+    logger,
+    text,
+    loaded,
+    rereadMs,
+    onRefused: (is) => refused?.set(is ? 1 : 0),
+  })
 }
 
-function fixedSource(config: GatewayConfig): ConfigSource {
+function fixedSource(config: GatewayConfig): FollowedConfig {
   return {
     current: config,
     onChange: () => ({ [Symbol.dispose]() {} }),
+    onRefused: () => ({ [Symbol.dispose]() {} }),
     async [Symbol.asyncDispose]() {},
   }
 }
 
-function loadWith(text: string, path: string, environment: NodeJS.ProcessEnv | undefined): LoadedConfig {
+function loadWith(text: string, path: string, options: ConfigSourceOptions): LoadedConfig {
+  const { environment, resolves = ['backends'] } = options
   const loaded = loadConfig(text, path)
-  const problems = environment ? unusableSecrets(loaded, environment) : []
+  const problems = environment ? unusableSecrets(loaded, environment, resolves) : []
   if (problems.length > 0) throw new ConfigError(path, problems)
   return loaded
 }
@@ -81,7 +104,7 @@ interface Boot {
   onRefused: (isRefused: boolean) => void
 }
 
-function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: Boot): ConfigSource {
+function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: Boot): FollowedConfig {
   let { config: current, named } = loaded
   let runningText = text
   /** The last one that was judged. */
@@ -90,6 +113,7 @@ function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: B
   let readable = true
   const closing = new AbortController()
   const listeners = new Set<(config: GatewayConfig) => void>()
+  const refusals = new Set<(refused: RefusedFile) => void>()
 
   async function reread() {
     try {
@@ -112,6 +136,7 @@ function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: B
       onRefused(false)
     } catch (error) {
       onRefused(true)
+      if (error instanceof ConfigError) inform(refusals, { text: read, problems: error.problems })
       const logged = error instanceof ConfigError ? { problems: error.problems } : { err: error }
       const { message } = error as Error
       logger.error({ file: path, ...logged }, `configuration refused; the running one stays. ${message}`)
@@ -137,9 +162,13 @@ function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: B
     if (config.revision === current.revision) return
     logger.info({ file: path, revision: config.revision, previous: current.revision }, 'configuration changed')
     current = config
-    for (const listener of listeners) {
+    inform(listeners, config)
+  }
+
+  function inform<Value>(informed: Iterable<(value: Value) => void>, value: Value): void {
+    for (const listener of informed) {
       try {
-        listener(config)
+        listener(value)
       } catch (error) {
         logger.error({ err: error }, 'a part of the service did not take the new configuration')
       }
@@ -159,18 +188,22 @@ function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: B
     get current() {
       return current
     },
-    onChange(listener) {
-      // A wrapper of its own, so that the same function may be registered twice and each be taken back alone.
-      const registered = (config: GatewayConfig) => listener(config)
-      listeners.add(registered)
-      return { [Symbol.dispose]: () => void listeners.delete(registered) }
-    },
+    onChange: (listener) => register(listeners, listener),
+    onRefused: (listener) => register(refusals, listener),
     async [Symbol.asyncDispose]() {
       listeners.clear()
+      refusals.clear()
       closing.abort()
       await following
     },
   }
+}
+
+/** A wrapper of its own, so that the same function may be registered twice and each be taken back alone. */
+function register<Value>(listeners: Set<(value: Value) => void>, listener: (value: Value) => void): Disposable {
+  const registered = (value: Value) => listener(value)
+  listeners.add(registered)
+  return { [Symbol.dispose]: () => void listeners.delete(registered) }
 }
 
 interface Look {

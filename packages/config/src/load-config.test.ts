@@ -200,12 +200,15 @@ describe('the revision', () => {
       'JSON instead of YAML',
       '{"backends":[{"id":"gpu-a","url":"http://gpu-a:8000/v1"}],"pools":[{"id":"spark","targets":[{"backend":"gpu-a","model":"qwen"}]}]}',
     ],
+    ['settings that are spelled out', `${BACKENDS}${POOLS}signIn: { groupsClaim: groups }\naudit: {}\n`],
   ])('does not change with %s', (_, text) => {
     expect(revisionOf(text)).toBe(original)
   })
 
   test.each([
     ['a limit', `${BACKENDS}    maxConcurrent: 65\n${POOLS}`],
+    ['the name of a role', `${BACKENDS}${POOLS}operators: { owner: admins }\n`],
+    ['the retention of the audit log', `${BACKENDS}${POOLS}audit: { retentionDays: 30 }\n`],
     ['an address', `${BACKENDS.replace('8000', '8001')}${POOLS}`],
     ['the order of targets, which breaks ties', `${BACKENDS}${POOLS}      - { backend: gpu-a, model: other }\n`],
   ])('changes with %s', (_, text) => {

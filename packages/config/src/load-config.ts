@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { DEFAULT_ADMINISTRATION, type AdministrationSettings } from '@gateway/contracts/administration/settings'
 import { checkConfig, type ConfigPath } from '@gateway/contracts/check-config'
 import { completeConfig } from '@gateway/contracts/complete-config'
 import {
@@ -14,6 +15,8 @@ import {
   type GatewayConfig,
   type ServedModelConfig,
 } from '@gateway/contracts/config'
+import type { ExportConfig } from '@gateway/contracts/exports'
+import type { WebhookConfig } from '@gateway/contracts/webhooks'
 import { listRates } from '@gateway/pricing/list-rates'
 import { toolPricesOf } from '@gateway/pricing/tool-prices'
 import { ConfigError, writePath, type LocatedProblem } from './config-error.ts'
@@ -59,8 +62,10 @@ export function loadConfig(text: string, source: string): LoadedConfig {
       problems.map(({ path, message }) => ({ field: writePath(inFile(path)), message, ...locate(inFile(path)) })),
     )
   }
+  const { errors = 'auto', operators, signIn, audit, webhooks, exports } = parsed.data
+  const settings = { errors, operators, signIn, audit, webhooks, exports }
   return {
-    config: { revision: revisionOf(sections, parsed.data.errors), ...sections, errors: parsed.data.errors ?? 'auto' },
+    config: { revision: revisionOf(sections, settings), ...sections, ...settings },
     notices: [...notices, ...noticesOf(unservedModels)],
     named,
     locate,
@@ -83,13 +88,17 @@ function idOf(item: { id: string } | { slug: string }): string {
   return 'id' in item ? item.id : item.slug
 }
 
+type Settings = { errors: ErrorShape; webhooks: WebhookConfig[]; exports: ExportConfig[] } & AdministrationSettings
+const DEFAULT_SETTINGS: Settings = { errors: 'auto', ...DEFAULT_ADMINISTRATION, webhooks: [], exports: [] }
+
 /** Twelve hex digits that change with any effective change: comments, order of fields and spelled-out defaults do not count. */
-export function revisionOf(sections: ConfigSections, errors: ErrorShape = 'auto'): string {
-  const { backends, pools, models, plans } = sections
-  // The default adds nothing: processes of the last release know the same file by the same revision.
-  const settings = errors === 'auto' ? [] : [{ errors }]
+function revisionOf({ backends, pools, models, plans }: ConfigSections, settings: Settings): string {
+  // A default adds nothing: processes of the last release know the same file by the same revision.
+  const changed = Object.entries({ ...DEFAULT_SETTINGS, ...settings })
+    .filter(([name, value]) => canonical(value) !== canonical(DEFAULT_SETTINGS[name as keyof Settings]))
+    .map(([name, value]) => ({ [name]: value }))
   return createHash('sha256')
-    .update(canonical([backends, pools, models, plans, ...settings]))
+    .update(canonical([backends, pools, models, plans, ...changed]))
     .digest('hex')
     .slice(0, 12)
 }

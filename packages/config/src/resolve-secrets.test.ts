@@ -1,6 +1,7 @@
 import { backendConfig } from '@gateway/contracts/config'
 import { describe, expect, test } from 'vitest'
-import { resolveSecrets } from './resolve-secrets.ts'
+import { webhookConfig } from '@gateway/contracts/webhooks'
+import { resolveSecrets, resolveWebhook } from './resolve-secrets.ts'
 
 const backend = (fields: object) => backendConfig.parse({ id: 'gpu-a', url: 'http://gpu-a/v1', ...fields })
 
@@ -62,3 +63,36 @@ test.each(['sk-abc\n', 'sk\r\nx-role: admin', 'sk-…abc', 'sk\0'])(
     expect(() => resolveSecrets(backend({ headers }), { TEAM: secret })).toThrow(/headers\.x-team: holds a line break/)
   },
 )
+
+describe('${NAME} in a webhook is replaced from the environment', () => {
+  const SECRET = 'whsec_TXlTZWNyZXRPZlRoaXJ0eVR3b0J5dGVzRm9yQVRlc3Q='
+  const webhook = (fields: object) => webhookConfig.parse({ url: 'https://a.example/hooks', secret: '${A}', ...fields })
+
+  test('in its address and its secrets', () => {
+    const resolved = resolveWebhook(webhook({ url: 'https://${HOST}/hooks' }), { A: SECRET, HOST: 'b.example' })
+    expect(resolved).toMatchObject({ id: 'https://${HOST}/hooks', url: 'https://b.example/hooks', secrets: [SECRET] })
+  })
+
+  test.each([
+    [{}, {}, 'the environment variable A is not set; set it for metering'],
+    [{}, { A: 'guessable' }, 'secret: must be 24 to 64 random bytes in Base64'],
+    [{ url: 'http://${HOST}/' }, { A: SECRET, HOST: 'a.example' }, 'url: must be an https address'],
+    [{ url: 'https://${HOST}/' }, { A: SECRET, HOST: 'me:pass@a.example' }, 'must have no name and no password'],
+  ])('an unusable value is named without the value: %j with %j', (fields, environment: NodeJS.ProcessEnv, message) => {
+    expect(() => resolveWebhook(webhook(fields), environment)).toThrow(message)
+    expect(() => resolveWebhook(webhook(fields), environment)).not.toThrow(/guessable|me:pass/)
+  })
+
+  test('the config file takes both forms, and refuses the others', () => {
+    expect(webhook({ secret: SECRET })).toMatchObject({ id: 'https://a.example/hooks', secrets: [SECRET] })
+    expect(webhook({ id: 'ops', secret: undefined, secrets: [SECRET, '${B}'], events: ['key.revoked'] })).toMatchObject(
+      {
+        ...{ id: 'ops', secrets: [SECRET, '${B}'], events: ['key.revoked'], allowPrivate: false },
+      },
+    )
+    const refused = [{ secret: undefined }, { secrets: [SECRET] }, { secret: 'short' }, { events: ['key.lost'] }]
+    for (const fields of [...refused, { url: 'http://a.example' }, { url: 'ftp://a.example' }]) {
+      expect(() => webhook(fields)).toThrow()
+    }
+  })
+})

@@ -1,9 +1,11 @@
 /**
- * A backend with its `${NAME}`s replaced from the environment. The router's alone: no other service needs, or should
- * ever hold, a backend's credentials.
+ * Backends and webhooks with their `${NAME}`s replaced from the environment. Those of backends are the router's alone: no
+ * other service needs, or should ever hold, a backend's credentials. Those of webhooks are metering's.
  */
 
+import type { ConfigPath } from '@gateway/contracts/check-config'
 import { backendUrl, PLACEHOLDER, type BackendConfig } from '@gateway/contracts/config'
+import { faultOfWebhookSecret, faultOfWebhookUrl, type WebhookConfig } from '@gateway/contracts/webhooks'
 import { ConfigError, writePath, type LocatedProblem } from './config-error.ts'
 import type { LoadedConfig } from './load-config.ts'
 
@@ -13,14 +15,7 @@ const HEADER_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/
 /** Throws a `ConfigError` that names each missing variable, and never a value. */
 export function resolveSecrets(backend: BackendConfig, environment: NodeJS.ProcessEnv): BackendConfig {
   const problems: LocatedProblem[] = []
-  const resolve = (text: string, field: string) =>
-    text.replaceAll(PLACEHOLDER, (placeholder, name: string) => {
-      const value = environment[name]
-      if (value) return value
-      const message = `the environment variable ${name} is not set; set it for the router, or do not refer to it`
-      problems.push({ field, message })
-      return placeholder
-    })
+  const resolve = resolver('the router', environment, problems)
 
   const refuseUnsendable = (value: string, field: string) => {
     if (HEADER_TEXT.test(value)) return
@@ -43,22 +38,64 @@ export function resolveSecrets(backend: BackendConfig, environment: NodeJS.Proce
   return { ...backend, url, headers, ...(apiKey === undefined ? {} : { apiKey }) }
 }
 
-/** The same for all of a file's backends, each problem at its line. The defaults have one that nobody names. */
+/** Throws a `ConfigError`, as `resolveSecrets`. */
+export function resolveWebhook(webhook: WebhookConfig, environment: NodeJS.ProcessEnv): WebhookConfig {
+  const problems: LocatedProblem[] = []
+  const resolve = resolver('metering', environment, problems)
+  const url = resolve(webhook.url, 'url')
+  const secrets = webhook.secrets.map((secret) => resolve(secret, 'secret'))
+  if (problems.length === 0) {
+    const fault = faultOfWebhookUrl(url, webhook.allowPrivate)
+    if (fault) problems.push({ field: 'url', message: fault })
+    const unusable = secrets.map(faultOfWebhookSecret).find((found) => found !== null)
+    if (unusable) problems.push({ field: 'secret', message: unusable })
+  }
+  if (problems.length > 0) throw new ConfigError(`webhook ${webhook.id}`, problems)
+  return { ...webhook, url, secrets }
+}
+
+function resolver(reader: string, environment: NodeJS.ProcessEnv, problems: LocatedProblem[]) {
+  return (text: string, field: string) =>
+    text.replaceAll(PLACEHOLDER, (placeholder, name: string) => {
+      const value = environment[name]
+      if (value) return value
+      const message = `the environment variable ${name} is not set; set it for ${reader}, or do not refer to it`
+      problems.push({ field, message })
+      return placeholder
+    })
+}
+
+/** The sections of the file whose `${NAME}`s a process resolves. */
+export type ResolvedSection = 'backends' | 'webhooks'
+
+/** Each problem at its line. The default backends have one that nobody names. */
 export function unusableSecrets(
-  { config, named, locate, inFile }: LoadedConfig,
+  loaded: LoadedConfig,
   environment: NodeJS.ProcessEnv,
+  sections: readonly ResolvedSection[] = ['backends', 'webhooks'],
 ): LocatedProblem[] {
-  if (!named.has('backends')) return []
-  return config.backends.flatMap((backend, index) => {
-    try {
-      resolveSecrets(backend, environment)
-      return []
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      const at = inFile(['backends', index])
-      return error.problems.map(({ field, message }) => {
-        return { field: `${writePath(at)}.${field}`, message, ...locate([...at, ...field.split('.')]) }
-      })
-    }
-  })
+  const { config, named } = loaded
+  const backends = sections.includes('backends') && named.has('backends') ? config.backends : []
+  const webhooks = sections.includes('webhooks') ? (config.webhooks ?? []) : []
+  return [
+    ...backends.flatMap((backend, index) =>
+      problemsOf(loaded, ['backends', index], () => resolveSecrets(backend, environment)),
+    ),
+    ...webhooks.flatMap((webhook, index) =>
+      problemsOf(loaded, ['webhooks', index], () => resolveWebhook(webhook, environment)),
+    ),
+  ]
+}
+
+function problemsOf({ locate, inFile }: LoadedConfig, path: ConfigPath, resolve: () => unknown): LocatedProblem[] {
+  try {
+    resolve()
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const at = inFile(path)
+    return error.problems.map(({ field, message }) => {
+      return { field: `${writePath(at)}.${field}`, message, ...locate([...at, ...field.split('.')]) }
+    })
+  }
 }

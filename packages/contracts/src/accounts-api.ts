@@ -6,23 +6,27 @@
  */
 
 import * as z from 'zod'
+import { callOrigin } from './administration/envelope.ts'
 import { listedKey } from './developer-keys-api.ts'
 import { openEnum } from './open-enum.ts'
 import { planUnit } from './usage.ts'
 
 const subject = z.string().min(1)
+/** For the audit log. */
+const origin = callOrigin.optional()
 
-export const setPlanRequest = z.object({ subject, plan: z.string() })
-export const setOverageRequest = z.object({ subject, overage: z.boolean() })
+export const setPlanRequest = z.object({ subject, plan: z.string(), origin })
+export const setOverageRequest = z.object({ subject, overage: z.boolean(), origin })
 export const topUpRequest = z.object({
   /** A repeated request with the same id adds nothing more. */
   id: z.uuid(),
   subject,
   /** In the unit of the account's plan: allowance tokens or US dollars. Counts in the current month. */
   amount: z.number().positive(),
+  origin,
 })
 export const showAccountRequest = z.object({ subject })
-export const revokeKeyByIdRequest = z.object({ keyId: z.string() })
+export const revokeKeyByIdRequest = z.object({ keyId: z.string(), origin })
 
 export type SetPlanRequest = z.infer<typeof setPlanRequest>
 export type SetOverageRequest = z.infer<typeof setOverageRequest>
@@ -30,14 +34,16 @@ export type TopUpRequest = z.infer<typeof topUpRequest>
 export type ShowAccountRequest = z.infer<typeof showAccountRequest>
 export type RevokeKeyByIdRequest = z.infer<typeof revokeKeyByIdRequest>
 
-const accountView = z.object({
+export const accountView = z.object({
   account: z.string(),
-  kind: openEnum(['developer', 'guest']),
+  kind: openEnum(['developer', 'guest', 'project']),
   issuer: z.string().nullable(),
   subject: z.string().nullable(),
   plan: z.string(),
   unit: planUnit,
   overage: z.boolean(),
+  /** All its keys are refused until an operator restores it. */
+  suspended: z.boolean().default(false),
   /** Top-ups of the current month, in `unit`. */
   extra: z.number(),
   /** The newest ones. */
@@ -70,7 +76,7 @@ export type RevokeKeyByIdReply = z.infer<typeof revokeKeyByIdReply>
  * Re-encrypts some keys under the current master key. The caller repeats the request until `isComplete`; being cut
  * off loses nothing.
  */
-export const resealRequest = z.object({})
+export const resealRequest = z.object({ origin })
 export const resealReply = z.object({
   sealedAnew: z.int(),
   /** Every key and secret is sealed under the current master key: former ones may be retired. */

@@ -28,8 +28,11 @@ const CLOSED = {
   dialect: 'a router cannot translate a dialect that it does not know',
   compaction: 'a router cannot compact in a way that it does not know',
   encodingFormat: 'a router cannot write an unknown format',
+  'credential.role': 'keys cannot decide access for a role that it does not know',
+  code: 'an HTTP status and a body belong to a code: edges are updated first',
   groupBy: 'metering cannot group by an unknown word',
   'details.type': 'the HTTP contract names these types: the failure is read without its details',
+  'details.scope': 'the HTTP contract names these scopes: the failure is read without its details',
 }
 
 interface Enum {

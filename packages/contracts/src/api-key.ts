@@ -10,7 +10,7 @@ export const KEY_PREFIX = 'svc_'
 export const KEY_ID_LENGTH = 8
 export const ACCOUNT_TAG_LENGTH = 8
 export const KEY_SECRET_LENGTH = 32
-const CHECKSUM_LENGTH = 6
+export const CHECKSUM_LENGTH = 6
 const MASK_LENGTH = KEY_PREFIX.length + KEY_ID_LENGTH
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -63,7 +63,7 @@ export function randomBase62(length: number, randomBytes: (count: number) => Uin
   return text
 }
 
-function checksum(text: string): string {
+export function checksum(text: string): string {
   let value = crc32(text)
   let digits = ''
   for (let i = 0; i < CHECKSUM_LENGTH; i++) {

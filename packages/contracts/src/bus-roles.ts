@@ -16,6 +16,7 @@ import {
   showAccountRequest,
   topUpRequest,
 } from './accounts-api.ts'
+import { administerReply, administerRequest } from './administration/envelope.ts'
 import {
   findAccountReply,
   findAccountRequest,
@@ -32,6 +33,9 @@ import {
   rotateKeyReply,
   rotateKeyRequest,
 } from './developer-keys-api.ts'
+import { accountKeyEvent, spendAlertEvent } from './account-events.ts'
+import { describeEdge, edgeDescribed } from './edges-api.ts'
+import { configDescribed, describeConfig } from './config-api.ts'
 import { countTokensQuestion, countTokensReply } from './count-tokens-api.ts'
 import {
   responseSecretsReply,
@@ -55,6 +59,9 @@ import {
 import {
   accountUsageReply,
   accountUsageRequest,
+  meteringAdministerRequest,
+  overviewReply,
+  overviewRequest,
   quotaReply,
   quotaRequest,
   usageByAccountReply,
@@ -62,13 +69,24 @@ import {
   warmReply,
   warmRequest,
 } from './metering-api.ts'
+import { receiptSecretsReply, receiptSecretsRequest } from './receipts.ts'
 import {
+  noteRepairsReply,
+  noteRepairsRequest,
   reconcileKeysReply,
   reconcileKeysRequest,
   reconcileTotalsReply,
   reconcileTotalsRequest,
 } from './reconcile-api.ts'
-import { describeRouter, routerAlive, routerDescribed, showRoutersReply, showRoutersRequest } from './routers-api.ts'
+import {
+  backendControlsReply,
+  backendControlsRequest,
+  describeRouter,
+  routerAlive,
+  routerDescribed,
+  showRoutersReply,
+  showRoutersRequest,
+} from './routers-api.ts'
 import { accountThreshold, recordQuotaStatusReply, recordQuotaStatusRequest } from './quota-status.ts'
 import { usageBatch } from './usage-event.ts'
 
@@ -82,8 +100,9 @@ export interface Procedure {
    * - `question`: one of `to` replies
    * - `news`: published to every one of `to`
    * - `event`: stored, and consumed by `to`
+   * - `kept`: the last one is stored, and read by `to`
    */
-  kind: 'job' | 'question' | 'news' | 'event'
+  kind: 'job' | 'question' | 'news' | 'event' | 'kept'
   from: readonly BusRole[]
   to: readonly BusRole[]
   /** A job's subject names its pool or its process. */
@@ -107,15 +126,15 @@ const procedure =
 const repeatable = <Request extends Procedure>(request: Request) => ({ ...request, isRepeatable: true })
 
 const broadcast =
-  <From extends BusRole, To extends BusRole>(from: From, to: To) =>
+  <From extends BusRole, To extends BusRole>(from: readonly From[], to: readonly To[]) =>
   <const Subject extends string, Message extends z.ZodType>(subject: Subject, news: Message, about: string) =>
-    ({ kind: 'news', from: [from], to: [to], subject, messages: { news }, about }) as const
+    ({ kind: 'news', from, to, subject, messages: { news }, about }) as const
 
 const edgeToKeys = procedure(['edge'], 'keys')
 const edgeToMetering = procedure(['edge'], 'metering')
 const operatorToKeys = procedure(['ctl'], 'keys')
-const operatorToMetering = procedure(['ctl'], 'metering')
-const routersToRouters = broadcast('router', 'router')
+const routersToRouters = broadcast(['router'], ['router'])
+const edgesToEdges = broadcast(['edge'], ['edge'])
 
 export const procedures = {
   job: {
@@ -149,7 +168,7 @@ export const procedures = {
     'the router that serves an operator queries the others',
   ),
   routersDescribed: routersToRouters('routers.described', routerDescribed, 'each router replies to that router'),
-  routersShow: procedure(['ctl'], 'router')(
+  routersShow: procedure(['edge', 'metering', 'ctl'], 'router')(
     'routers.show',
     showRoutersRequest,
     showRoutersReply,
@@ -160,6 +179,19 @@ export const procedures = {
     countTokensQuestion,
     countTokensReply,
     "a prompt's tokens by a backend's own count",
+  ),
+
+  edgesDescribe: edgesToEdges('edges.describe', describeEdge, 'the edge that serves an overview queries the others'),
+  edgesDescribed: edgesToEdges('edges.described', edgeDescribed, 'each edge replies to that edge'),
+  configDescribe: broadcast(['edge'], ['edge', 'keys', 'metering'])(
+    'config.describe',
+    describeConfig,
+    'an edge queries the revisions of the config',
+  ),
+  configDescribed: broadcast(['edge', 'keys', 'metering'], ['edge'])(
+    'config.described',
+    configDescribed,
+    'each process replies',
   ),
 
   keysFill: repeatable(edgeToKeys('keys.fill', fillRequest, fillReply, "admission's `miss`")),
@@ -185,6 +217,9 @@ export const procedures = {
       'the secrets that seal kept responses',
     ),
   ),
+  keysReceiptSecrets: repeatable(
+    edgeToKeys('keys.receipt-secrets', receiptSecretsRequest, receiptSecretsReply, 'the secrets that sign receipts'),
+  ),
   keysStateSecrets: repeatable(
     procedure(['router'], 'keys')(
       'keys.state-secrets',
@@ -193,20 +228,48 @@ export const procedures = {
       'the secrets that seal the state which clients keep',
     ),
   ),
+  keysBackendControls: repeatable(
+    procedure(['router'], 'keys')(
+      'keys.backend-controls',
+      backendControlsRequest,
+      backendControlsReply,
+      'the backends that an operator has taken out, a few times a second',
+    ),
+  ),
+  keptControls: {
+    kind: 'kept',
+    from: ['router'],
+    to: ['router'],
+    subject: 'kept.backend-controls',
+    messages: { value: backendControlsReply },
+    about: 'these backends, for a router that starts while keys is away',
+  },
+  keysAdminister: procedure(['edge', 'ctl'], 'keys')(
+    'keys.administer',
+    administerRequest,
+    administerReply,
+    'a call of the administration API',
+  ),
   keysSetPlan: operatorToKeys('keys.set-plan', setPlanRequest, accountReply, "an account's plan"),
   keysSetOverage: operatorToKeys('keys.set-overage', setOverageRequest, accountReply, "an account's overage"),
   keysTopUp: operatorToKeys('keys.top-up', topUpRequest, accountReply, "a top-up of an account's month"),
   keysShowAccount: operatorToKeys('keys.show-account', showAccountRequest, accountReply, 'one account'),
   keysRevokeById: operatorToKeys('keys.revoke-by-id', revokeKeyByIdRequest, revokeKeyByIdReply, 'the end of any key'),
   keysReseal: operatorToKeys('keys.reseal', resealRequest, resealReply, 'seals keys under the current master key'),
-  keysReconcile: operatorToKeys(
+  keysReconcile: procedure(['edge', 'ctl'], 'keys')(
     'keys.reconcile',
     reconcileKeysRequest,
     reconcileKeysReply,
     "whether the admission store agrees with keys' tables",
   ),
-  keysInvalidated: broadcast('keys', 'edge')('keys.invalidated', keysInvalidated, 'a key is dead'),
-  keysUsed: broadcast('metering', 'keys')('keys.used', keysUsed, 'when keys were last used'),
+  keysNoteRepairs: procedure(['metering'], 'keys')(
+    'keys.note-repairs',
+    noteRepairsRequest,
+    noteRepairsReply,
+    'repairs of totals, for the audit log',
+  ),
+  keysInvalidated: broadcast(['keys'], ['edge'])('keys.invalidated', keysInvalidated, 'a key is dead'),
+  keysUsed: broadcast(['metering'], ['keys'])('keys.used', keysUsed, 'when keys were last used'),
   keysNoteStanding: procedure(['metering'], 'keys')(
     'keys.note-standing',
     recordQuotaStatusRequest,
@@ -223,13 +286,24 @@ export const procedures = {
       'usage of one account over time',
     ),
   ),
-  meteringUsageByAccount: operatorToMetering(
+  meteringUsageByAccount: procedure(['edge', 'ctl'], 'metering')(
     'metering.usage-by-account',
     usageByAccountRequest,
     usageByAccountReply,
     'usage of all accounts',
   ),
-  meteringReconcile: operatorToMetering(
+  meteringAdminister: repeatable(
+    procedure(['edge', 'ctl'], 'metering')(
+      'metering.administer',
+      meteringAdministerRequest,
+      administerReply,
+      'usage and costs of the administration API, once keys has authorized the caller',
+    ),
+  ),
+  meteringOverview: repeatable(
+    edgeToMetering('metering.overview', overviewRequest, overviewReply, "the ledger's sums of an overview"),
+  ),
+  meteringReconcile: procedure(['edge', 'ctl'], 'metering')(
     'metering.reconcile',
     reconcileTotalsRequest,
     reconcileTotalsReply,
@@ -255,10 +329,26 @@ export const procedures = {
   accountThreshold: {
     kind: 'event',
     from: ['keys'],
-    to: [],
+    to: ['metering'],
     subject: 'account.threshold',
     messages: { event: accountThreshold },
     about: 'for operators: an account has used 80 % or all of its allowance',
+  },
+  accountSpendAlert: {
+    kind: 'event',
+    from: ['keys'],
+    to: ['metering'],
+    subject: 'account.spend-alert',
+    messages: { event: spendAlertEvent },
+    about: 'for operators: a project or the organization has reached a spend alert',
+  },
+  accountKey: {
+    kind: 'event',
+    from: ['keys'],
+    to: ['metering'],
+    subject: 'account.key',
+    messages: { event: accountKeyEvent },
+    about: "for operators: a developer's or a project's key was created, rotated or revoked, or expires soon",
   },
 } as const satisfies Record<string, Procedure>
 

@@ -56,6 +56,13 @@ export const tokenCap = z.int().min(1).max(LARGEST_CAP_TOKENS).nullish()
 export const MOST_MESSAGES = 20_000
 export const MOST_TOOLS = 2_048
 
+const MOST_METADATA = 16
+
+/** OpenAI's bounds. */
+export const requestMetadata = z
+  .record(z.string().max(64), z.string().max(512))
+  .refine((pairs) => Object.keys(pairs).length <= MOST_METADATA, `must have at most ${MOST_METADATA} pairs`)
+
 /** A list of a request with a bound that the refusal names. */
 export function boundedList<Element extends z.ZodType>(element: Element, most: number): z.ZodArray<Element> {
   return z.array(element).max(most, tooMany(most))
@@ -78,6 +85,7 @@ export const chatRequest = z
     top_p: z.number().min(0).max(1).nullish(),
     stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
     tools: boundedList(z.looseObject({ type: z.string() }), MOST_TOOLS).nullish(),
+    metadata: requestMetadata.nullish(),
     chat_template_kwargs: z.looseObject({ enable_thinking: z.boolean().nullish() }).nullish(),
   })
   .superRefine((request, context) => {

@@ -5,6 +5,7 @@
 
 import type { HostedTool } from './hosted-tools.ts'
 import type { ConfigFile, ConfigSections, ModelConfig, PoolConfig, ServedModelConfig, VendorRates } from './config.ts'
+import type { AdministrationSettings } from './administration/settings.ts'
 import { createDefaultConfig, LEGACY_DEPRECATED_AT } from './default-config.ts'
 
 export interface CompletedConfig {
@@ -21,7 +22,9 @@ export interface ListPrices {
   toolsOf(model: ServedModelConfig): Partial<Record<HostedTool, number>>
 }
 
-export function completeConfig(file: ConfigFile, prices: ListPrices): CompletedConfig {
+type FileSections = Omit<ConfigFile, keyof AdministrationSettings | 'webhooks' | 'exports'>
+
+export function completeConfig(file: FileSections, prices: ListPrices): CompletedConfig {
   const defaults = createDefaultConfig()
   const { backends, pools, models, plans } = file.extends ? extended(file, defaults) : replaced(file, defaults)
   const served = new Set(models.map((model) => model.id))
@@ -33,7 +36,7 @@ export function completeConfig(file: ConfigFile, prices: ListPrices): CompletedC
 }
 
 /** The entries of the file, and the defaults for the rest. */
-function replaced(file: ConfigFile, defaults: ConfigSections): ConfigSections {
+function replaced(file: FileSections, defaults: ConfigSections): ConfigSections {
   const pools = file.pools ?? defaults.pools
   return {
     backends: file.backends ?? defaults.backends,
@@ -47,7 +50,7 @@ function replaced(file: ConfigFile, defaults: ConfigSections): ConfigSections {
  * The defaults, with the file's entries in their place or after them. Real backends drive out the simulated ones and
  * their pools: nobody wants a lane that only seems to work.
  */
-function extended(file: ConfigFile, defaults: ConfigSections): ConfigSections {
+function extended(file: FileSections, defaults: ConfigSections): ConfigSections {
   const isReal = file.backends !== undefined
   const pools = isReal ? (file.pools ?? defaults.pools) : overlaid(defaults.pools, file.pools ?? [], ({ id }) => id)
   const own = file.models ?? []

@@ -5,9 +5,12 @@
  */
 
 import * as z from 'zod'
+import { administrationSections, type AdministrationSettings } from './administration/settings.ts'
 import { hostedTools, USUAL_MOST_TOOL_CALLS } from './hosted-tools.ts'
 import { capability } from './job.ts'
 import { planUnit } from './usage.ts'
+import { type ExportConfig, exportsSection } from './exports.ts'
+import { type WebhookConfig, webhooksSection } from './webhooks.ts'
 import { dialectNames, PLAIN, SPOKEN, targetDialects, VENDORS, type Vendor, type VendorSettings } from './vendors.ts'
 
 /** Ids become bus subjects, header values and metric labels, hence the narrow alphabet. */
@@ -255,6 +258,9 @@ export const configFile = z.strictObject({
   pools: z.array(poolConfig).min(1).optional(),
   models: z.array(modelConfig).min(1).optional(),
   plans: z.array(planConfig).min(1).optional(),
+  ...administrationSections,
+  webhooks: webhooksSection.default([]),
+  exports: exportsSection.default([]),
 })
 
 /** The file's sections with every field's default filled in; one of the four may still be missing. */
@@ -277,8 +283,11 @@ export interface ConfigSections {
 }
 
 /** A whole, checked configuration. `revision` changes with any change of it. */
-export interface GatewayConfig extends ConfigSections {
+export interface GatewayConfig extends ConfigSections, Partial<AdministrationSettings> {
   /** `auto` where it is left out. */
   errors?: ErrorShape
+  /** None where it is left out. */
+  webhooks?: WebhookConfig[]
+  exports?: ExportConfig[]
   revision: string
 }

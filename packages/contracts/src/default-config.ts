@@ -21,7 +21,7 @@ export function createDefaultConfig({
   simulatedBackendUrl = `\${${SIMULATED_BACKEND_VARIABLE}}`,
 } = {}): ConfigSections {
   return configFile
-    .omit({ extends: true, errors: true })
+    .omit({ extends: true, errors: true, webhooks: true, exports: true, operators: true, signIn: true, audit: true })
     .required()
     .parse({
       backends: SIMULATED_BACKENDS.map((id) => ({

@@ -6,6 +6,7 @@
  */
 
 import * as z from 'zod'
+import { callOrigin } from './administration/envelope.ts'
 import { MASKED_KEY } from './api-key.ts'
 import { openEnum } from './open-enum.ts'
 
@@ -17,8 +18,16 @@ const keyHash = z.string().min(1)
 
 const keyStatuses = ['active', 'deactivated'] as const
 
-export const mintKeyRequest = z.object({ owner: keyOwner })
-export const mintKeyReply = z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string() })
+/** For the audit log. A former edge names none. */
+const origin = callOrigin.optional()
+
+/** The caller reads the reply `suspended`. A former edge does not, so its call fails. */
+export const readsSuspended = z.boolean().optional()
+
+export const mintKeyRequest = z.object({ owner: keyOwner, origin, readsSuspended })
+export const mintedKey = z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string() })
+/** `suspended`: an operator has suspended the caller's account. */
+export const mintKeyReply = z.discriminatedUnion('kind', [mintedKey, z.object({ kind: z.literal('suspended') })])
 export type MintKeyRequest = z.infer<typeof mintKeyRequest>
 export type MintKeyReply = z.infer<typeof mintKeyReply>
 
@@ -28,7 +37,7 @@ const ticket = z.string().optional()
 const invalid = z.object({ kind: z.literal('invalid'), isLate: z.boolean().optional() })
 
 /** `invalid`: not an active key of this owner; nothing has changed. */
-export const rotateKeyRequest = z.object({ owner: keyOwner, keyHash, ticket })
+export const rotateKeyRequest = z.object({ owner: keyOwner, keyHash, ticket, origin })
 export const rotateKeyReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rotated'), key: z.string(), plan: z.string() }),
   invalid,
@@ -37,7 +46,7 @@ export type RotateKeyRequest = z.infer<typeof rotateKeyRequest>
 export type RotateKeyReply = z.infer<typeof rotateKeyReply>
 
 /** Revoking one's own dead key returns `revoked` again. `invalid`: not a key of this owner. */
-export const revokeKeyRequest = z.object({ owner: keyOwner, keyHash, ticket })
+export const revokeKeyRequest = z.object({ owner: keyOwner, keyHash, ticket, origin })
 export const revokeKeyReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('revoked'), keyId: z.string() }),
   invalid,
@@ -90,13 +99,14 @@ export type FindAccountReply = z.infer<typeof findAccountReply>
 
 /**
  * Keys publishes it to every edge: the key is dead. Rotation lets its open responses finish; any other reason cuts
- * them.
+ * them. A suspended key may live again: its requests up to the account's `version` are cut.
  */
 export const keysInvalidated = z.object({
   account: z.string(),
   keyHash,
   keyId: z.string(),
-  reason: openEnum(['rotated', 'revoked']),
+  reason: openEnum(['rotated', 'revoked', 'suspended']),
+  version: z.int().optional(),
 })
 export type KeysInvalidated = z.infer<typeof keysInvalidated>
 

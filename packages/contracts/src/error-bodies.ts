@@ -3,7 +3,7 @@
  * `client-dialects/`.
  */
 
-import { ERROR_STATUS, type ErrorCode, type PublicError } from './errors.ts'
+import { ERROR_STATUS, type ErrorCode, type ErrorDetails, type LimitScope, type PublicError } from './errors.ts'
 
 export interface ErrorLinks {
   docsUrl: string
@@ -21,9 +21,10 @@ export interface BodyReader {
 export function additions({ code, details }: PublicError, links: ErrorLinks): object {
   switch (code) {
     case 'rate_limit_exceeded':
-      return { retry_after_ms: Math.ceil(details.retryAfterMs ?? 0), docs: links.docsUrl }
+      return { ...scopeOf(details), retry_after_ms: Math.ceil(details.retryAfterMs ?? 0), docs: links.docsUrl }
     case 'quota_exceeded':
       return {
+        ...scopeOf(details),
         resetDate: details.resetDate ?? '',
         topupUrl: links.topupUrl,
         overageEnabled: details.overageEnabled ?? false,
@@ -35,6 +36,10 @@ export function additions({ code, details }: PublicError, links: ErrorLinks): ob
     default:
       return {}
   }
+}
+
+function scopeOf({ scope }: ErrorDetails): { scope?: LimitScope } {
+  return scope === undefined ? {} : { scope }
 }
 
 /** Bodies whose `error` the contract fixes to the word; the thrown message is ignored. */

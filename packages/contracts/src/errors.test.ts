@@ -12,6 +12,7 @@ import {
   type ErrorCode,
 } from './errors.ts'
 import { renderError } from './render-error.ts'
+import { clientDialects } from './vendors.ts'
 
 const links = { docsUrl: 'https://docs.example/limits', topupUrl: 'https://console.example/top-up' }
 
@@ -72,6 +73,21 @@ describe("the bodies of the contract's table, to the letter", () => {
       },
     })
   })
+
+  test.each(['account', 'key', 'model'] as const)(
+    'a refusal by a limit of scope %s says so beside its type',
+    (scope) => {
+      const limited = new GatewayError('rate_limit_exceeded', 'Too many requests', { type: 'requests', scope })
+      const usedUp = new GatewayError('quota_exceeded', 'The allowance is used up', { scope })
+      for (const error of [limited, usedUp]) {
+        for (const dialect of clientDialects) {
+          const { body } = renderError(error, links, { dialect, isNested: true })
+          expect(JSON.parse(body)).toMatchObject({ error: { scope } })
+        }
+        expect(render(error).body).toMatchObject({ error: { scope } })
+      }
+    },
+  )
 
   test('quota_exceeded is a nested 402 with the reset date and where to top up', () => {
     const error = new GatewayError('quota_exceeded', 'The allowance is used up', {

@@ -18,6 +18,7 @@ export const ERROR_STATUS = {
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   CLIENT_TIMEOUT: 408,
+  CONFLICT: 409,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   UPGRADE_REQUIRED: 426,
@@ -51,10 +52,16 @@ export function isFlat(code: ErrorCode): boolean {
 export const rateLimitTypes = ['plan_limit', 'requests', 'tokens', 'day', 'pending', 'guest_mint'] as const
 export type RateLimitType = (typeof rateLimitTypes)[number]
 
+/** The limit that refused: the account's own, its key's, or the one for the model. As admission's `LimitScope`. */
+export const limitScopes = ['account', 'key', 'model'] as const
+export type LimitScope = (typeof limitScopes)[number]
+
 /** The additions of a code to its body. */
 export const errorDetails = z.object({
   /** rate_limit_exceeded */
   type: z.enum(rateLimitTypes).optional(),
+  /** rate_limit_exceeded, quota_exceeded */
+  scope: z.enum(limitScopes).optional(),
   /** rate_limit_exceeded: waiting this long admits; 0 where waiting does not help. SERVICE_UNAVAILABLE, UPSTREAMS_EXHAUSTED: when to try again. */
   retryAfterMs: z.number().optional(),
   /** quota_exceeded: ISO 8601. */
@@ -121,6 +128,7 @@ export const rateLimitBody = z.object({
     code: z.literal('rate_limit_exceeded'),
     type: z.enum(rateLimitTypes),
     message: z.string(),
+    scope: z.enum(limitScopes).optional(),
     retry_after_ms: z.int(),
     docs: z.string(),
   }),
@@ -130,6 +138,7 @@ export const quotaExceededBody = z.object({
   error: z.object({
     code: z.literal('quota_exceeded'),
     message: z.string(),
+    scope: z.enum(limitScopes).optional(),
     resetDate: z.string(),
     topupUrl: z.string(),
     overageEnabled: z.boolean(),

@@ -11,9 +11,8 @@ import { openEnum } from './open-enum.ts'
 import { targetError } from './target-error.ts'
 import { clientDialects } from './vendors.ts'
 import { tokenUsage } from './usage.ts'
-import { attemptRecord, bill, compactionForms } from './usage-event.ts'
+import { attemptRecord, bill, compactionForms, jobKinds } from './usage-event.ts'
 
-const jobKinds = ['chat', 'embeddings', 'images'] as const
 export type JobKind = (typeof jobKinds)[number]
 
 /** An ability that a target needs to serve the request. */

@@ -3,6 +3,7 @@
  */
 
 import * as z from 'zod'
+import { readsSuspended } from './developer-keys-api.ts'
 import { planVersion } from './usage.ts'
 
 /** Admission returned MISS: keys writes its state of this account and key into the admission store, then replies. */
@@ -13,6 +14,28 @@ export const fillReply = z.discriminatedUnion('kind', [
 ])
 export type FillRequest = z.infer<typeof fillRequest>
 export type FillReply = z.infer<typeof fillReply>
+
+const limit = z.int().min(1).nullable()
+
+/** As admission's `ProjectFacts`. */
+export const projectFacts = z.object({
+  hardLimit: z.int().min(0).nullable(),
+  modelLimits: z.array(
+    z.object({ model: z.string(), requestsPerMinute: limit, tokensPerMinute: limit, requestsPerDay: limit }),
+  ),
+  policy: z.string(),
+  policyVersion: z.int(),
+})
+
+/** As admission's `KeyLimits`. */
+export const keyLimitFacts = z.object({
+  keyId: z.string(),
+  expiresAtMs: z.number().nullable(),
+  monthly: z.int().min(0).nullable(),
+  requestsPerMinute: limit,
+  tokensPerMinute: limit,
+  policy: z.string(),
+})
 
 /**
  * While the admission store is away, edges request the state of a key from keys itself. Nothing is written, and no
@@ -27,6 +50,9 @@ export const lookUpReply = z.discriminatedUnion('kind', [
     overage: z.boolean(),
     /** Top-ups of the current window, in the plan's smallest unit. */
     extra: z.int(),
+    /** Both for each key of a project, and for no other. A key that has expired is `dead`. */
+    project: projectFacts.optional(),
+    limits: keyLimitFacts.optional(),
   }),
   z.object({ kind: z.literal('dead') }),
 ])
@@ -40,12 +66,15 @@ export const mintGuestRequest = z.object({
   deviceId: z.string(),
   /** The client's address (IPv6: its /64), for the cap on new devices. */
   clientNetwork: z.string(),
+  readsSuspended,
 })
 export const mintGuestReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string(), rateLimitPerDay: z.int() }),
   z.object({ kind: z.literal('limited'), retryAfterMs: z.int() }),
   /** More callers request new keys than keys can create. */
   z.object({ kind: z.literal('busy'), retryAfterMs: z.int() }),
+  /** An operator has suspended the device's account. */
+  z.object({ kind: z.literal('suspended') }),
 ])
 export type MintGuestRequest = z.infer<typeof mintGuestRequest>
 export type MintGuestReply = z.infer<typeof mintGuestReply>

@@ -23,7 +23,7 @@ export const accountThreshold = z.object({
   v: z.literal(1),
   id: z.string(),
   account: z.string(),
-  kind: openEnum(['developer', 'guest']),
+  kind: openEnum(['developer', 'guest', 'project']),
   issuer: z.string().nullable(),
   subject: z.string().nullable(),
   /** Calendar month in UTC: `2026-11`. */
@@ -31,7 +31,7 @@ export const accountThreshold = z.object({
   percent: z.int(),
   plan: z.string(),
   unit: planUnit,
-  /** In `unit`, as they were when the threshold was found passed; `limit` with the top-ups of the window. */
+  /** In `unit`, as they were then. `limit` has the top-ups of the window, and is never above a project's hard limit. */
   used: z.number(),
   limit: z.number(),
   passedAt: z.iso.datetime(),

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { administrationCredential, callOrigin } from './administration/envelope.ts'
 import { openEnum } from './open-enum.ts'
 import { planUnit, planVersion } from './usage.ts'
 
@@ -18,18 +19,23 @@ import { planUnit, planVersion } from './usage.ts'
  */
 const driftKinds = ['account', 'key', 'total', 'pending', 'lease', 'unit', 'unreported'] as const
 
-export const drift = z.object({
+const difference = {
   account: z.string(),
   kind: openEnum(driftKinds),
   /** In words: the store's state, and the true one. */
   store: z.string(),
   truth: z.string(),
-  repaired: z.boolean(),
-})
+}
+export const drift = z.object({ ...difference, repaired: z.boolean() })
 export type Drift = z.infer<typeof drift>
 
+/** For the audit log: keys proves the credential again. The command line of release 0.1.0 names nobody. */
+const repairer = z.object({ credential: administrationCredential, origin: callOrigin })
+export type Repairer = z.infer<typeof repairer>
+const by = repairer.optional()
+
 /** `after`: the last account of the page before; null for the first page. */
-export const reconcileKeysRequest = z.object({ after: z.string().nullable(), repair: z.boolean() })
+export const reconcileKeysRequest = z.object({ after: z.string().nullable(), repair: z.boolean(), by })
 /** The unit of an account's plan. */
 const accountPlan = z.object({ account: z.string(), unit: planUnit, planVersion })
 export type AccountPlan = z.infer<typeof accountPlan>
@@ -48,7 +54,16 @@ export const reconcileTotalsRequest = z.object({
   /** The plans that keys has just reported; the unit of any other account is not checked. */
   plans: z.array(accountPlan).default([]),
   repair: z.boolean(),
+  by,
 })
 export const reconcileTotalsReply = z.object({ drifts: z.array(drift) })
 export type ReconcileTotalsRequest = z.infer<typeof reconcileTotalsRequest>
 export type ReconcileTotalsReply = z.infer<typeof reconcileTotalsReply>
+
+/** The repairs that metering is about to make. It makes none of them without the reply. */
+const repair = z.object(difference)
+export type Repair = z.infer<typeof repair>
+export const noteRepairsRequest = z.object({ repairs: z.array(repair), by })
+export const noteRepairsReply = z.object({ kind: z.literal('noted') })
+export type NoteRepairsRequest = z.infer<typeof noteRepairsRequest>
+export type NoteRepairsReply = z.infer<typeof noteRepairsReply>

@@ -5,7 +5,15 @@
  */
 
 import * as z from 'zod'
-import { boundedList, DEFAULT_CHAT_MODEL, MOST_MESSAGES, MOST_TOOLS, tokenCap, tooMany } from './chat.ts'
+import {
+  boundedList,
+  DEFAULT_CHAT_MODEL,
+  MOST_MESSAGES,
+  MOST_TOOLS,
+  requestMetadata,
+  tokenCap,
+  tooMany,
+} from './chat.ts'
 import { isObject } from './json.ts'
 
 const part = z.looseObject({
@@ -138,7 +146,7 @@ export const responsesRequest = z.looseObject({
     .nullish(),
   reasoning: z.looseObject({ effort: z.string().nullish(), summary: z.string().nullish() }).nullish(),
   include: z.array(z.string()).nullish(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  metadata: requestMetadata.nullish(),
   truncation: z.enum(['auto', 'disabled']).nullish(),
   prompt_cache_key: z.string().nullish(),
   safety_identifier: z.string().nullish(),

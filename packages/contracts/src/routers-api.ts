@@ -7,12 +7,26 @@ import * as z from 'zod'
 import { openEnum } from './open-enum.ts'
 
 /** `on_trial`: back from an ejection, one request at a time until one succeeds. */
-const healthStates = ['healthy', 'ejected', 'cooling', 'on_trial'] as const
+const healthStates = ['healthy', 'ejected', 'cooling', 'on_trial', 'drained'] as const
+
+/** An operator has taken a backend out. `ejected`: it is the last resort. `drained`: it gets no new request at all. */
+export const backendControls = ['ejected', 'drained'] as const
+export type BackendControl = (typeof backendControls)[number]
+
+/** Every router requests them again and again, so one that was away catches up. */
+export const backendControlsRequest = z.object({})
+export const backendControlsReply = z.object({
+  controls: z.array(z.object({ backend: z.string(), control: openEnum(backendControls) })),
+})
 
 const health = {
   state: openEnum(healthStates),
   /** When an ejection or a cooling ends, in milliseconds since 1970; null otherwise. */
   untilMs: z.int().nullable(),
+  /** When the first ejection since its last recovery began, in milliseconds since 1970; a former router reports none. */
+  sinceMs: z.int().optional(),
+  /** The outcome of the attempt that ejected it last, as `http_500`, or `probe`. */
+  cause: z.string().optional(),
 }
 const healthView = z.object(health)
 export type HealthView = z.infer<typeof healthView>
@@ -20,6 +34,8 @@ export type HealthView = z.infer<typeof healthView>
 const backendView = z.object({
   backend: z.string(),
   ...health,
+  /** An operator's word, which outweighs the router's own; a former router knows none. */
+  control: openEnum(backendControls).nullable().default(null),
   /** Calls under way from this router, and how many it may have. */
   outstanding: z.int(),
   places: z.int(),

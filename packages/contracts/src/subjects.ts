@@ -27,11 +27,18 @@ export const usageConsumers = { metering: 'metering-ledger' } as const
 /** An event is kept until every one of `consumers` has committed it. */
 export const usageStream = { name: 'USAGE', subjects: ['usage.>'], consumers: [usageConsumers.metering] } as const
 
+/** The last value of each subject. */
+export const keptStream = { name: 'KEPT', subjects: ['kept.>'], consumers: [], lastOnly: true } as const
+
 const DAY_MS = 86_400_000
-/** News that operators may want to act on. Nobody in the gateway consumes it; read it with any consumer of your own. */
+/** News that operators may want to act on. Read it with any consumer of your own; nothing waits for one. */
 export const accountStream = {
   name: 'ACCOUNTS',
   subjects: ['account.>'],
   consumers: [],
   maxAgeMs: 30 * DAY_MS,
 } as const
+
+export const accountConsumers = { metering: 'metering-webhooks' } as const
+/** As metering consumes it, for webhooks and e-mail. */
+export const consumedAccountStream = { ...accountStream, consumers: [accountConsumers.metering] } as const

@@ -66,7 +66,7 @@ const usageFigures = {
   cost_usd: z.number(),
 }
 
-const usageTotals = z.object(usageFigures)
+export const usageTotals = z.object(usageFigures)
 export type UsageTotals = z.infer<typeof usageTotals>
 
 /**

@@ -30,6 +30,8 @@ const usageOutcomes = [
   'undelivered',
 ] as const
 
+export const jobKinds = ['chat', 'embeddings', 'images'] as const
+
 /** `endpoint`: requested at `/v1/responses/compact`. `trigger`: by the last item of a request to `/v1/responses`. */
 export const compactionForms = ['endpoint', 'trigger'] as const
 export type CompactionForm = (typeof compactionForms)[number]
@@ -58,6 +60,16 @@ export const bill = z.object({
   parentAgentId: z.string().optional(),
   /** The request compacts a conversation. */
   compaction: openEnum(compactionForms).optional(),
+  /** The account is a project's. */
+  isProject: z.boolean().optional(),
+  /** The member of the project whose key it is. */
+  userId: z.string().optional(),
+  /** The client's own user, hashed by the edge: OpenAI's `safety_identifier`, or `user`. */
+  endUser: z.string().optional(),
+  /** By the client's `x-svc-tags` and `metadata`; bounded by the edge. */
+  tags: z.record(z.string(), z.string()).optional(),
+  /** `chat`, `embeddings` or `images`. */
+  kind: openEnum(jobKinds).optional(),
   modelAsked: z.string(),
   lane: z.string(),
   pool: z.string(),

@@ -27,6 +27,8 @@ export const tokenUsage = z.object({
   audioCompletionTokens: count.optional(),
   /** Part of `completionTokens`. */
   reasoningTokens: count.default(0),
+  /** Of the response; the backend may count their tokens, too. */
+  images: count.optional(),
   /** Calls of tools that the vendor ran, by the tool's name. */
   toolCalls: z.record(z.string(), count).optional(),
   /** The operator's cost of the request as the vendor reports it, in nano-dollars. */

@@ -57,16 +57,19 @@ const TYPES: Record<string, [read: string, written?: string]> = {
   int4: ['number'],
   int8: ['number'],
   jsonb: ['unknown', 'string'],
+  numeric: ['string'],
   text: ['string'],
   timestamptz: ['Date'],
+  _text: ['string[]'],
   _timestamptz: ['Date[]'],
+  _uuid: ['string[]'],
   uuid: ['string'],
 }
 
 function typeOf(column: ColumnMetadata, choices: string | undefined): string {
   const known = TYPES[column.dataType]
   if (!known) throw new Error(`the type ${column.dataType} of ${column.name} has no type here yet`)
-  const orNull = (type: string) => (column.isNullable ? `${type} | null` : type)
+  const orNull = (type: string) => (column.isNullable && type !== 'unknown' ? `${type} | null` : type)
   const [read, written] = known
   if (column.isAutoIncrementing) return `GeneratedAlways<${read}>`
   const mayBeLeftOut = column.hasDefaultValue || (column.isNullable && written)

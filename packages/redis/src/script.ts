@@ -29,11 +29,16 @@ export function composeScript<const Once extends string = never, const Each exte
   parts: string[],
   { once = [], each = [] }: { once?: readonly Once[]; each?: readonly Each[] } = {},
 ): NamedScript<Once, Each> {
-  const source = [nameArguments(once, each), ...parts.map((part) => readPart(folder, part))].join('\n')
+  const source = [nameArguments(once, each), ...parts.map((part) => includeParts(folder, part))].join('\n')
   return { source, sha1: createHash('sha1').update(source).digest('hex'), once, each }
 }
 
-export function readPart(folder: URL, name: string): string {
+/** A line `-- include <name>` stands for another file. So a script creates a function only on the paths that call it. */
+export function includeParts(folder: URL, name: string): string {
+  return readPart(folder, name).replaceAll(/^ *-- include (\S+)$/gm, (_, part: string) => includeParts(folder, part))
+}
+
+function readPart(folder: URL, name: string): string {
   return readFileSync(new URL(`${name}.lua`, folder), 'utf8')
 }
 

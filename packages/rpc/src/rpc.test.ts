@@ -42,11 +42,9 @@ test('a service can send and receive only the messages of the table, in the shap
   ]
   expectTypeOf(wrong).toBeFunction()
   expectTypeOf<keyof Handlers<'router'>>().toEqualTypeOf<'routersShow' | 'routersCountTokens'>()
-  expectTypeOf<Awaited<ReturnType<Handlers<'keys'>['keysMint']>>>().toEqualTypeOf<{
-    kind: 'minted'
-    key: string
-    plan: string
-  }>()
+  expectTypeOf<Awaited<ReturnType<Handlers<'keys'>['keysRevokeById']>>>().toEqualTypeOf<
+    { kind: 'revoked'; account: string } | { kind: 'unknown' }
+  >()
   const served = Object.values(procedures).filter(({ kind, to }) => kind === 'question' && String(to) === 'metering')
   expect(served).toHaveLength(Object.keys(meteringHandlers).length)
 })
@@ -59,6 +57,8 @@ const meteringHandlers: Handlers<'metering'> = {
   meteringAccountUsage: never,
   meteringUsageByAccount: never,
   meteringReconcile: never,
+  meteringAdminister: never,
+  meteringOverview: never,
 }
 
 test('a request and its reply arrive with the defaults of the contract', async () => {

@@ -202,6 +202,16 @@ export const variables = {
       .refine((secret) => !PLACEHOLDER_SECRET.test(secret) && new Set(secret).size >= 10, 'must be a random secret'),
     'a random secret of 32 characters or more that seals API keys at rest, such as the output of `openssl rand -base64 32`; two, separated by a comma, during a rotation',
   ),
+  SMTP_URL: variable(
+    z
+      .url({ protocol: /^smtps?$/, hostname: /^.+$/, error: 'must be an smtp:// or smtps:// address' })
+      .refine(
+        (url) => senderOf(new URL(url)) !== null,
+        'needs the sender, as ?from=gateway@example.com, where its name is no address of e-mail',
+      )
+      .optional(),
+    'the mail server for spend alerts, such as smtps://name:password@mail.example.com/?from=gateway@example.com; none when not set',
+  ),
   DATA_DIR: variable(z.string().default('./data'), 'the folder for data on disk'),
   AUTH_ISSUER: variable(
     z.url({ protocol: /^https?$/, error: 'must be an http or https address' }),
@@ -230,6 +240,12 @@ export const variables = {
     'the share of requests that the ratio samplers trace, from 0 to 1',
   ),
 } as const
+
+/** The parameter `from` of SMTP_URL, or its name where that is an address of e-mail; null where there is neither. */
+export function senderOf(server: URL): string | null {
+  const from = server.searchParams.get('from') ?? decodeURIComponent(server.username)
+  return z.email().safeParse(from).success ? from : null
+}
 
 function parseTrustProxy(text: string): boolean | number | string {
   if (text === 'true') return true

@@ -5,7 +5,6 @@
 
 import type { CountedBus } from '@gateway/bus/bus'
 import { openNatsBus } from '@gateway/bus/nats'
-import type { usageStream, accountStream } from '@gateway/contracts/subjects'
 import { createLogger, type Logger } from '@gateway/telemetry/logger'
 import { createProcessMetrics, measureBus } from '@gateway/telemetry/process-metrics'
 import type { Metrics } from '@gateway/telemetry/metrics'
@@ -38,11 +37,13 @@ export function processSettings(parsed: z.infer<z.ZodObject<typeof processVariab
 
 type ProcessSettings = ReturnType<typeof processSettings>
 
+type NatsStream = NonNullable<Parameters<typeof openNatsBus>[0]['streams']>[number]
+
 interface OwnProcess {
   logger: Logger
   metrics: Metrics
-  /** `stream`: the durable one that the service writes or reads. */
-  openBus(stream: typeof usageStream | typeof accountStream): Promise<CountedBus>
+  /** `streams`: the durable ones that the service writes or reads. */
+  openBus(...streams: readonly Omit<NatsStream, 'replicas'>[]): Promise<CountedBus>
 }
 
 function ownProcess(service: string, { logLevel, natsUrl, streamReplicas }: ProcessSettings): OwnProcess {
@@ -52,10 +53,12 @@ function ownProcess(service: string, { logLevel, natsUrl, streamReplicas }: Proc
   return {
     logger,
     metrics,
-    openBus: (stream) => {
-      const streams = [{ ...stream, replicas: streamReplicas }]
+    openBus: (...named) => {
+      const all = named.map((stream) => ({ ...stream, replicas: streamReplicas }))
+      const streams = all.filter(({ lastOnly }) => !lastOnly)
+      const keptStream = all.find(({ lastOnly }) => lastOnly)
       return measureBus(metrics, (measures) =>
-        openNatsBus({ url: natsUrl, name: service, streams, onStatus, measures }),
+        openNatsBus({ url: natsUrl, name: service, streams, keptStream, onStatus, measures }),
       )
     },
   }

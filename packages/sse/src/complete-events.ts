@@ -3,7 +3,8 @@
  * most. It adds nothing, leaves nothing out and moves nothing.
  */
 
-import { CR, EventBoundaries, LF } from './event-boundaries.ts'
+import { EventBoundaries } from './event-boundaries.ts'
+import { CR, LF } from './line-state.ts'
 
 const NO_BYTES = Buffer.alloc(0)
 

@@ -9,7 +9,8 @@
  * for one event a piece (2026-11-28). The factor is 0.85 for eight events a piece, and 2 for an event of 1 MB.
  */
 
-import { CR, EventBoundaries, LF } from './event-boundaries.ts'
+import { EventBoundaries } from './event-boundaries.ts'
+import { CR, LF } from './line-state.ts'
 
 export interface SseEvent {
   /** The event as it came, blank line included. */

@@ -20,6 +20,19 @@ test('a person who signs in by the page gets an access token for the gateway, si
   expect(protectedHeader).toMatchObject({ alg: 'ES256', typ: 'at+jwt' })
 })
 
+test.each([
+  ['ada', [], []],
+  ['owner', ['gateway-owner'], []],
+  ['owner-2@search,ads', ['gateway-owner'], ['search', 'ads']],
+  ['reader', ['gateway-reader'], []],
+  ['ownership@search', [], ['search']],
+])('the token of %s has the roles %j and the groups %j', async (name, roles, groups) => {
+  await using provider = await startIdentityProvider({ audience: 'http://gateway.test', consoleUrl })
+  const token = await signIn(provider.issuer, { name, redirectUri })
+  const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as object
+  expect(claims).toMatchObject({ sub: name, roles, groups, email: expect.stringMatching(/@example\.com$/) })
+})
+
 test('nobody is sent back to an address that is not registered', async () => {
   await using provider = await startIdentityProvider({ audience: 'http://gateway.test', consoleUrl })
   await expect(signIn(provider.issuer, { name: 'ada', redirectUri: 'http://127.0.0.1:9/elsewhere' })).rejects.toThrow(

@@ -11,6 +11,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { isIP, type AddressInfo } from 'node:net'
 import { Provider, type Configuration } from 'oidc-provider'
+import { claimsOf } from './identity-provider/claims.ts'
 import { serveInteraction, signOutPage } from './identity-provider/serve-interaction.ts'
 import { memoryAdapters } from './identity-provider/memory-adapter.ts'
 import { keepSigningKeys } from './identity-provider/keep-signing-keys.ts'
@@ -119,6 +120,7 @@ async function configurationOf(options: IdentityProviderOptions): Promise<Config
       },
     },
     findAccount: (_context, subject) => ({ accountId: subject, claims: () => ({ sub: subject, name: subject }) }),
+    extraTokenClaims: (_context, token) => ('accountId' in token ? { ...claimsOf(token.accountId) } : undefined),
     interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
     jwks: await keepSigningKeys(options.directory),
     async loadExistingGrant(context) {

@@ -194,7 +194,7 @@ export const fixture: ClientFixture = {
     readResponse(
       response,
       response.output
-        .flatMap((item: Json) => item.content ?? [])
+        .flatMap((item: Json) => (item.type === 'reasoning' ? [] : (item.content ?? [])))
         .map((part: Json) => part.text)
         .join(''),
     ),

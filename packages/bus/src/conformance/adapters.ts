@@ -4,12 +4,15 @@ import { startNats, type Server } from '@gateway/servers/start'
 import type { CountedBus } from '../bus.ts'
 import type { DurableStream } from '../durable.ts'
 import { createMemoryHub, openMemoryBus } from '../memory.ts'
+import type { NatsStream } from '../nats/jetstream-api.ts'
 import { openNatsBus } from '../nats.ts'
 import type { OnStatus } from '../port.ts'
 import type { Tuning } from '../tuning.ts'
 import { openObserver, type Observer } from './observer.ts'
 
 export const eventStream = { name: 'EVENTS', subjects: ['events.>'], consumers: ['ledger'] } satisfies DurableStream
+
+export const keptStream = { name: 'KEPT', subjects: ['kept.>'], consumers: [], lastOnly: true } satisfies NatsStream
 
 export interface BusOptions {
   tuning?: Partial<Tuning>
@@ -54,7 +57,13 @@ export async function createNatsWorld(): Promise<NatsWorld> {
     server,
     async open(options = {}) {
       const observer = await openObserver(server.url)
-      const bus = await openNatsBus({ url: observer.url, name: 'conformance', streams: [eventStream], ...options })
+      const bus = await openNatsBus({
+        url: observer.url,
+        name: 'conformance',
+        streams: [eventStream],
+        keptStream,
+        ...options,
+      })
       opened.set(bus, observer)
       return bus
     },

@@ -76,6 +76,34 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
     expect(Math.min(seen[0]!.length, seen[1]!.length)).toBeGreaterThan(50)
   })
 
+  it('brings events in order to members that take them one at a time, also after one has failed', async () => {
+    const seen: string[] = []
+    const failed = new Set<string>()
+    let running = 0
+    for (const member of await Promise.all([world.open(), world.open()])) {
+      await member.durable.consume({
+        ...{ stream: 'EVENTS', subject: 'events.>', consumer: 'ledger', maxBatch: 50, inOrder: true },
+        async handler(batch) {
+          expect(++running).toBe(1)
+          await sleep(2)
+          running--
+          const events = batch.map(({ payload }) => read(payload))
+          const [event = ''] = events
+          if (Number(event) % 7 === 0 && !failed.has(event)) {
+            failed.add(event)
+            throw new Error('database away')
+          }
+          seen.push(...events)
+        },
+      })
+    }
+    const events = Array.from({ length: 30 }, (_, i) => `${i}`)
+    await Promise.all(events.map(publish))
+    await until(() => seen.length >= events.length)
+    expect(seen).toEqual(events)
+    expect(failed.size).toBe(5)
+  })
+
   it('gives the open events of a leaving member to the others', async () => {
     const seen: string[] = []
     const leaver = await consume(

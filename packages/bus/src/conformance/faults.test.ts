@@ -134,6 +134,7 @@ function openFaulty(hub: MemoryHub, faults: Faults): Promise<CountedBus> {
     ),
     tuning: quick,
     onStatus: () => {},
+    openKept: () => hub.kept,
     openDurable: ({ counters, measures }) => memoryDurable(hub.durable, counters, measures),
   })
 }

@@ -96,8 +96,9 @@ function scheduleWork(backlog: Backlog): void {
 function work(backlog: Backlog): void {
   for (const member of backlog.members) {
     if (backlog.waiting.length === 0) return
+    if (member.options.inOrder && [...backlog.members].some(({ running }) => running !== undefined)) return
     if (member.running !== undefined) continue
-    const batch = backlog.waiting.splice(0, member.options.maxBatch)
+    const batch = backlog.waiting.splice(0, member.options.inOrder ? 1 : member.options.maxBatch)
     // The one that worked goes to the end of the line.
     backlog.members.delete(member)
     backlog.members.add(member)

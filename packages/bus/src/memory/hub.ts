@@ -6,7 +6,7 @@
 
 import type { DurableStream } from '../durable.ts'
 import { createDurableStore, type DurableStore } from './durable.ts'
-import type { OnStatus } from '../port.ts'
+import type { KeptValues, OnStatus } from '../port.ts'
 import type { Wire, WireListener } from '../wire.ts'
 
 const MAX_PAYLOAD_BYTES = 1024 * 1024
@@ -15,6 +15,8 @@ const NO_PAYLOAD = new Uint8Array(0)
 export interface MemoryHub {
   connect(processId: string, onStatus: OnStatus): Wire
   readonly durable: DurableStore
+  /** Nothing outlives this process. */
+  readonly kept: KeptValues
   /** Cuts a process off as if it were dead, or its network; for tests. */
   cut(processId: string): void
 }
@@ -41,6 +43,7 @@ export function createMemoryHub(options: { streams?: readonly DurableStream[] } 
   const links = new Map<string, Link>()
   const subscriptions = new Map<string, Subscription[]>()
   const turns = new Map<string, number>()
+  const kept = new Map<string, Uint8Array>()
   let queue: Delivery[] = []
   let draining = false
 
@@ -98,6 +101,10 @@ export function createMemoryHub(options: { streams?: readonly DurableStream[] } 
 
   return {
     durable: createDurableStore(options.streams ?? []),
+    kept: {
+      write: async (subject, payload) => void kept.set(subject, Buffer.from(payload)),
+      read: async (subject) => kept.get(subject) ?? null,
+    },
 
     connect(processId, onStatus) {
       const link: Link = { connected: true, onStatus, listeners: [] }

@@ -7,6 +7,7 @@
  * nothing to a pull of a deleted consumer. Events not acknowledged come back from the server.
  */
 
+import type { BusCounters } from '../counters.ts'
 import { retryDelayMs } from '../durable.ts'
 import type { DurableConsumer, DurableMessage } from '../port.ts'
 import { ACK_WAIT_MS, type JetStreamParts } from './jetstream-api.ts'
@@ -21,7 +22,12 @@ const WORKING = Buffer.from('+WPI')
 const RETRY_NOW = Buffer.from('-NAK')
 
 export interface Consumers {
-  open(options: DurableConsumer, ensure: () => Promise<void>): Promise<AsyncDisposable>
+  /** `backlog`: where it counts the events that wait. */
+  open(
+    options: DurableConsumer,
+    ensure: () => Promise<void>,
+    backlog: Pick<BusCounters, 'durableBacklog'> | null,
+  ): Promise<AsyncDisposable>
   close(): Promise<void>
 }
 
@@ -59,11 +65,11 @@ export function openConsumers(parts: JetStreamParts): Consumers {
   })
 
   return {
-    async open(options, ensure) {
+    async open(options, ensure, backlog) {
       const key = `${options.stream}.${options.consumer}`
       if (pullers.has(key)) throw new Error(`this bus consumes ${options.stream} as ${options.consumer} already`)
       await ensure()
-      const puller = startPuller(parts, key, options, ensure)
+      const puller = startPuller(parts, key, options, ensure, backlog)
       pullers.set(key, puller)
       return {
         async [Symbol.asyncDispose]() {
@@ -84,12 +90,15 @@ function startPuller(
   key: string,
   options: DurableConsumer,
   ensure: () => Promise<void>,
+  backlog: Pick<BusCounters, 'durableBacklog'> | null,
 ): Puller {
-  const { wire, inbox, onStatus, counters } = parts
+  const { wire, inbox, onStatus } = parts
+  // The server gives out no second event before the first is acknowledged, so more must not be pulled.
+  const maxBatch = options.inOrder ? 1 : options.maxBatch
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`
   const request = Buffer.from(
     JSON.stringify({
-      batch: options.maxBatch,
+      batch: maxBatch,
       expires: PULL_EXPIRES_MS * 1_000_000,
       // An event above it would never come.
       max_bytes: Math.max(PORTION_BYTES, 2 * wire.maxPayloadBytes),
@@ -110,7 +119,7 @@ function startPuller(
 
   const open = () => {
     if (closed || outstanding > 0 || arrived.length > 0 || !wire.connected) return
-    outstanding = options.maxBatch
+    outstanding = maxBatch
     pull++
     openedAtMs = performance.now()
     wire.publish(subject, request, inbox.address('p', `${key}.${pull}`))
@@ -136,7 +145,7 @@ function startPuller(
 
   const gather = () => {
     if (running !== undefined || arrived.length === 0) return
-    if (outstanding === 0 || arrived.length >= options.maxBatch) return handle()
+    if (outstanding === 0 || arrived.length >= maxBatch) return handle()
     gathering ??= setTimeout(handle, gatherTimeMs(lastTookMs))
   }
   const handle = () => {
@@ -174,7 +183,7 @@ function startPuller(
   return {
     onEvent(payload, ack) {
       if (closed) return wire.publish(ack.address, RETRY_NOW)
-      counters.durableBacklog = ack.pending
+      if (backlog) backlog.durableBacklog = ack.pending
       const message = { payload, sequence: ack.sequence, redelivered: ack.deliveries > 1 }
       arrived.push({ message, ackTo: ack.address, deliveries: ack.deliveries })
       if (outstanding > 0 && --outstanding === 0) clearTimeout(silence)

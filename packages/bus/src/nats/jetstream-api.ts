@@ -16,10 +16,12 @@ const ONCE = { timeoutMs: 5_000 }
 /** A stream's leader alone replies. So there is no reply until the servers have elected one. */
 const REPEATEDLY = { ...ONCE, silentForMs: 500 }
 const STREAM_NOT_FOUND = 10059
+const NO_MESSAGE_FOUND = 10037
 const STREAM_NAME_IN_USE = 10058
 const NANOSECONDS_PER_MS = 1_000_000
 /** A full stream refuses new events rather than drop old ones. */
 export const MAX_BYTES = 1024 * 1024 * 1024
+const MAX_KEPT_BYTES = 1024 * 1024
 /** An event that its consumer has not acknowledged by then is given to another. */
 export const ACK_WAIT_MS = 10_000
 const BATCHES_UNACKNOWLEDGED = 20
@@ -30,6 +32,8 @@ export interface NatsStream extends DurableStream {
   replicas?: number
   /** For a stream that others read as they like: events go at this age, the oldest first when it is full. */
   maxAgeMs?: number
+  /** The stream keeps the last message of each subject alone. */
+  lastOnly?: boolean
 }
 
 export interface JetStreamParts {
@@ -60,6 +64,8 @@ export interface JetStreamApi {
   streamState(stream: string): Promise<StreamState>
   /** The last sequence below which the consumer has acknowledged everything; 0 while it does not exist. */
   ackFloor(stream: string, consumer: string): Promise<number>
+  /** The last message of the subject; null where there is none, or no such stream. */
+  lastMessage(stream: string, subject: string, timeoutMs: number): Promise<Uint8Array | null>
   /** Removes every event up to and with `sequence`. */
   purge(stream: string, sequence: number): Promise<void>
 }
@@ -100,7 +106,7 @@ export function jetStreamApi(requests: Pick<Requests, 'send'>): JetStreamApi {
       }
     },
 
-    async ensureConsumer({ stream, consumer, subject, maxBatch }) {
+    async ensureConsumer({ stream, consumer, subject, maxBatch, inOrder }) {
       await call(`CONSUMER.DURABLE.CREATE.${stream}.${consumer}`, {
         stream_name: stream,
         config: {
@@ -110,7 +116,7 @@ export function jetStreamApi(requests: Pick<Requests, 'send'>): JetStreamApi {
           replay_policy: 'instant',
           ack_policy: 'explicit',
           ack_wait: ACK_WAIT_MS * NANOSECONDS_PER_MS,
-          max_ack_pending: maxBatch * BATCHES_UNACKNOWLEDGED,
+          max_ack_pending: inOrder ? 1 : maxBatch * BATCHES_UNACKNOWLEDGED,
           max_deliver: -1,
         },
       })
@@ -137,11 +143,25 @@ export function jetStreamApi(requests: Pick<Requests, 'send'>): JetStreamApi {
       }
     },
 
+    async lastMessage(stream, subject, timeoutMs) {
+      try {
+        const found = await call(`STREAM.MSG.GET.${stream}`, { last_by_subj: subject }, { ...REPEATEDLY, timeoutMs })
+        return Buffer.from((found as unknown as LastMessage).message.data ?? '', 'base64')
+      } catch (error) {
+        if (hasCode(error, STREAM_NOT_FOUND) || hasCode(error, NO_MESSAGE_FOUND)) return null
+        throw error
+      }
+    },
+
     async purge(stream, sequence) {
       // A later repeat might meet a new stream of the same name.
       await call(`STREAM.PURGE.${stream}`, { seq: sequence + 1 }, ONCE)
     },
   }
+}
+
+interface LastMessage {
+  message: { data?: string }
 }
 
 interface StreamInfo {
@@ -152,17 +172,19 @@ interface StreamInfo {
 
 /**
  * Nothing that was not consumed is ever dropped: no age limit, and a full stream refuses new events. Consumers
- * purge the events that all of them have acknowledged; see `sweep.ts`. A stream with an age limit drops old ones instead.
+ * purge the events that all of them have acknowledged; see `sweep.ts`. A stream with an age limit, or of last
+ * messages, drops old ones instead.
  */
-function streamConfig({ name, subjects, replicas = 1, maxAgeMs }: NatsStream): object {
+function streamConfig({ name, subjects, replicas = 1, maxAgeMs, lastOnly = false }: NatsStream): object {
   return {
     name,
     subjects,
     retention: 'limits',
     storage: 'file',
-    discard: maxAgeMs === undefined ? 'new' : 'old',
+    discard: maxAgeMs === undefined && !lastOnly ? 'new' : 'old',
     num_replicas: replicas,
-    max_bytes: MAX_BYTES,
+    max_bytes: lastOnly ? MAX_KEPT_BYTES : MAX_BYTES,
+    ...(lastOnly && { max_msgs_per_subject: 1 }),
     max_msgs: -1,
     max_age: (maxAgeMs ?? 0) * NANOSECONDS_PER_MS,
     max_consumers: -1,

@@ -42,9 +42,10 @@ export function openJetStream(parts: JetStreamParts): Durable {
       if (stream === undefined || !stream.consumers.includes(options.consumer)) {
         throw new Error(`the stream ${options.stream} is not defined with a consumer ${options.consumer}`)
       }
-      const consumer = await consumers.open(options, () =>
-        insist('creating a consumer', () => api.ensureConsumer(options)),
-      )
+      const ensure = () => insist('creating a consumer', () => api.ensureConsumer(options))
+      const consumer = await consumers.open(options, ensure, stream.maxAgeMs === undefined ? counters : null)
+      // Others read a stream with an age limit as they like, so nothing leaves it before that age.
+      if (stream.maxAgeMs !== undefined) return consumer
       const sweep = startSweep({ api, stream, counters, isConnected: () => wire.connected, onStatus })
       return {
         async [Symbol.asyncDispose]() {

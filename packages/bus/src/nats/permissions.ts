@@ -23,6 +23,11 @@ export function ensuringStream(stream: string): string[] {
   return [`$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.CREATE.${stream}`]
 }
 
+/** Writing and reading the last message of a subject, which goes to its own subject. */
+export function keepingIn(stream: string): string[] {
+  return [...ensuringStream(stream), `$JS.API.STREAM.MSG.GET.${stream}`]
+}
+
 /** Consuming a stream, and removing from it the events that every consumer has acknowledged. */
 export function consuming(stream: string, consumer: string): string[] {
   return [

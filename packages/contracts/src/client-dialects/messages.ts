@@ -47,6 +47,7 @@ const TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> & Record<number, s
   404: 'not_found_error',
   405: 'invalid_request_error',
   408: 'timeout_error',
+  409: 'invalid_request_error',
   413: 'request_too_large',
   415: 'invalid_request_error',
   426: 'invalid_request_error',

@@ -48,6 +48,7 @@ function sendPage(response: ServerResponse, status: number, problem = ''): void 
     pageOf(
       'Sign in',
       `<p>This is the development identity provider: any name will do, without a password. Never use it in production.</p>
+  <p><code>owner</code> administers the gateway, <code>reader</code> sees everything, and <code>ada@search</code> is in the group search.</p>
   ${problem && `<p role="alert">${problem}</p>`}
   <form method="post">
     <label for="name">Name</label>

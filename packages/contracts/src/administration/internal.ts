@@ -1,0 +1,26 @@
+/**
+ * Calls of the same procedure that have no HTTP form.
+ */
+
+import * as z from 'zod'
+import { administrator } from './envelope.ts'
+
+export const internalCalls = {
+  /**
+   * The service that serves `for` calls this one first. `project_id`: of its path, or `project` of its query. `audited`: the input of a
+   * change, for the audit log.
+   */
+  'administrators.authorize': {
+    input: z.object({
+      for: z.string(),
+      project_id: z.string().optional(),
+      audited: z.record(z.string(), z.unknown()).optional(),
+    }),
+    output: administrator,
+  },
+  /** For the figures of an overview, once its caller has been authorized. A former release has no such call. */
+  'projects.names': {
+    input: z.object({ project_ids: z.array(z.string()).max(1_000) }),
+    output: z.object({ names: z.record(z.string(), z.string()) }),
+  },
+} as const
