@@ -5,23 +5,24 @@
  * Every call is decided in one turn of the event loop, so calls cannot come between one's check and its writing.
  */
 
-import { deactivate, fill, NO_STATE, keyState, type AccountState } from './core/account-state.ts'
+import { closeAccount, deactivate, fill, NO_STATE, keyState, type AccountState } from './core/account-state.ts'
 import { admit } from './core/admit.ts'
 import { heldAccount } from './core/held-account.ts'
+import { keyLimits } from './core/limits.ts'
 import { DAY_MS, monthOf } from './core/month.ts'
 import { refilled, waitForFull } from './core/rates.ts'
+import { NOT_REPORTED, type RequestRecord, type RunningRecord } from './core/records.ts'
 import {
   ended,
   included,
   inWindow,
   lapsed,
-  NOT_REPORTED,
+  recounted,
   unused,
+  withoutKeyTotal,
   withRecord,
   withTotal,
   type Remains,
-  type RequestRecord,
-  type RunningRecord,
   type Use,
 } from './core/use.ts'
 import type { Admission, EdgeAdmission, OwnersAdmission, RequestEnd, RunningLease } from './port.ts'
@@ -84,12 +85,15 @@ function edgeInterface(accounts: Accounts, now: () => number): EdgeAdmission {
     },
 
     authenticate: async ({ account: name, keyHash }) => {
-      const { state, use } = accounts.at(name, now())
-      const key = keyState(state, keyHash, use.window)
+      const nowMs = now()
+      const { state, use } = accounts.at(name, nowMs)
+      const key = keyState(state, keyHash, { window: use.window, nowMs })
       if (key.kind === 'dead') return { kind: 'deny' }
       if (key.kind === 'unknown') return { kind: 'miss' }
       const { plan, overage, extra } = key.plan
-      return { kind: 'active', plan, overage, extra, used: use.known ? use.settled + use.ended : null }
+      const used = use.known ? use.settled + use.ended : null
+      const project = key.project && { hardLimit: key.project.facts.hardLimit, policy: key.project.policy }
+      return { kind: 'active', plan, overage, extra, used, ...(project && { project }) }
     },
   }
 }
@@ -97,12 +101,20 @@ function edgeInterface(accounts: Accounts, now: () => number): EdgeAdmission {
 /** For the services that own the state: keys and metering. */
 function ownersInterface(accounts: Accounts, now: () => number): OwnersAdmission {
   return {
-    fill: async ({ account: name, keys, version, plan, overage, extra, window, moreLater = false }) => {
+    fill: async ({ account: name, keys, project, version, plan, overage, extra, window, moreLater = false }) => {
       const nowMs = now()
       const account = accounts.at(name, nowMs)
       const isLate = window !== undefined && window < account.use.window
       const held = { version, plan, overage, extra, window: isLate ? '' : (window ?? account.use.window), moreLater }
-      account.state = fill(account.state, { plan: held, keys }, nowMs)
+      const before = account.state
+      account.state = fill(before, { plan: held, project, keys }, nowMs)
+      account.use = withoutTotals(account, before)
+    },
+
+    closeAccount: async ({ account: name, version }) => {
+      const nowMs = now()
+      const account = accounts.at(name, nowMs)
+      account.state = closeAccount(account.state, version, nowMs)
     },
 
     deactivate: async (key) => {
@@ -119,12 +131,12 @@ function ownersInterface(accounts: Accounts, now: () => number): OwnersAdmission
         const record = account.records.get(requestId)
         if (record) keepWhatRemains(account, requestId, included(account.use, record, { ...reported, version }, nowMs))
       }
-      account.use = withTotal(account.use, total, false)
+      account.use = withTotal(account.use, total, account.records.values(), { isRequested: false })
     },
 
     warm: async (total) => {
       const account = accounts.at(total.account, now())
-      account.use = withTotal(account.use, total, true)
+      account.use = withTotal(account.use, total, account.records.values(), { isRequested: true })
     },
 
     inspect: async (name) => heldAccount(accounts.peek(name), now()),
@@ -132,8 +144,7 @@ function ownersInterface(accounts: Accounts, now: () => number): OwnersAdmission
     recount: async (name) => {
       if (!accounts.peek(name)) return
       const account = accounts.at(name, now())
-      const counted = { ...account.use, running: 0, ended: 0 }
-      account.use = [...account.records.values()].reduce((use, record) => withRecord(use, record), counted)
+      account.use = recounted(account.use, account.records.values())
     },
 
     currentWindow: async () => {
@@ -180,11 +191,22 @@ function openAccounts(onLapsed: (count: number) => void) {
   }
 }
 
-/** A pending charge stands until the ledger includes it or its month is over; the bucket until it is full. */
+/** A key that has lost its limits is no longer counted. */
+function withoutTotals({ state, use }: Account, before: AccountState): Use {
+  if (use.meters.size === 0) return use
+  const filled = [...state.keys].filter(([keyHash, key]) => before.keys.get(keyHash) !== key)
+  return filled.reduce((after, [, { limits }]) => {
+    return limits && !keyLimits(limits) ? withoutKeyTotal(after, limits.keyId) : after
+  }, use)
+}
+
+/** A pending charge stands until the ledger includes it or its month is over; a bucket until it is full. */
 function mayBeForgotten({ use, records }: Account, nowMs: number): boolean {
   const isPending = records.values().some(({ state }) => state !== 'over')
   if (isPending && use.window === monthOf(nowMs).window) return false
-  return use.bucket === null || waitForFull(refilled(use.bucket, use.bucket.perMinute, nowMs)) === 0
+  return [use, ...use.meters.values()].every(
+    ({ bucket }) => bucket === null || waitForFull(refilled(bucket, bucket.perMinute, nowMs)) === 0,
+  )
 }
 
 function enterWindow(account: Account, nowMs: number): void {
@@ -193,7 +215,7 @@ function enterWindow(account: Account, nowMs: number): void {
   for (const [requestId, record] of account.records) {
     if (record.state === 'ended' && record.window !== window) account.records.delete(requestId)
   }
-  account.use = inWindow(account.use, window, account.records.values())
+  account.use = inWindow(account.use, window, account.records.values(), nowMs)
 }
 
 /** Gives up running requests that nobody renewed, and forgets those long over. Returns how many were given up. */
@@ -244,8 +266,9 @@ function renewLease(account: Account, lease: RunningLease, lapsesAtMs: number): 
   const mayBeHeld = !record || (record.state === 'over' && record.version === NOT_REPORTED)
   if (!mayBeHeld || lease.worstCharge === undefined) return false
   const window = lease.window ?? account.use.window
-  const tokens = record?.tokens ?? null
-  const again: RunningRecord = { state: 'running', window, amount: lease.worstCharge, tokens, lapsesAtMs }
+  const { tokens, keyId, inBuckets } = record ?? { tokens: null, keyId: lease.keyId ?? null, inBuckets: [] }
+  const amount = lease.worstCharge
+  const again: RunningRecord = { state: 'running', window, amount, tokens, keyId, inBuckets, lapsesAtMs }
   hold(account, lease.requestId, again)
   account.use = withRecord(account.use, again)
   return true

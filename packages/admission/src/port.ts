@@ -6,6 +6,8 @@
  * Amounts are whole numbers in the plan's smallest unit: allowance milli-tokens or nano-dollars.
  */
 
+import type { HeldAccount } from './held-account.ts'
+
 /** The limits of a plan, from the edge's config. The two per minute are at least 1. */
 export interface PlanLimits {
   requestsPerMinute: number
@@ -16,6 +18,49 @@ export interface PlanLimits {
   allowance: number
 }
 
+/** The limits of one key beside those of its account; null: no such limit. The two per minute are at least 1. */
+export interface KeyLimits {
+  /** The name of the key's meter. A key that replaces another has the same one, so counts carry over. */
+  keyId: string
+  /** By the store's clock. */
+  expiresAtMs: number | null
+  /** Per calendar month (UTC), in the smallest unit of the account's plan. */
+  monthly: number | null
+  requestsPerMinute: number | null
+  tokensPerMinute: number | null
+  /** Text that the store returns to edges, and does not read. */
+  policy: string
+}
+
+/** The limits of one model for all keys of an account; null: no such limit. The two per minute are at least 1. */
+export interface ModelLimits {
+  /** The served model's id. */
+  model: string
+  requestsPerMinute: number | null
+  tokensPerMinute: number | null
+  requestsPerDay: number | null
+}
+
+/** The facts of a project's account beside its plan. */
+export interface ProjectFacts {
+  /** Per calendar month, in the plan's smallest unit. It holds with overage, too. Null: the plan's allowance alone. */
+  hardLimit: number | null
+  modelLimits: readonly ModelLimits[]
+  /** Text that the store returns to edges, and does not read. It changes with `policyVersion` alone. */
+  policy: string
+  policyVersion: number
+}
+
+/** The limit that refused: the account's own, its key's, or the one for the model. */
+export type LimitScope = 'account' | 'key' | 'model'
+
+/** The policies of a project's key. An edge passes `hint` with its next request. */
+export interface PolicyFacts {
+  hint: string
+  project: string
+  key: string
+}
+
 export interface AdmitRequest {
   /** A repeated call with the same id, while it is held, returns ALLOW again and takes nothing more. */
   requestId: string
@@ -24,7 +69,11 @@ export interface AdmitRequest {
   keyHash: string
   /** The plan that the edge believes the account has; null when it does not know. */
   planHint: string | null
-  /** The hinted plan includes the model. */
+  /** The `hint` of the policies that the edge decided by; left out: it knows of none. */
+  policyHint?: string | undefined
+  /** The served model, for limits by model; left out where none is chosen. */
+  model?: string | undefined
+  /** The hinted plan and policies include the model. */
   planIncludesModel: boolean
   limits: PlanLimits
   /** Tokens to reserve in the tokens-per-minute bucket: prompt + the lane's usual response. */
@@ -57,6 +106,8 @@ export interface RunningLease {
   requestId: string
   worstCharge?: number
   window?: string
+  /** The `keyId` of a project's key, for a request that is held again. */
+  keyId?: string | undefined
 }
 
 export interface QuotaStatus {
@@ -68,7 +119,7 @@ export interface QuotaStatus {
   windowResetAtMs: number
   /** Settled in the ledger, plus ended requests that are not yet in it. */
   used: number
-  /** The plan's allowance plus top-ups. */
+  /** The plan's allowance plus top-ups, or a project's lower hard limit. With overage, the hard limit alone. */
   limit: number
   overage: boolean
   requests: { limit: number; remaining: number; resetMs: number }
@@ -89,14 +140,30 @@ export type DenyReason = (typeof denyReasons)[number]
 export type AdmitDecision =
   | { kind: 'allow'; quotaStatus: QuotaStatus; isTight: boolean }
   | { kind: 'deny'; reason: 'key' }
-  | { kind: 'deny'; reason: Exclude<DenyReason, 'key'>; retryAfterMs: number; quotaStatus: QuotaStatus }
-  | { kind: 'plan'; plan: string }
+  | {
+      kind: 'deny'
+      reason: Exclude<DenyReason, 'key'>
+      /** The account's where it is left out. */
+      scope?: LimitScope
+      retryAfterMs: number
+      quotaStatus: QuotaStatus
+    }
+  | { kind: 'plan'; plan: string; policy?: PolicyFacts | undefined }
   | { kind: 'miss' }
-  | { kind: 'cold' }
+  /** `keyId`: the total of this key is not known, either. `warm` brings it in `keys`, also where it is 0. */
+  | { kind: 'cold'; keyId?: string | undefined }
 
 export type KeyState =
   /** `used`: as in {@link Standing}; null while the window's total is not known. */
-  | { kind: 'active'; plan: string; overage: boolean; extra: number; used: number | null }
+  | {
+      kind: 'active'
+      plan: string
+      overage: boolean
+      extra: number
+      used: number | null
+      /** Of a project's key. */
+      project?: { hardLimit: number | null; policy: PolicyFacts } | undefined
+    }
   | { kind: 'deny' }
   | { kind: 'miss' }
 
@@ -137,22 +204,6 @@ export interface StoreClock {
   currentWindow(account?: string): Promise<{ window: string; resetAtMs: number; epoch?: string }>
 }
 
-/** The store's state of an account, for a comparison with its owners' tables. */
-export interface HeldAccount {
-  /** The store's present one; all that follows is of it. */
-  window: string
-  /** Null where admission would return `miss`. */
-  facts: { version: number; plan: string; overage: boolean; extra: number } | null
-  keys: { keyHash: string; version: number; active: boolean }[]
-  /** Null where admission would return `cold`, or where no request came since the window began. */
-  total: { settled: number; version: number } | null
-  /** The sums that admission goes by. */
-  running: number
-  ended: number
-  /** The states that the sums are of. `lapsed`: runs, and its lease is over or gone. */
-  requests: { requestId: string; state: 'running' | 'ended'; amount: number; lapsed: boolean }[]
-}
-
 export interface StoreAudit {
   /** Changes nothing. */
   inspect(account: string): Promise<HeldAccount>
@@ -178,10 +229,23 @@ export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
     /** Top-ups of a later window are known: when it begins, admission returns `miss`. */
     moreLater?: boolean
     epoch?: string
-    keys: { keyHash: string; version: number; active: boolean }[]
+    /** Only a project's account has it. */
+    project?: ProjectFacts | undefined
+    keys: { keyHash: string; version: number; active: boolean; limits?: KeyLimits | undefined }[]
   }): Promise<void>
+  /**
+   * Every key of the account is refused from the moment this resolves. A later fill with this version or an older one
+   * brings none to life.
+   */
+  closeAccount(of: { account: string; version: number }): Promise<void>
   /** The key is refused from the moment this resolves, also after a later fill with an older version. */
   deactivate(key: { account: string; keyHash: string; version: number }): Promise<void>
+}
+
+/** A key's part of its account's total, in the same unit. */
+export interface KeyTotal {
+  keyId: string
+  settled: number
 }
 
 /** A request that the ledger's total includes. */
@@ -204,12 +268,21 @@ export interface MeteringAdmission extends StoreClock, StoreAudit {
     settled: number
     version: number
     included: readonly IncludedRequest[]
+    /** Of a project: totals of the requests' keys as of the same version. */
+    keys?: readonly KeyTotal[] | undefined
   }): Promise<void>
   /**
    * The same after COLD: marks the window as known. `account` without rows: settled 0, version 0. With the `epoch` of
    * `currentWindow`, rejects when the store has another epoch since: a later total may have been lost.
    */
-  warm(total: { account: string; window: string; settled: number; version: number; epoch?: string }): Promise<void>
+  warm(total: {
+    account: string
+    window: string
+    settled: number
+    version: number
+    epoch?: string
+    keys?: readonly KeyTotal[] | undefined
+  }): Promise<void>
 }
 
 /** The interfaces of the services that own the state. */

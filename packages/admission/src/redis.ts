@@ -21,9 +21,15 @@ import {
 import {
   accountKeys,
   admitArguments,
+  admitKeys,
   endOf,
+  type KeyStateReply,
+  keyTotalsArgument,
+  limitsArgument,
+  projectArgument,
   readAdmitDecision,
   readHeldAccount,
+  readKeyState,
   type ScriptName,
   scripts,
 } from './redis/scripts.ts'
@@ -61,15 +67,20 @@ export async function openRedisAdmission(options: RedisAdmissionOptions): Promis
 
 interface Store {
   partOf(account: string): string
-  /** Runs a script on an account. */
-  run(script: ScriptName, account: string, args: Argument[], epoch?: string): Promise<unknown>
+  /** Runs a script on an account, or on its keys. */
+  run(script: ScriptName, account: string | string[], args: Argument[], epoch?: string): Promise<unknown>
   /** The same for scripts that open the account's use: their first figure is how many leases have lapsed. */
-  change(script: ScriptName, account: string, args: Argument[], epoch?: string): Promise<unknown[]>
+  change(script: ScriptName, account: string | string[], args: Argument[], epoch?: string): Promise<unknown[]>
 }
 
 function openStore(connection: ScriptConnection, { now, onLapsed }: RedisAdmissionOptions): Store {
   const run: Store['run'] = (script, account, args, epoch) =>
-    connection.run(scripts[script], accountKeys(account), [now ? now() : '', ...args], epoch)
+    connection.run(
+      scripts[script],
+      typeof account === 'string' ? accountKeys(account) : account,
+      [now ? now() : '', ...args],
+      epoch,
+    )
   return {
     partOf: (account) => connection.partOf(routingKey(account)),
     run,
@@ -86,7 +97,7 @@ function edgeInterface({ run, change, partOf }: Store): EdgeAdmission {
     partOf,
 
     admit: async (request) => {
-      const reply = await change('admit', request.account, admitArguments(request))
+      const reply = await change('admit', admitKeys(request), admitArguments(request))
       return readAdmitDecision(reply as Parameters<typeof readAdmitDecision>[0], request.limits)
     },
 
@@ -105,24 +116,23 @@ function edgeInterface({ run, change, partOf }: Store): EdgeAdmission {
 
     authenticate: async ({ account, keyHash }) => {
       const reply = await run('authenticate', account, argumentsOf(scripts.authenticate, { keyHash }))
-      const [kind, plan, overage, extra, used] = reply as ['active' | 'deny' | 'miss', string, number, number, number]
-      if (kind !== 'active') return { kind }
-      return { kind, plan, overage: overage === 1, extra, used: used < 0 ? null : used }
+      return readKeyState(reply as KeyStateReply)
     },
   }
 }
 
-function renewalOf({ requestId, worstCharge, window }: RunningLease) {
-  return { request: requestId, worstCharge: worstCharge ?? '', window: window ?? '' }
+function renewalOf({ requestId, worstCharge, window, keyId }: RunningLease) {
+  return { request: requestId, worstCharge: worstCharge ?? '', window: window ?? '', keyId: keyId ?? '' }
 }
 
 /** For the services that own the state: keys and metering. */
 function ownersInterface({ run, change }: Store, connection: ScriptConnection, now?: () => number): OwnersAdmission {
   return {
-    fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, keys }) => {
+    fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, project, keys }) => {
       const flags = { overage: overage ? 1 : 0, moreLater: moreLater ? 1 : 0 }
-      const facts = { version, plan, extra, extraWindow: window ?? '', ...flags }
-      const states = keys.map((key) => ({ ...key, active: key.active ? 1 : 0 }))
+      const projectFacts = projectArgument(project)
+      const facts = { version, plan, extra, extraWindow: window ?? '', projectFacts, ...flags }
+      const states = keys.map((key) => ({ ...key, active: key.active ? 1 : 0, limits: limitsArgument(key.limits) }))
       await run('fill', account, argumentsOf(scripts.fill, facts, states), epoch)
     },
 
@@ -130,13 +140,17 @@ function ownersInterface({ run, change }: Store, connection: ScriptConnection, n
       await run('deactivate', account, argumentsOf(scripts.deactivate, { keyHash, version }))
     },
 
-    applyTotal: async ({ account, window, settled, version, included }) => {
-      const total = { totalWindow: window, settled, version, makesKnown: 0 }
+    closeAccount: async ({ account, version }) => {
+      await run('close-account', account, argumentsOf(scripts['close-account'], { version }))
+    },
+
+    applyTotal: async ({ account, window, settled, version, included, keys }) => {
+      const total = { totalWindow: window, settled, version, makesKnown: 0, keyTotals: keyTotalsArgument(keys) }
       await change('settle', account, argumentsOf(scripts.settle, total, included.map(inclusionOf)))
     },
 
-    warm: async ({ account, window, settled, version, epoch }) => {
-      const total = { totalWindow: window, settled, version, makesKnown: 1 }
+    warm: async ({ account, window, settled, version, epoch, keys }) => {
+      const total = { totalWindow: window, settled, version, makesKnown: 1, keyTotals: keyTotalsArgument(keys) }
       await change('settle', account, argumentsOf(scripts.settle, total), epoch)
     },
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
 import { HOUR_MS, KEY, knownAccount, newAccount, SECOND_MS } from './stage.ts'
 
-const NOTHING = { facts: null, keys: [], total: null, running: 0, ended: 0, requests: [] }
+const NOTHING = { facts: null, keys: [], total: null, running: 0, ended: 0, keyTotals: [], requests: [] }
 
 onEachAdapter((open) => {
   test('all that is held of an account can be looked at, and looking changes nothing', async () => {
@@ -22,6 +22,7 @@ onEachAdapter((open) => {
         total: { settled: 1_000, version: 7 },
         running: 70,
         ended: 30,
+        keyTotals: [],
       })
       expect(new Set(keys)).toEqual(
         new Set([
@@ -31,8 +32,8 @@ onEachAdapter((open) => {
       )
       expect(new Set(requests)).toEqual(
         new Set([
-          { requestId: 'runs', state: 'running', amount: 70, lapsed: false },
-          { requestId: 'ended', state: 'ended', amount: 30, lapsed: false },
+          { requestId: 'runs', state: 'running', amount: 70, lapsed: false, keyId: null },
+          { requestId: 'ended', state: 'ended', amount: 30, lapsed: false, keyId: null },
         ]),
       )
     }
@@ -59,12 +60,12 @@ onEachAdapter((open) => {
     await stage.admit({ requestId: 'left', worstCharge: 70, leaseMs: SECOND_MS })
     await stage.admit({ requestId: 'renewed', worstCharge: 50, leaseMs: HOUR_MS })
     stage.clock.advance(2 * SECOND_MS)
-    const left = { requestId: 'left', state: 'running', amount: 70, lapsed: true }
+    const left = { requestId: 'left', state: 'running', amount: 70, lapsed: true, keyId: null }
     expect((await stage.admission.inspect(stage.account)).requests).toContainEqual(left)
     await stage.admission.recount(stage.account)
     expect(await stage.admission.inspect(stage.account)).toMatchObject({
       running: 50,
-      requests: [{ requestId: 'renewed', state: 'running', amount: 50, lapsed: false }],
+      requests: [{ requestId: 'renewed', state: 'running', amount: 50, lapsed: false, keyId: null }],
     })
     expect(stage.lapsed).toBe(1)
   })

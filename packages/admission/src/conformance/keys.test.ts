@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { KEY, knownAccount, newAccount, quotaStatusOf, verdict } from './stage.ts'
+import { countAllowed, KEY, knownAccount, newAccount, quotaStatusOf, verdict } from './stage.ts'
 
 onEachAdapter((open) => {
   const authenticate = (stage: Awaited<ReturnType<typeof newAccount>>, keyHash = KEY) =>
@@ -129,5 +129,31 @@ onEachAdapter((open) => {
     await using stage = await knownAccount(open, { requestsPerMinute: 1, allowance: 0 })
     const refused = await stage.admit({ planIncludesModel: false })
     expect(refused).toMatchObject({ kind: 'deny', reason: 'plan', retryAfterMs: 0, quotaStatus: { plan: 'free' } })
+  })
+
+  test('a closed account refuses each of its keys, also one that a late fill brings', async () => {
+    await using stage = await knownAccount(open)
+    await stage.fill({ version: 2, keys: [{ keyHash: 'second', version: 2, active: true }] })
+    await stage.admission.closeAccount({ account: stage.account, version: 5 })
+    for (const version of [1, 4, 5]) {
+      const keys = [KEY, 'second', 'unheard of'].map((keyHash) => ({ keyHash, version, active: true }))
+      await stage.fill({ version, keys })
+      for (const { keyHash } of keys) {
+        expect(await stage.admit({ keyHash })).toEqual({ kind: 'deny', reason: 'key' })
+        expect(await authenticate(stage, keyHash)).toEqual({ kind: 'deny' })
+      }
+    }
+    await stage.fill({ version: 6, keys: [{ keyHash: 'new', version: 6, active: true }] })
+    expect(verdict(await stage.admit({ keyHash: 'new' }))).toBe('allow')
+    expect(await stage.admit()).toEqual({ kind: 'deny', reason: 'key' })
+  })
+
+  test('an account of 500 keys is closed by one write', async () => {
+    await using stage = await knownAccount(open)
+    const keys = Array.from({ length: 500 }, (_, index) => ({ keyHash: `key-${index}`, version: 1, active: true }))
+    await stage.fill({ version: 2, keys })
+    await stage.admission.closeAccount({ account: stage.account, version: 3 })
+    const decisions = await Promise.all(keys.map(({ keyHash }) => stage.admit({ keyHash })))
+    expect(countAllowed(decisions)).toBe(0)
   })
 })

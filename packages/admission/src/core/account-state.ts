@@ -4,6 +4,7 @@
  * it may have died since, and its mark may have gone.
  */
 
+import type { KeyLimits, PolicyFacts, ProjectFacts } from '../port.ts'
 import { DAY_MS } from './month.ts'
 
 /** A dead key's mark outlasts any fill that was under way; after that, the fill itself says that the key is dead. */
@@ -16,6 +17,8 @@ interface KeyFact {
   readonly version: number
   readonly active: boolean
   readonly writtenAtMs: number
+  /** Of a project's key. */
+  readonly limits: KeyLimits | null
 }
 
 export interface PlanFacts {
@@ -32,31 +35,49 @@ export interface PlanFacts {
 export interface AccountState {
   /** Null while nothing but dead keys is known. */
   readonly plan: PlanFacts | null
+  readonly project: ProjectFacts | null
+  /** Facts of this version and older ones bring no key to life. */
+  readonly closedAtVersion: number
   readonly keys: ReadonlyMap<string, KeyFact>
 }
 
-export const NO_STATE: AccountState = { plan: null, keys: new Map() }
+const NEVER = -1
+export const NO_STATE: AccountState = { plan: null, project: null, closedAtVersion: NEVER, keys: new Map() }
 
 export interface Fill {
   plan: PlanFacts
-  keys: readonly { keyHash: string; version: number; active: boolean }[]
+  project?: ProjectFacts | undefined
+  keys: readonly { keyHash: string; version: number; active: boolean; limits?: KeyLimits | undefined }[]
 }
 
-export function fill(held: AccountState, { plan, keys }: Fill, nowMs: number): AccountState {
+export function fill(held: AccountState, { plan, project, keys }: Fill, nowMs: number): AccountState {
   const newer = !held.plan || plan.version >= held.plan.version
+  const isClosed = plan.version <= held.closedAtVersion
   const merged = new Map(held.keys)
-  for (const { keyHash, version, active } of keys) {
+  for (const { keyHash, version, active: isFilledActive, limits } of keys) {
     const known = merged.get(keyHash)
+    const active = isFilledActive && !isClosed
     const stands = known ? version < known.version || (version === known.version && active) : active && !newer
-    if (!stands) merged.set(keyHash, { version, active, writtenAtMs: nowMs })
+    if (!stands) merged.set(keyHash, { version, active, writtenAtMs: nowMs, limits: (active && limits) || null })
   }
-  return { plan: newer ? plan : held.plan, keys: pruned(merged, nowMs) }
+  const facts = newer ? { plan, project: project ?? held.project } : held
+  return { ...held, plan: facts.plan, project: facts.project, keys: pruned(merged, nowMs) }
 }
 
 export function deactivate(held: AccountState, key: { keyHash: string; version: number }, nowMs: number): AccountState {
-  const version = Math.max(key.version, held.keys.get(key.keyHash)?.version ?? 0)
-  const keys = new Map(held.keys).set(key.keyHash, { version, active: false, writtenAtMs: nowMs })
+  const keys = new Map(held.keys).set(key.keyHash, deadKey(held.keys.get(key.keyHash), key.version, nowMs))
   return { ...held, keys: pruned(keys, nowMs) }
+}
+
+/** All keys die. Those that the store does not know are dead in facts of this version and older ones. */
+export function closeAccount(held: AccountState, version: number, nowMs: number): AccountState {
+  const dead = [...held.keys].map(([keyHash, key]): [string, KeyFact] => [keyHash, deadKey(key, version, nowMs)])
+  const closedAtVersion = Math.max(held.closedAtVersion, version)
+  return { ...held, closedAtVersion, keys: pruned(new Map(dead), nowMs) }
+}
+
+function deadKey(known: KeyFact | undefined, version: number, nowMs: number): KeyFact {
+  return { version: Math.max(version, known?.version ?? 0), active: false, writtenAtMs: nowMs, limits: null }
 }
 
 function pruned(keys: Map<string, KeyFact>, nowMs: number): ReadonlyMap<string, KeyFact> {
@@ -69,14 +90,38 @@ function pruned(keys: Map<string, KeyFact>, nowMs: number): ReadonlyMap<string, 
   return new Map(kept.filter(([keyHash]) => !forgotten.has(keyHash)))
 }
 
-/** A key that is alive comes with its plan; a dead one is always dead. */
-export type KeyState = { kind: 'active'; plan: PlanFacts } | { kind: 'dead' } | { kind: 'unknown' }
+/** A project's key, its limits and those of its project. */
+export interface ProjectKey {
+  limits: KeyLimits
+  facts: ProjectFacts
+  policy: PolicyFacts
+}
 
-export function keyState(state: AccountState, keyHash: string, window: string): KeyState {
+/** A key that is alive comes with its plan; a dead one is always dead. `project`: null for a key without one. */
+export type KeyState =
+  | { kind: 'active'; plan: PlanFacts; project: ProjectKey | null }
+  | { kind: 'dead' }
+  | { kind: 'unknown' }
+
+export function keyState(
+  state: AccountState,
+  keyHash: string,
+  { window, nowMs }: { window: string; nowMs: number },
+): KeyState {
   const key = state.keys.get(keyHash)
-  if (key && !key.active) return { kind: 'dead' }
+  if (key && (!key.active || isExpired(key, nowMs))) return { kind: 'dead' }
   const plan = presentPlan(state, window)
-  return key && plan ? { kind: 'active', plan } : { kind: 'unknown' }
+  if (!key || !plan) return { kind: 'unknown' }
+  const { limits, version } = key
+  if (!limits) return { kind: 'active', plan, project: null }
+  if (!state.project) return { kind: 'unknown' }
+  const hint = `${state.project.policyVersion}.${version}.${limits.keyId}`
+  const policy = { hint, project: state.project.policy, key: limits.policy }
+  return { kind: 'active', plan, project: { limits, facts: state.project, policy } }
+}
+
+function isExpired({ limits }: KeyFact, nowMs: number): boolean {
+  return limits !== null && limits.expiresAtMs !== null && limits.expiresAtMs <= nowMs
 }
 
 /** A later window than the state's begins without top-ups, unless some are known to wait. Null: keys must fill it. */

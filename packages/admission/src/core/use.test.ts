@@ -1,22 +1,25 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { keyMeter, UNUSED } from './meter.ts'
+import type { RequestRecord, RunningRecord } from './records.ts'
 import {
   ended,
   included,
   inWindow,
-  judgeAllowance,
   lapsed,
   type Remains,
-  type RequestRecord,
-  type RunningRecord,
   unused,
   type Use,
+  withMeter,
   withoutRecord,
   withRecord,
   withTotal,
 } from './use.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 30, 12)
+/** The third of three requests has a plain key. */
+const KEY_IDS = ['one', 'two']
+const TODAY = { day: Math.floor(NOW_MS / 86_400_000), count: 1 }
 
 /** A history of random requests: the sums, and the records behind them. */
 interface Incarnation {
@@ -48,13 +51,15 @@ function happen(
         use,
         of,
         kept.map(([, each]) => each),
+        NOW_MS,
       ),
       records: new Map(kept),
     }
   }
   if (what === 'begin' && !record) {
     const lapsesAtMs = NOW_MS
-    const begun: RunningRecord = { state: 'running', window: use.window, amount: value, tokens: 0, lapsesAtMs }
+    const held = { window: use.window, tokens: 0, keyId: KEY_IDS[value % 3] ?? null, inBuckets: [] }
+    const begun: RunningRecord = { ...held, state: 'running', amount: value, lapsesAtMs }
     return { use: withRecord(use, begun), records: records.set(requestId, begun) }
   }
   const remain = (after: Remains): Incarnation => {
@@ -74,21 +79,39 @@ function happen(
   return { use, records }
 }
 
-test("the pending amount is always the sum of the window's records", () => {
+test("the pending amounts of account and keys are always the sums of the window's records", () => {
+  const meters = new Map(KEY_IDS.map((keyId) => [keyMeter(keyId), { ...UNUSED, known: true, day: TODAY }]))
   fc.assert(
     fc.property(fc.array(event, { maxLength: 60, size: 'max' }), (events) => {
-      let incarnation: Incarnation = { use: unused(NOW_MS), records: new Map() }
+      let incarnation: Incarnation = { use: { ...unused(NOW_MS), known: true, meters }, records: new Map() }
       for (const each of events) {
         incarnation = happen(incarnation, each)
         const { use, records } = incarnation
-        const sum = (state: 'running' | 'ended') =>
-          [...records.values()]
-            .filter((record) => record.window === use.window)
-            .reduce((total, record) => total + (record.state === state ? record.amount : 0), 0)
-        expect({ running: use.running, ended: use.ended }).toEqual({ running: sum('running'), ended: sum('ended') })
+        const sums = (isCounted: (record: RequestRecord) => boolean) => {
+          const counted = [...records.values()].filter((record) => record.window === use.window && isCounted(record))
+          const sum = (state: 'running' | 'ended') =>
+            counted.reduce((total, record) => total + (record.state === state ? record.amount : 0), 0)
+          return { running: sum('running'), ended: sum('ended') }
+        }
+        expect(use).toMatchObject(sums(() => true))
+        for (const keyId of KEY_IDS) {
+          const meter = use.meters.get(keyMeter(keyId))
+          if (meter?.known) expect(meter).toMatchObject(sums((record) => record.keyId === keyId))
+        }
       }
     }),
   )
+})
+
+test('a key whose total becomes known counts the requests that it had before', () => {
+  const begun: RunningRecord = {
+    ...{ state: 'running', window: '2026-11', amount: 70, lapsesAtMs: NOW_MS, tokens: 5, keyId: 'one', inBuckets: [] },
+  }
+  const awaiting = withMeter(withRecord(unused(NOW_MS), begun), keyMeter('one'), UNUSED)
+  expect(awaiting.meters.get(keyMeter('one'))).toMatchObject({ running: 0 })
+  const total = { window: '2026-11', settled: 500, version: 4, keys: [{ keyId: 'one', settled: 30 }] }
+  const known = withTotal(awaiting, total, [begun], { isRequested: true })
+  expect(known.meters.get(keyMeter('one'))).toMatchObject({ known: true, settled: 30, running: 70, ended: 0 })
 })
 
 test('totals in any order leave the newest', () => {
@@ -99,42 +122,11 @@ test('totals in any order leave the newest', () => {
   fc.assert(
     fc.property(totals, (reported) => {
       const use = reported.reduce<Use>(
-        (held, total) => withTotal(held, { ...total, window: '2026-11' }, false),
+        (held, total) => withTotal(held, { ...total, window: '2026-11' }, [], { isRequested: false }),
         unused(NOW_MS),
       )
       const newest = reported.reduce((a, b) => (a.version > b.version ? a : b))
       expect({ version: use.version, settled: use.settled, known: use.known }).toEqual({ ...newest, known: false })
     }),
-  )
-})
-
-test.each([
-  { used: 0, running: 0, limit: 1000, overage: false, verdict: 'fits' },
-  { used: 999, running: 0, limit: 1000, overage: false, verdict: 'fits' },
-  { used: 1000, running: 0, limit: 1000, overage: false, verdict: 'allowance' },
-  { used: 999, running: 1, limit: 1000, overage: false, verdict: 'pending' },
-  { used: 0, running: 999, limit: 1000, overage: false, verdict: 'fits' },
-  { used: 0, running: 0, limit: 0, overage: false, verdict: 'allowance' },
-  { used: 5000, running: 5000, limit: 1000, overage: true, verdict: 'fits' },
-])('$used used and $running running of $limit, overage $overage: $verdict', ({ verdict, ...sums }) => {
-  expect(judgeAllowance(sums)).toBe(verdict)
-})
-
-test('the limit is passed by less than the worst case of the one admitted last', () => {
-  const amounts = fc.array(fc.integer({ min: 1, max: 500 }), { maxLength: 100 })
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 0, max: 5000 }),
-      fc.integer({ min: 1, max: 6000 }),
-      amounts,
-      (used, limit, worstCases) => {
-        let running = 0
-        for (const worst of worstCases) {
-          if (judgeAllowance({ used, running, limit, overage: false }) !== 'fits') continue
-          running += worst
-          expect(used + running).toBeLessThan(limit + worst)
-        }
-      },
-    ),
   )
 })

@@ -1,73 +1,27 @@
 /**
- * An account's use, settled and pending: the totals of one window, the rates, and the records of requests.
- *
- * `running` and `ended` are the sums over the window's records, kept along with every change of a record.
- *
- * Settled and ended requests count as used of the monthly allowance, running ones with the most they can cost. A request is
- * admitted while used + running is below the limit. So the total passes the limit by less than the last request's worst case, at
- * any number of concurrent requests.
+ * An account's use, settled and pending: its own meter, those of its keys and models, and the changes of both by records of requests.
  */
 
+import type { KeyTotal } from '../port.ts'
+import { inNewMonth, isIdle, keyMeter, type Meter, tokensCorrected, UNUSED } from './meter.ts'
 import { monthOf } from './month.ts'
-import { corrected, type SlidingLog, type TokenBucket } from './rates.ts'
+import { type EndedRecord, NOT_REPORTED, over, overByLapse, type RequestRecord, type RunningRecord } from './records.ts'
 
-export interface Use {
+export interface Use extends Meter {
   readonly window: string
   /** The latest known window. */
   readonly latest: string
-  /** Metering has reported the window's total, or it began with nothing. */
-  readonly known: boolean
-  readonly settled: number
-  readonly version: number
-  readonly running: number
-  readonly ended: number
-  readonly log: SlidingLog
-  readonly bucket: TokenBucket | null
-  readonly day: { readonly day: number; readonly count: number }
+  /** Of keys and models with limits. */
+  readonly meters: ReadonlyMap<string, Meter>
 }
-
-interface HeldInBucket {
-  readonly window: string
-  /** The request's tokens in the bucket; null where they are lost: then nothing corrects them. */
-  readonly tokens: number | null
-}
-
-export interface RunningRecord extends HeldInBucket {
-  readonly state: 'running'
-  /** The most that it can cost. */
-  readonly amount: number
-  readonly lapsesAtMs: number
-}
-
-/** It has ended, and the ledger does not yet include it. */
-export interface EndedRecord extends HeldInBucket {
-  readonly state: 'ended'
-  readonly amount: number
-}
-
-/**
- * It holds nothing of the allowance. Its lease has lapsed, it has cost nothing, or the ledger includes it by a report that
- * another may replace. Its tokens may still change.
- */
-interface OverRecord extends HeldInBucket {
-  readonly state: 'over'
-  /** The version of the total that brought its tokens; {@link NOT_REPORTED} where the ledger has not reported it. */
-  readonly version: number
-  readonly forgottenAtMs: number
-}
-
-export type RequestRecord = RunningRecord | EndedRecord | OverRecord
-
-export const NOT_REPORTED = -1
-/** The ledger learns of a request within seconds, and the two reports of it come within moments of each other. */
-const OVER_KEPT_MS = 10 * 60_000
-/** The report of a lapsed one may wait for a metering service that is away. */
-const LAPSED_KEPT_MS = 60 * 60_000
 
 export function unused(nowMs: number): Use {
   const { window } = monthOf(nowMs)
-  const nothing = { known: false, settled: 0, version: -1, running: 0, ended: 0 }
-  return { window, latest: window, ...nothing, log: [], bucket: null, day: { day: 0, count: 0 } }
+  return { ...UNUSED, window, latest: window, meters: new Map() }
+}
+
+export function withMeter(use: Use, name: string, meter: Meter): Use {
+  return { ...use, meters: new Map(use.meters).set(name, meter) }
 }
 
 /**
@@ -75,12 +29,22 @@ export function unused(nowMs: number): Use {
  * its total is unknown. Running requests keep belonging to the window of their admission; those that have ended in another one
  * count no more.
  */
-export function inWindow(use: Use, window: string, records: Iterable<RequestRecord>): Use {
+export function inWindow(use: Use, window: string, records: Iterable<RequestRecord>, nowMs: number): Use {
   if (use.window === window) return use
   const known = use.known && window > use.latest
+  const meters = [...use.meters].flatMap(([name, meter]): [string, Meter][] =>
+    isIdle(meter, nowMs) ? [] : [[name, inNewMonth(meter, known)]],
+  )
   const latest = laterOf(use.latest, window)
-  const fresh = { ...use, window, latest, known, settled: 0, version: known ? 0 : -1, running: 0, ended: 0 }
-  return [...records].reduce((sums, record) => withRecord(sums, record), fresh)
+  return recounted({ ...use, ...inNewMonth(use, known), window, latest, meters: new Map(meters) }, records)
+}
+
+/** The sums of the records, in the account's meter and in those of its keys. */
+export function recounted(use: Use, records: Iterable<RequestRecord>): Use {
+  const uncounted = { running: 0, ended: 0 }
+  const meters = new Map([...use.meters].map(([name, meter]) => [name, { ...meter, ...uncounted }]))
+  const nothing: Use = { ...use, ...uncounted, meters }
+  return [...records].reduce((sums, record) => withRecord(sums, record), nothing)
 }
 
 export function withRecord(use: Use, record: RequestRecord): Use {
@@ -93,17 +57,24 @@ export function withoutRecord(use: Use, record: RequestRecord): Use {
 
 function changeSum(use: Use, record: RequestRecord, sign: 1 | -1): Use {
   if (record.state === 'over' || record.window !== use.window) return use
-  return { ...use, [record.state]: use[record.state] + sign * record.amount }
+  const { state, amount, keyId } = record
+  const changed = { ...use, [state]: use[state] + sign * amount }
+  const key = keyId === null ? undefined : use.meters.get(keyMeter(keyId))
+  if (!key?.known) return changed
+  return withMeter(changed, keyMeter(keyId!), { ...key, [state]: key[state] + sign * amount })
 }
 
-/** The bucket holds this much of the request from now on. */
+/** The buckets hold this much of the request from now on. */
 function withTokens(use: Use, record: RequestRecord, tokens: number, nowMs: number): Use {
-  if (!use.bucket || record.tokens === null || record.tokens === tokens) return use
-  return { ...use, bucket: corrected(use.bucket, record.tokens, tokens, nowMs) }
-}
-
-function over({ window }: RequestRecord, tokens: number | null, version: number, nowMs: number): OverRecord {
-  return { state: 'over', window, tokens, version, forgottenAtMs: nowMs + OVER_KEPT_MS }
+  const held = record.tokens
+  if (held === null || held === tokens) return use
+  return record.inBuckets.reduce(
+    (corrected, name) => {
+      const meter = corrected.meters.get(name)
+      return meter ? withMeter(corrected, name, tokensCorrected(meter, held, tokens, nowMs)) : corrected
+    },
+    tokensCorrected(use, held, tokens, nowMs),
+  )
 }
 
 export interface Remains {
@@ -129,19 +100,16 @@ export function ended(
   if (record.window !== use.window || end.charge <= 0) {
     return { use: released, record: over(record, tokens, NOT_REPORTED, nowMs) }
   }
-  const remains: EndedRecord = { state: 'ended', window: record.window, amount: end.charge, tokens }
+  const { window, keyId, inBuckets } = record
+  const remains: EndedRecord = { state: 'ended', window, keyId, inBuckets, amount: end.charge, tokens }
   return { use: withRecord(released, remains), record: remains }
 }
 
 /**
- * Nobody has renewed it, and a backend may still work for it. The bucket keeps the reservation until the ledger reports the tokens.
+ * Nobody has renewed it, and a backend may still work for it. The buckets keep the reservation until the ledger reports the tokens.
  */
 export function lapsed(use: Use, record: RunningRecord, nowMs: number): Remains {
-  const forgottenAtMs = record.lapsesAtMs + LAPSED_KEPT_MS
-  const { window, tokens } = record
-  const isKept = tokens !== null && forgottenAtMs > nowMs
-  const remains: OverRecord = { state: 'over', window, tokens, version: NOT_REPORTED, forgottenAtMs }
-  return { use: withoutRecord(use, record), record: isKept ? remains : null }
+  return { use: withoutRecord(use, record), record: overByLapse(record, nowMs) }
 }
 
 /** The ledger includes it, and says how many tokens it has of it. */
@@ -160,42 +128,52 @@ export function included(
   return { use: corrected, record: isKept ? over(record, tokens ?? record.tokens, version, nowMs) : null }
 }
 
-/** The window's total from the ledger. Older versions change no total. */
+export interface WindowTotal {
+  window: string
+  settled: number
+  version: number
+  keys?: readonly KeyTotal[] | undefined
+}
+
+/** The window's total from the ledger, with those of keys. Older versions change no total. */
 export function withTotal(
   use: Use,
-  total: { window: string; settled: number; version: number },
-  wasRequested: boolean,
+  total: WindowTotal,
+  records: Iterable<RequestRecord>,
+  { isRequested }: { isRequested: boolean },
 ): Use {
   // A window that has a total before it begins does not begin with nothing.
   const latest = laterOf(use.latest, total.window)
   if (total.window !== use.window) return { ...use, latest }
-  const { settled, version } = total.version > use.version ? total : use
-  return { ...use, latest, settled, version, known: use.known || wasRequested }
+  const withOwn = { ...use, ...meterWithTotal(use, total, isRequested), latest }
+  const { version, keys = [] } = total
+  let isCounted = true
+  const totals = keys.reduce((after, { keyId, settled }) => {
+    const meter = after.meters.get(keyMeter(keyId)) ?? newKeyMeter(after, version, isRequested)
+    if (!meter) return after
+    if (isRequested && !meter.known) isCounted = false
+    return withMeter(after, keyMeter(keyId), meterWithTotal(meter, { settled, version }, isRequested))
+  }, withOwn)
+  // Those of a key whose total was unknown did not count.
+  return isCounted ? totals : recounted(totals, records)
+}
+
+function meterWithTotal(meter: Meter, total: { settled: number; version: number }, isRequested: boolean): Meter {
+  const { settled, version } = total.version > meter.version ? total : meter
+  return { ...meter, settled, version, known: meter.known || isRequested }
+}
+
+/** The store keeps totals only of keys that it meters. It may have dropped a newer one of a key that it did not meter. */
+function newKeyMeter(use: Use, version: number, isRequested: boolean): Meter | null {
+  return isRequested && version >= use.version ? UNUSED : null
+}
+
+/** The key's total is not known from now on. */
+export function withoutKeyTotal(use: Use, keyId: string): Use {
+  const meter = use.meters.get(keyMeter(keyId))
+  return meter ? withMeter(use, keyMeter(keyId), { ...meter, known: false }) : use
 }
 
 function laterOf(one: string, other: string): string {
   return one > other ? one : other
-}
-
-/** When a running request ends is not known. They usually take seconds. */
-export const PENDING_RETRY_MS = 1000
-
-export interface Sums {
-  used: number
-  running: number
-  limit: number
-  overage: boolean
-}
-
-type AllowanceVerdict = 'fits' | 'allowance' | 'pending'
-
-/** Returns true when the running requests, once more, would reach the limit. */
-export function isAllowanceTight({ used, running, limit, overage }: Sums): boolean {
-  return !overage && used + 2 * running >= limit
-}
-
-export function judgeAllowance(sums: Sums): AllowanceVerdict {
-  if (sums.overage) return 'fits'
-  if (sums.used >= sums.limit) return 'allowance'
-  return sums.used + sums.running >= sums.limit ? 'pending' : 'fits'
 }

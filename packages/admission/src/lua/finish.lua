@@ -2,7 +2,16 @@
 --
 -- Returns { released leases }.
 
-local use, released, records = open_use({ REQUEST })
-end_request(use, REQUEST, records[REQUEST], tonumber(CHARGE), tonumber(TOKENS))
-save_upkeep(use)
+-- include clock
+local fields = { 'state', 'request:' .. REQUEST }
+-- include open
+if stored[2] then
+  -- include records
+  local request, record, charge, tokens = REQUEST, parse_record(stored[2]), CHARGE, TOKENS
+  -- include ending
+end
+-- After a call that decided nothing: an account without use gets none.
+if stored[1] and changed then
+  -- include save
+end
 return { released }

@@ -2,23 +2,31 @@
 --
 -- Returns { released leases }.
 
-local use, released = open_use({})
-if use.exists then
-  local running, ended = 0, 0
-  local fields = redis.call('HGETALL', USE)
-  for i = 1, #fields, 2 do
-    if string.sub(fields[i], 1, 8) == 'request:' then
-      local record = parse_record(fields[i + 1])
-      local request = string.sub(fields[i], 9)
+-- include clock
+local fields = { 'state' }
+-- include open
+if stored[1] then
+  -- include records
+  -- include sums
+  -- include keep-over
+  running, ended = 0, 0
+  local held = redis.call('HGETALL', USE)
+  for i = 1, #held, 2 do
+    if string.sub(held[i], 1, 8) == 'request:' then
+      local record = parse_record(held[i + 1])
+      local request = string.sub(held[i], 9)
       if record.running and not redis.call('ZSCORE', LEASES, request) then
-        keep_over(use, request, record.window, record.tokens, -1)
+        keep_over(request, record, record.tokens, -1)
         released = released + 1
       elseif record.window == WINDOW and not record.over then
         if record.running then running = running + record.amount else ended = ended + record.amount end
       end
     end
   end
-  use.running, use.ended = running, ended
-  save_use(use)
+  if metered then
+    -- include count-keys
+    count_keys()
+  end
+  -- include save
 end
 return { released }

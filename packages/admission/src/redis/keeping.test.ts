@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { readPart } from '@gateway/redis/script'
+import { includeParts } from '@gateway/redis/script'
 import { startRedis, type Server } from '@gateway/servers/start'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -83,9 +83,9 @@ test('sums that went wrong, and a request without a lease, are seen and put righ
   const { inspect, recount } = stage.admission
   const held = await inspect(stage.account)
   expect(held).toMatchObject({ running: 1_090, ended: 5 })
-  expect(held.requests).toContainEqual({ requestId: 'left', state: 'running', amount: 20, lapsed: true })
+  expect(held.requests).toContainEqual({ requestId: 'left', state: 'running', amount: 20, lapsed: true, keyId: null })
   await recount(stage.account)
-  const requests = [{ requestId: 'runs', state: 'running', amount: 70, lapsed: false }]
+  const requests = [{ requestId: 'runs', state: 'running', amount: 70, lapsed: false, keyId: null }]
   expect(await inspect(stage.account)).toMatchObject({ running: 70, ended: 0, requests })
 })
 
@@ -179,12 +179,12 @@ test("the log keeps a minute's admissions, and no more", async () => {
 })
 
 test('months begin and end in Lua when they do everywhere else', async () => {
-  const prelude = readPart(LUA, 'prelude')
+  const clock = includeParts(LUA, 'clock')
   for (let month = 0; month < 12 * 130; month++) {
     const begins = Date.UTC(1999, month, 1)
     for (const nowMs of [begins - 1, begins]) {
       const reported = await operator.eval(
-        `${prelude}\nreturn { WINDOW, WINDOW_RESETS_MS }`,
+        `${clock}\nreturn { WINDOW, WINDOW_RESETS_MS }`,
         4,
         'a',
         'u',

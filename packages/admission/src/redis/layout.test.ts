@@ -29,14 +29,14 @@ afterEach(() => stage[Symbol.asyncDispose]())
 
 /** Runs a script as a process of the next layout does. */
 async function runNewer(script: ScriptName, ...args: (string | number)[]): Promise<unknown> {
-  const source = scripts[script].source.replace('local LAYOUT = 1', 'local LAYOUT = 2')
+  const source = scripts[script].source.replace('local LAYOUT = 1', 'local LAYOUT = 3')
   expect(source).not.toBe(scripts[script].source)
   const { epoch } = await stage.admission.currentWindow(stage.account)
   return redis.eval(source, 4, ...accountKeys(stage.account), epoch!, stage.clock.nowMs, ...args)
 }
 
-const fillNewer = () => runNewer('fill', 2, 'free', 0, 0, '', 0, KEY, 2, 1)
-const warmNewer = () => runNewer('settle', '2026-11', 0, 1, 1)
+const fillNewer = () => runNewer('fill', 2, 'free', 0, 0, '', 0, '', KEY, 2, 1, '')
+const warmNewer = () => runNewer('settle', '2026-11', 0, 1, 1, '')
 /** All that Redis holds of the account, byte by byte. */
 const held = () => Promise.all(accountKeys(stage.account).map((key) => redis.dumpBuffer(key)))
 
