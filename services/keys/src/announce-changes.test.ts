@@ -6,12 +6,11 @@ import { parseKey } from '@gateway/contracts/api-key'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { hashOf, openKeysService, type TestKeys } from '../test/keys-service.ts'
+import { hashOf, openKeysService, type TestKeys, minted } from '../test/keys-service.ts'
 import { startAnnouncer } from './announce-changes.ts'
 import { type ChangeReason, measureOutbox, noteChange, pauseMs } from './db/outbox.ts'
 import { lockAccount, raiseVersion } from './db/accounts.ts'
 import { deactivateKey, findOwnKey } from './db/keys.ts'
-import { mintKey } from './handlers/developer-keys.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys
@@ -21,7 +20,7 @@ beforeEach(async () => void (keys = await openKeysService(postgres)))
 afterEach(() => keys[Symbol.asyncDispose]())
 
 const owner = (subject: string): KeyOwner => ({ issuer: 'https://id.example', subject })
-const mint = async (subject: string): Promise<string> => (await mintKey(keys, { owner: owner(subject) })).key
+const mint = async (subject: string): Promise<string> => (await minted(keys, { owner: owner(subject) })).key
 const tagOf = (key: string): string => parseKey(key)!.accountTag
 
 /** A change whose process died before it was announced. Nobody here serves metering's requests, so a change of plan is undeliverable. */

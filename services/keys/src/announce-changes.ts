@@ -22,6 +22,8 @@ import {
   type Change,
   type Lane,
   type LeftChange,
+  type OutboxName,
+  OUTBOXES,
   claimLeftChanges,
   firstChangeUpTo,
   forgetChange,
@@ -124,8 +126,9 @@ async function deliver(parts: AnnouncerParts, change: Change): Promise<void> {
 }
 
 async function revoke(parts: AnnouncerParts, change: Change): Promise<void> {
+  if (change.reason === 'suspended') return suspend(parts, change)
   await bury(parts, change)
-  const filled = fillAdmission(parts, change.account).then(
+  const filled = fillAdmission(parts, change.account, hashesOf(change)).then(
     () => true,
     (error: unknown) => {
       parts.logger.warn({ err: error, account: change.account }, 'a key is dead, but its account could not be told')
@@ -140,18 +143,38 @@ async function revoke(parts: AnnouncerParts, change: Change): Promise<void> {
   })
 }
 
-async function bury(parts: AnnouncerParts, { account, reason, deadKey }: Change): Promise<void> {
-  if (!deadKey || (reason !== 'rotated' && reason !== 'revoked')) return
-  const { keyId, version } = deadKey
-  const keyHash = Buffer.from(deadKey.hash).toString('base64url')
-  await parts.admission.deactivate({ account, keyHash, version })
+const hashesOf = ({ changedKeys }: Change): Buffer[] => changedKeys.map(({ hash }) => hash)
+
+/** No tombstone: it would outlive the suspension. The keys are dead at a version, and alive again at a later one. */
+async function suspend(parts: AnnouncerParts, change: Change): Promise<void> {
+  const { account, changedKeys } = change
+  await fillAdmission(parts, account, hashesOf(change))
   failpoint('keys.tombstone-written')
-  parts.deadKeys.publish({ account, keyHash, keyId, reason })
+  for (const { keyId, hash, version } of changedKeys) {
+    const keyHash = hash.toString('base64url')
+    parts.deadKeys.publish({ account, keyHash, keyId, reason: 'suspended', version })
+  }
+  failpoint('keys.change-announced')
+  await forgetChange(parts.urgent, change)
+}
+
+async function bury(parts: AnnouncerParts, change: Change): Promise<void> {
+  const { account, reason, deadKeys } = change
+  const dead = deadKeys.map(({ keyId, hash, version }) => {
+    return { account, keyHash: Buffer.from(hash).toString('base64url'), keyId, version }
+  })
+  if (reason === 'archived') {
+    await parts.admission.closeAccount({ account, version: change.version! })
+  } else
+    await Promise.all(dead.map(({ keyHash, version }) => parts.admission.deactivate({ account, keyHash, version })))
+  failpoint('keys.tombstone-written')
+  const why = reason === 'rotated' ? 'rotated' : 'revoked'
+  for (const { keyHash, keyId } of dead) parts.deadKeys.publish({ account, keyHash, keyId, reason: why })
 }
 
 async function notifyAccount(parts: AnnouncerParts, change: Change): Promise<void> {
   if (change.reason === 'plan') await notifyMetering(parts, change.account)
-  await fillAdmission(parts, change.account)
+  await fillAdmission(parts, change.account, hashesOf(change))
   failpoint('keys.change-announced')
   await forgetChange(parts.database, change)
 }
@@ -178,17 +201,26 @@ interface Rest {
 /** Announces the remaining changes, several at once, so that a slow one holds up only itself. */
 async function announceWhatIsLeft(rest: Rest): Promise<void> {
   const { parts, lane, pace, stopping } = rest
-  const announcing = new Map<number, Promise<void>>()
+  const announcing = new Map<string, { outbox: OutboxName; id: number; delivery: Promise<void> }>()
+  const deliveries = () => [...announcing.values()].map(({ delivery }) => delivery)
   const database = connectionsOf(parts, lane)
-  const claim = async () => {
+  const claimFrom = async (outbox: OutboxName) => {
     const atMost = AT_ONCE[lane] - announcing.size
-    const except = announcing.keys()
-    const claimed = await claimLeftChanges(database, { lane, atMost, leaseMs: LEASE_MS, except })
+    if (atMost === 0) return 0
+    const except = [...announcing.values()].filter((one) => one.outbox === outbox).map(({ id }) => id)
+    const claimed = await claimLeftChanges(database, outbox, { lane, atMost, leaseMs: LEASE_MS, except })
     for (const change of claimed) {
-      const delivery = deliverOrPostpone(parts, change, pace).finally(() => announcing.delete(change.id))
-      announcing.set(change.id, delivery)
+      const name = `${outbox} ${change.id}`
+      const delivery = deliverOrPostpone(parts, change, pace).finally(() => announcing.delete(name))
+      announcing.set(name, { ...change, delivery })
     }
     return claimed.length
+  }
+  let first = 0
+  // Each goes first in turn, so that neither takes all places.
+  const claim = async () => {
+    first = 1 - first
+    return (await claimFrom(OUTBOXES[first]!)) + (await claimFrom(OUTBOXES[1 - first]!))
   }
   const nap = (signal = stopping) => sleep(pace.lookEveryMs, undefined, { signal }).catch(() => {})
   while (!stopping.aborted) {
@@ -198,15 +230,15 @@ async function announceWhatIsLeft(rest: Rest): Promise<void> {
     })
     const isFull = announcing.size === AT_ONCE[lane]
     // Where one of them ends, a later change of its account is due.
-    if (isFull) await Promise.race(announcing.values())
+    if (isFull) await Promise.race(deliveries())
     else if (claimed === 0) await nap()
     else {
       const awake = new AbortController()
-      await Promise.race([...announcing.values(), nap(AbortSignal.any([stopping, awake.signal]))])
+      await Promise.race([...deliveries(), nap(AbortSignal.any([stopping, awake.signal]))])
       awake.abort()
     }
   }
-  await Promise.all(announcing.values())
+  await Promise.all(deliveries())
 }
 
 function connectionsOf({ database, urgent }: AnnouncerParts, lane: Lane): KeysDatabase {

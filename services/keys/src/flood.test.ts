@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { parseKey } from '@gateway/contracts/api-key'
-import { mintKeyReply, revokeKeyReply } from '@gateway/contracts/developer-keys-api'
+import { mintedKey, revokeKeyReply } from '@gateway/contracts/developer-keys-api'
 import { fillReply } from '@gateway/contracts/keys-api'
 import { subjects } from '@gateway/contracts/subjects'
 import { openDatabase, type Database } from '@gateway/postgres/database'
@@ -52,7 +52,7 @@ async function request(subject: string, question: object): Promise<unknown> {
 
 const ownerOf = (index: number) => ({ issuer: 'https://id.example', subject: `developer-${index}` })
 const mintFor = async (index: number) =>
-  mintKeyReply.parse(await request(subjects.keysMint, { owner: ownerOf(index) })).key
+  mintedKey.parse(await request(subjects.keysMint, { owner: ownerOf(index) })).key
 const fillFor = async (key: string) =>
   fillReply.parse(await request(subjects.keysFill, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }))
 

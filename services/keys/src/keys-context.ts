@@ -6,12 +6,14 @@ import type { KeysAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
 import type { ConfigSource } from '@gateway/config/config-source'
 import type { Logger } from '@gateway/telemetry/logger'
+import type { AdministrationTurns } from './administration-turns.ts'
 import type { Announcer } from './announce-changes.ts'
 import type { Pepper } from './core/hashing.ts'
 import type { MasterKeys } from './core/master-keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
 import type { LookUps } from './gather-look-ups.ts'
 import type { MintRateLimiter } from './mint-rate-limiter.ts'
+import type { RefusedSignIns } from './refused-sign-ins.ts'
 import type { KeyedMutex } from './keyed-mutex.ts'
 
 export interface KeysContext {
@@ -22,8 +24,10 @@ export interface KeysContext {
   urgent: KeysDatabase
   /** For transactions there that wait for rows of an owner. */
   inTurn: KeyedMutex
+  administrationTurns: AdministrationTurns
   lookUps: LookUps
   mintRateLimiter: MintRateLimiter
+  refusedSignIns: RefusedSignIns
   config: ConfigSource
   masterKeys: MasterKeys
   pepper: Pepper

@@ -20,8 +20,12 @@ export async function makeKey(
 }
 
 /** Spares a new key's first request a miss. When it fails, that request fills. */
-export async function fillBeforehand(context: KeysContext, account: string): Promise<void> {
-  await fillAdmission(context, account).catch((error: unknown) => {
+export async function fillBeforehand(
+  context: KeysContext,
+  account: string,
+  keyHashes: readonly Buffer[] = [],
+): Promise<void> {
+  await fillAdmission(context, account, keyHashes).catch((error: unknown) => {
     context.logger.warn({ err: error, account }, 'a new key could not be written to the admission store')
   })
 }

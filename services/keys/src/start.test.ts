@@ -1,7 +1,7 @@
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { parseKey } from '@gateway/contracts/api-key'
-import { keysInvalidated, listKeysReply, mintKeyReply, type KeysUsed } from '@gateway/contracts/developer-keys-api'
+import { keysInvalidated, listKeysReply, mintedKey, type KeysUsed } from '@gateway/contracts/developer-keys-api'
 import { mintGuestReply } from '@gateway/contracts/keys-api'
 import { subjects } from '@gateway/contracts/subjects'
 import { openDatabase } from '@gateway/postgres/database'
@@ -42,7 +42,7 @@ async function request(subject: string, question: object): Promise<unknown> {
 }
 
 async function mint(): Promise<string> {
-  return mintKeyReply.parse(await request(subjects.keysMint, { owner: OWNER })).key
+  return mintedKey.parse(await request(subjects.keysMint, { owner: OWNER })).key
 }
 
 async function mintGuest(): Promise<string> {

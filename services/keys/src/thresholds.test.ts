@@ -1,14 +1,13 @@
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { parseKey } from '@gateway/contracts/api-key'
-import { mintKeyReply } from '@gateway/contracts/developer-keys-api'
 import { accountThreshold, type AccountThreshold } from '@gateway/contracts/quota-status'
 import { accountStream, subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openKeysService, type TestKeys } from '../test/keys-service.ts'
+import { openKeysService, type TestKeys, minted } from '../test/keys-service.ts'
+import { call } from '../test/projects.ts'
 import { announceThresholds, recordQuotaStatus } from './thresholds.ts'
-import { topUp } from './handlers/change-account.ts'
-import { mintKey } from './handlers/developer-keys.ts'
+import { setOverage, topUp } from './administration/bus-commands.ts'
 
 const OWNER = { issuer: 'https://id.example', subject: 'alice' }
 const WINDOW = new Date().toISOString().slice(0, 7)
@@ -23,7 +22,7 @@ afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()
   keys = running.use(await openKeysService(postgres))
-  account = parseKey(mintKeyReply.parse(await mintKey(keys, { owner: OWNER })).key)!.accountTag
+  account = parseKey((await minted(keys, { owner: OWNER })).key)!.accountTag
   reported = []
 })
 afterEach(() => running.disposeAsync())
@@ -93,4 +92,26 @@ test('an account on a plan that the config no longer has, and one that does not 
   await recordQuotaStatus(keys, { totals: [{ account: 'nobody00', window: WINDOW, milliTokens: 1e15, nanoUsd: 0 }] })
   const { rows } = await keys.database.query('select 1 from keys.thresholds')
   expect(rows).toEqual([])
+})
+
+const share = async (project_id: string, amount: number) => {
+  const account = project_id.slice('proj_'.length)
+  await recordQuotaStatus(keys, { totals: [{ account, window: WINDOW, milliTokens: amount * 1_000, nanoUsd: 0 }] })
+}
+
+test.each([
+  ['below the allowance, is the limit', { allowance: 1_000, overage: false }, 1_000],
+  ['above the allowance, is not reached', { allowance: 2_000_000, overage: false }, 1_000_000],
+  ['above the allowance, is the limit where overage is on', { allowance: 2_000_000, overage: true }, 2_000_000],
+])('the hard limit of a project, %s', async (_which, { allowance, overage }, limit) => {
+  running.use(await announce())
+  const { id: project_id } = await call(keys, 'projects.create', { name: 'search', plan: 'free' })
+  await call(keys, 'spendLimit.update', { project_id, allowance })
+  await setOverage(keys, { subject: project_id.slice('proj_'.length), overage })
+  await share(project_id, limit * 0.8 - 1)
+  await share(project_id, limit * 0.8)
+  await expect.poll(() => percents()).toEqual([80])
+  await share(project_id, limit)
+  await expect.poll(() => percents()).toEqual([80, 100])
+  expect(reported[1]).toMatchObject({ kind: 'project', used: limit, limit, unit: 'tokens' })
 })

@@ -1,6 +1,6 @@
 /**
- * Notes the thresholds of their allowance that accounts pass, from the totals that metering reports, and publishes them durably
- * to operators.
+ * Notes the thresholds of their allowance that accounts pass, and the spend alerts that projects and the organization reach, from the
+ * totals that metering reports. It publishes the thresholds durably to operators; `publish-events.ts` publishes the alerts.
  *
  * The primary key makes each threshold one row, which also says that its event is still to be published. A row is marked
  * when its event is stored; a crash in between publishes it again under the same id.
@@ -16,7 +16,10 @@ import { repeat } from '@gateway/service/repeat'
 import { rpcClient } from '@gateway/rpc/client'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { sql } from 'kysely'
+import { effectiveLimit, type HardLimits, hardLimitIn } from './core/project-facts.ts'
 import type { KeysContext } from './keys-context.ts'
+import { noteReachedAlerts } from './db/spend-alerts.ts'
+import { noteSpending } from './db/spending.ts'
 import type { KeysDatabase } from './db/tables.ts'
 
 type QuotaStatusContext = Pick<KeysContext, 'database' | 'config' | 'logger'>
@@ -32,19 +35,24 @@ export async function recordQuotaStatus(
   for (const threshold of await insertPassed(context.database, passed)) {
     context.logger.info(threshold, 'an account has passed a threshold of its allowance')
   }
+  await noteSpending(context.database, totals)
+  for (const alert of await noteReachedAlerts(context.database, [...new Set(totals.map(({ window }) => window))])) {
+    context.logger.info(alert, 'a spend alert is reached')
+  }
   return { kind: 'noted' }
 }
 
 function passedBy(
   { config }: QuotaStatusContext,
-  { account, window, plan: slug, extraMilliTokens, extraNanoUsd }: AllowanceState,
+  { account, window, plan: slug, overage, spendCents, allowanceTokens, extraMilliTokens, extraNanoUsd }: AllowanceState,
   { milliTokens, nanoUsd }: RecordQuotaStatusRequest['totals'][number],
 ): PassedThreshold[] {
   const plan = config.current.plans.find((candidate) => candidate.slug === slug)
   if (!plan) return []
   const { unit } = plan
   const [used, extra] = unit === 'tokens' ? [milliTokens, extraMilliTokens] : [nanoUsd, extraNanoUsd]
-  const limit = fromPlanUnit(plan.limit, unit) + extra
+  const planLimit = fromPlanUnit(plan.limit, unit) + extra
+  const limit = effectiveLimit({ planLimit, overage, hardLimit: hardLimitIn(unit, { spendCents, allowanceTokens }) })
   return thresholdsReached(used, limit).map((percent) => ({ account, window, percent, plan: slug, unit, used, limit }))
 }
 
@@ -95,10 +103,11 @@ function eventOf({ passedAt, used, limit, ...threshold }: UnreportedThreshold): 
   }
 }
 
-interface AllowanceState {
+interface AllowanceState extends HardLimits {
   account: string
   window: string
   plan: string
+  overage: boolean
   /** Top-ups of the window, in the smallest unit. */
   extraMilliTokens: number
   extraNanoUsd: number
@@ -120,14 +129,16 @@ async function readAllowances(
   windows: readonly { account: string; window: string }[],
 ): Promise<AllowanceState[]> {
   const { rows } = await sql<AllowanceState>`
-    select tag as account, asked."window", plan,
+    select tag as account, asked."window", plan, overage,
+      own.spend_cents as "spendCents", own.allowance_tokens as "allowanceTokens",
       coalesce(sum(amount) filter (where unit = 'tokens'), 0)::bigint as "extraMilliTokens",
       coalesce(sum(amount) filter (where unit = 'usd'), 0)::bigint as "extraNanoUsd"
     from unnest(${windows.map(({ account }) => account)}::text[], ${windows.map(({ window }) => window)}::text[])
       as asked (account, "window")
     join keys.accounts on tag = asked.account
+    left join keys.project_limits own on own.account = tag
     left join keys.top_ups top_up on top_up.account = tag and top_up."window" = asked."window"
-    group by tag, asked."window"`.execute(database)
+    group by tag, asked."window", own.account`.execute(database)
   return rows
 }
 
@@ -149,7 +160,7 @@ async function insertPassed(database: KeysDatabase, passed: readonly PassedThres
 }
 
 interface UnreportedThreshold extends PassedThreshold {
-  kind: 'developer' | 'guest'
+  kind: 'developer' | 'guest' | 'project'
   issuer: string | null
   subject: string | null
   passedAt: Date

@@ -1,9 +1,16 @@
-import type { HeldAccount } from '@gateway/admission/port'
+import type { HeldAccount } from '@gateway/admission/held-account'
 import { describe, expect, test } from 'vitest'
 import { compareState, type OwnState, type OwnKeyState } from './compare-state.ts'
 
 const OWN: OwnState = { account: 'acct0001', version: 5, plan: 'free', overage: false, extra: 0 }
-const OWN_KEY: OwnKeyState = { keyId: 'key00001', keyHash: 'hash-of-it', version: 3, active: true }
+const OWN_KEY: OwnKeyState = {
+  keyId: 'key00001',
+  keyHash: 'hash-of-it',
+  version: 3,
+  active: true,
+  hasLimits: false,
+  suspended: false,
+}
 const { account: _, ...FACTS } = OWN
 const KEY = { keyHash: 'hash-of-it', version: 3, active: true }
 
@@ -14,6 +21,7 @@ const held = (given: Partial<HeldAccount>): HeldAccount => ({
   total: null,
   running: 0,
   ended: 0,
+  keyTotals: [],
   requests: [],
   ...given,
 })
@@ -56,4 +64,23 @@ describe('and it does not', () => {
       { kind: 'key', repair: { kind: 'revoke', keyId: 'key00001' } },
     ])
   })
+
+  test("when it has other limits of a project's key than the tables; the repair writes newer ones", () => {
+    const repairOf = (version: number) =>
+      compareState(held({ keys: [{ ...KEY, version }] }), OWN, [{ ...OWN_KEY, hasLimits: true }])
+    expect(repairOf(2)).toMatchObject([{ kind: 'key', repair: { kind: 'limits', keyId: 'key00001', version: 3 } }])
+    expect(repairOf(3)).toEqual([])
+    expect(repairOf(9)).toMatchObject([{ repair: { kind: 'limits', version: 10 } }])
+  })
+})
+
+test('a suspended key that the store holds alive is written again, without a tombstone that outlives the suspension', () => {
+  const suspended = { ...OWN_KEY, active: false, suspended: true }
+  expect(compareState(held({}), OWN, [suspended])).toMatchObject([
+    {
+      kind: 'key',
+      truth: 'key00001 is suspended',
+      repair: { kind: 'limits', keyId: 'key00001', keyHash: 'hash-of-it', version: 4 },
+    },
+  ])
 })

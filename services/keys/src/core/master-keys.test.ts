@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { deriveMasterKeys, responseSecretsOf, stateSecretsOf } from './master-keys.ts'
+import { deriveMasterKeys, receiptSecretsOf, responseSecretsOf, stateSecretsOf } from './master-keys.ts'
 import { open, seal } from '@gateway/sealing/sealing'
 
 const FIRST = 'b5f0a3c9e7d14286a1f0c3e5d7b92846'
@@ -58,7 +58,9 @@ test('edges and routers get secrets of their own, the newest first, and the same
   const [ofEdges, ofRouters] = [responseSecretsOf(rotated).secrets, stateSecretsOf(rotated).secrets]
   expect(ofRouters.map(({ masterKeyId }) => masterKeyId)).toEqual(ofEdges.map(({ masterKeyId }) => masterKeyId))
   expect(ofRouters.slice(1)).toEqual(stateSecretsOf(deriveMasterKeys(FIRST)).secrets)
-  const all = [...ofEdges, ...ofRouters].map(({ secret }) => secret)
-  expect(new Set(all).size).toBe(4)
+  const ofReceipts = receiptSecretsOf(rotated).secrets
+  expect(ofReceipts.slice(1)).toEqual(receiptSecretsOf(deriveMasterKeys(FIRST)).secrets)
+  const all = [...ofEdges, ...ofRouters, ...ofReceipts].map(({ secret }) => secret)
+  expect(new Set(all).size).toBe(6)
   expect(all).not.toContain(Buffer.from(rotated.current.sealingKey).toString('base64url'))
 })

@@ -8,6 +8,7 @@
 import { hkdfSync } from 'node:crypto'
 import type { ResponseSecretsReply } from '@gateway/contracts/idempotency'
 import type { StateSecretsReply } from '@gateway/contracts/keys-api'
+import type { ReceiptSecretsReply } from '@gateway/contracts/receipts'
 
 interface MasterKey {
   id: string
@@ -16,6 +17,8 @@ interface MasterKey {
   responseSecret: Uint8Array
   /** Routers receive it, and seal the state that clients keep with a key derived from it. */
   stateSecret: Uint8Array
+  /** Edges receive it: the seed of the key that signs receipts. */
+  receiptSecret: Uint8Array
 }
 
 export interface MasterKeys {
@@ -51,6 +54,11 @@ export function stateSecretsOf(keys: MasterKeys): StateSecretsReply {
   return secretsOf(keys, ({ stateSecret }) => stateSecret)
 }
 
+/** The seeds of the keys that sign receipts, in the same order. They open and seal nothing. */
+export function receiptSecretsOf(keys: MasterKeys): ReceiptSecretsReply {
+  return secretsOf(keys, ({ receiptSecret }) => receiptSecret)
+}
+
 function secretsOf({ current, byId }: MasterKeys, secretOf: (key: MasterKey) => Uint8Array) {
   const former = [...byId.values()].filter(({ id }) => id !== current.id)
   return {
@@ -66,6 +74,7 @@ function deriveMasterKey(secret: string): MasterKey {
     sealingKey: derive(secret, 'seal', 32),
     responseSecret: derive(secret, 'answers', 32),
     stateSecret: derive(secret, 'state', 32),
+    receiptSecret: derive(secret, 'receipts', 32),
   }
 }
 

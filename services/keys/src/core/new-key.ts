@@ -25,9 +25,19 @@ export function newAccountTag(): string {
 }
 
 export function newKey(masterKeys: MasterKeys, accountTag: string): NewKey {
-  const keyId = randomBase62(KEY_ID_LENGTH, randomBytes)
+  const keyId = newKeyId()
+  const value = newValue(keyId, accountTag)
+  return { keyId, ...value, ...sealKey(masterKeys, keyId, value.value) }
+}
+
+export function newKeyId(): string {
+  return randomBase62(KEY_ID_LENGTH, randomBytes)
+}
+
+/** A value for a key of this id. Of a project's key nothing but the hash is kept. */
+export function newValue(keyId: string, accountTag: string): { value: string; hash: Buffer } {
   const value = formatKey({ keyId, accountTag, secret: randomBase62(KEY_SECRET_LENGTH, randomBytes) })
-  return { keyId, value, hash: hashKey(value), ...sealKey(masterKeys, keyId, value) }
+  return { value, hash: hashKey(value) }
 }
 
 export function sealKey(masterKeys: MasterKeys, keyId: string, value: string): Sealed {

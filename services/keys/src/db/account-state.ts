@@ -3,7 +3,9 @@
  */
 
 import { sql } from 'kysely'
+import type { StoredLimits } from '../core/key-limits.ts'
 import type { OwnKeyState } from '../core/compare-state.ts'
+import { projectKeysOf } from './project-keys.ts'
 import type { KeysDatabase } from './tables.ts'
 
 /** The accounts that come after this one, in the order of their tags. */
@@ -26,8 +28,14 @@ export interface RequestedState {
   window: string
 }
 
+/** A key, and the limits of a project's one. */
+export interface KeyOfState extends OwnKeyState {
+  limits: StoredLimits | null
+}
+
 export interface AdmissionState {
   account: string
+  kind: 'developer' | 'guest' | 'project'
   version: number
   plan: string
   overage: boolean
@@ -37,8 +45,8 @@ export interface AdmissionState {
   window: string
   /** Top-ups of later windows are known. */
   moreLater: boolean
-  /** The active key, and the requested ones. */
-  keys: OwnKeyState[]
+  /** The active key of a person or guest, and the requested ones. */
+  keys: KeyOfState[]
 }
 
 /** Reads the state of these accounts that the admission store needs, as of one moment: one statement reads it. */
@@ -47,16 +55,31 @@ export async function readAdmissionState(
   requested: readonly RequestedState[],
 ): Promise<Map<string, AdmissionState>> {
   if (requested.length === 0) return new Map()
-  type Row = Omit<AdmissionState, 'keys'> & { keyId: string; hash: Buffer | null; keyVersion: number; active: boolean }
+  type KeyRow = {
+    keyId: string
+    hash: Buffer | null
+    keyVersion: number
+    active: boolean
+    suspended: boolean
+    limits: StoredLimits | null
+  }
+  type Row = Omit<AdmissionState, 'keys'> & KeyRow
   const accounts = requested.map(({ account }) => account)
   const windows = requested.map(({ window }) => window)
   const hashes = requested.flatMap(({ keyHashes }) => keyHashes)
   const { rows } = await sql<Row>`
-     select account.tag as account, account.version, plan, overage, asked."window", top_ups.*,
-       key.key_id as "keyId", key.hash, key.version as "keyVersion", key.status = 'active' as active
+     select account.tag as account, account.kind, account.version, plan, overage, asked."window", top_ups.*,
+       key.key_id as "keyId", key.hash, key.version as "keyVersion", key.active,
+       account.suspended_at is not null as suspended, key.limits
      from unnest(${accounts}::text[], ${windows}::text[]) as asked (tag, "window")
      join keys.accounts account using (tag)
-     left join keys.keys key on key.account = account.tag and (key.status = 'active' or key.hash = any(${hashes}::bytea[]))
+     left join lateral (
+       select key_id, hash, version, status = 'active' as active, null::json as limits
+       from keys.keys where account = account.tag and (status = 'active' or hash = any(${hashes}::bytea[]))
+       union all
+       select key_id, hash, version, active and account.suspended_at is null, limits
+       from (${projectKeysOf(sql`account.tag`, hashes)}) project_key
+     ) key on true
      cross join lateral (
        select
          coalesce(sum(amount) filter (where unit = 'tokens' and top_up."window" = asked."window"), 0)::bigint
@@ -70,9 +93,29 @@ export async function readAdmissionState(
   const byAccount = Map.groupBy(rows, ({ account }) => account)
   return new Map(
     [...byAccount].map(([account, ofAccount]) => {
-      const { keyId: _id, hash: _hash, keyVersion: _version, active: _active, ...facts } = ofAccount[0]!
-      const keys = ofAccount.flatMap(({ keyId, hash, keyVersion, active }) =>
-        hash ? [{ keyId, keyHash: hash.toString('base64url'), version: keyVersion, active }] : [],
+      const {
+        keyId: _id,
+        hash: _hash,
+        keyVersion: _version,
+        active: _active,
+        suspended,
+        limits: _limits,
+        ...facts
+      } = ofAccount[0]!
+      const keys = ofAccount.flatMap(({ keyId, hash, keyVersion, active, limits }) =>
+        hash
+          ? [
+              {
+                keyId,
+                keyHash: hash.toString('base64url'),
+                version: keyVersion,
+                active,
+                limits,
+                hasLimits: limits !== null,
+                suspended,
+              },
+            ]
+          : [],
       )
       return [account, { ...facts, keys }]
     }),

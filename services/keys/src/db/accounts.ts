@@ -4,6 +4,7 @@
 
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { sql } from 'kysely'
+import { touchKeysWithMonthlyLimits } from './project-keys.ts'
 import type { KeysDatabase } from './tables.ts'
 
 export interface Account {
@@ -11,27 +12,17 @@ export interface Account {
   plan: string
   overage: boolean
   version: number
+  /** Null: not suspended. */
+  suspendedAt: Date | null
 }
 
 export interface NamedAccount extends Account {
-  kind: 'developer' | 'guest'
+  kind: 'developer' | 'guest' | 'project'
   issuer: string | null
   subject: string | null
 }
 
-const ACCOUNT = ['tag', 'plan', 'overage', 'version'] as const
-
-/** The account, if this is its active key. */
-export function findHolder(database: KeysDatabase, tag: string, keyHash: Buffer): Promise<Account | undefined> {
-  return database
-    .selectFrom('keys.accounts as account')
-    .innerJoin('keys.keys as key', 'key.account', 'account.tag')
-    .select(['tag', 'plan', 'overage', 'account.version'])
-    .where('tag', '=', tag)
-    .where('key.hash', '=', keyHash)
-    .where('key.status', '=', 'active')
-    .executeTakeFirst()
-}
+const ACCOUNT = ['tag', 'plan', 'overage', 'version', 'suspended_at as suspendedAt'] as const
 
 /** Makes the account of a device. Undefined when the device has one already. */
 export function insertGuestAccount(
@@ -117,17 +108,20 @@ export function findAccounts(database: KeysDatabase, name: string): Promise<Name
     .execute()
 }
 
-/** Changes an account's plan or overage. Its version counts the change. */
+/** Changes a locked account's plan or overage. Its version counts the change. */
 export async function changeAccount(
   transaction: KeysDatabase,
   tag: string,
   change: { plan?: string; overage?: boolean },
 ): Promise<void> {
-  await transaction
+  const { version } = await transaction
     .updateTable('keys.accounts')
     .set({ ...change, version: sql`version + 1` })
     .where('tag', '=', tag)
-    .execute()
+    .returning('version')
+    .executeTakeFirstOrThrow()
+  // Another plan may count in another unit, which makes the monthly limits of keys other ones in the admission store.
+  if (change.plan !== undefined) await touchKeysWithMonthlyLimits(transaction, tag, version)
 }
 
 /** Counts a change of a locked account and returns its new version. */

@@ -23,7 +23,7 @@ export interface OwnKey {
   keyId: string
   account: string
   hash: Buffer
-  status: ListedKey['status']
+  status: 'active' | 'suspended' | 'deactivated'
   version: number
   ticket: string | null
 }
@@ -147,6 +147,11 @@ export async function voidTicket(transaction: KeysDatabase, keyId: string): Prom
 /** More than people read, and few enough for one reply. */
 const PAGE_KEYS = 1_000
 
+/** Owners know two statuses. */
+const SHOWN_STATUS = sql<'active' | 'deactivated'>`case status when 'active' then status else 'deactivated' end`.as(
+  'status',
+)
+
 export interface KeyPage {
   keys: Omit<ListedKey, 'plan'>[]
   /** The last key's id, where older keys follow. */
@@ -167,7 +172,7 @@ export async function listKeys(
     sql<boolean>`(created_at, key_id) <
     (select created_at, key_id from keys.keys where key_id = ${last.key_id})`
   const rows = await (before ? keysOf.where(before) : keysOf)
-    .select(['key_id as keyId', 'status', 'created_at as createdAt', 'last_used_at as lastUsedAt'])
+    .select(['key_id as keyId', SHOWN_STATUS, 'created_at as createdAt', 'last_used_at as lastUsedAt'])
     .orderBy('created_at', 'desc')
     .orderBy('key_id', 'desc')
     .limit(PAGE_KEYS + 1)
@@ -186,11 +191,10 @@ export async function areKeysOf(
   keys: readonly { account: string; hash: Buffer }[],
 ): Promise<boolean[]> {
   const hashes = keys.map(({ hash }) => hash)
-  const rows = await database
-    .selectFrom('keys.keys')
-    .select(['hash', 'account'])
-    .where('hash', '=', sql<Buffer>`any(${hashes})`)
-    .execute()
+  const { rows } = await sql<{ hash: Buffer; account: string }>`
+    select hash, account from keys.keys where hash = any(${hashes}::bytea[])
+    union all select hash, account from keys.project_keys where hash = any(${hashes}::bytea[])
+    union all select hash, account from keys.replaced_values where hash = any(${hashes}::bytea[])`.execute(database)
   const accountOf = new Map(rows.map(({ hash, account }) => [hash.toString('base64'), account]))
   return keys.map(({ account, hash }) => accountOf.get(hash.toString('base64')) === account)
 }
@@ -202,14 +206,16 @@ export async function noteUse(
 ): Promise<void> {
   const ids = uses.map(({ keyId }) => keyId)
   const times = uses.map(({ usedAtMs }) => usedAtMs)
-  await sql`
-    with used as (
-      select key.key_id, to_timestamp(use.used_at_ms / 1000.0) as used_at
-      from unnest(${ids}::text[], ${times}::bigint[]) as use (key_id, used_at_ms) join keys.keys key using (key_id)
-      order by key_id for update of key
-    )
-    update keys.keys key set last_used_at = used_at from used
-    where key.key_id = used.key_id and (last_used_at is null or last_used_at < used_at)`.execute(database)
+  for (const table of ['keys.keys', 'keys.project_keys'].map((name) => sql.table(name))) {
+    await sql`
+      with used as (
+        select key.key_id, to_timestamp(use.used_at_ms / 1000.0) as used_at
+        from unnest(${ids}::text[], ${times}::bigint[]) as use (key_id, used_at_ms) join ${table} key using (key_id)
+        order by key_id for update of key
+      )
+      update ${table} key set last_used_at = used_at from used
+      where key.key_id = used.key_id and (last_used_at is null or last_used_at < used_at)`.execute(database)
+  }
 }
 
 const SEALED_AT_A_TIME = 100

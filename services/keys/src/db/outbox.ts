@@ -2,27 +2,59 @@
  * The outbox: changes that are committed and not yet known everywhere. The transaction of a change also inserts its row. The
  * announcer deletes the row after the announcement, so a crash in between leaves it for another process.
  *
+ * Changes of projects, and suspensions, stand in a table of their own. A process of release 0.1.0 does not read it, and would write a
+ * project without its limits into the admission store. A change there is of the keys that have its version.
+ *
  * It has two lanes. A revocation waits for no other change. Any other change is due when its account has no
  * older one left, so that the changes of an account are announced in order. (Ids grow in the order of commits there,
  * because a change is noted under the account's lock.)
  */
 
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { KeysDatabase } from './tables.ts'
 
-/** `facts` is the rest of a revocation: the tombstone is written, and the account's state is not. */
-export type ChangeReason = 'rotated' | 'revoked' | 'plan' | 'overage' | 'top_up' | 'facts'
+/**
+ * `facts` is the rest of a revocation: the tombstone is written, and the account's state is not. `key`: limits of a project's key.
+ * `limits`: those of a project.
+ */
+export type ChangeReason =
+  | 'rotated'
+  | 'revoked'
+  | 'archived'
+  | 'suspended'
+  | 'restored'
+  | 'plan'
+  | 'overage'
+  | 'top_up'
+  | 'key'
+  | 'limits'
+  | 'facts'
 
 export type Lane = 'revocation' | 'account'
 
-const REVOCATIONS: readonly ChangeReason[] = ['rotated', 'revoked']
+const REVOCATIONS: readonly ChangeReason[] = ['rotated', 'revoked', 'archived', 'suspended']
+
+export type OutboxName = 'keys.outbox' | 'keys.project_outbox'
+export const OUTBOXES: readonly OutboxName[] = ['keys.outbox', 'keys.project_outbox']
+
+export interface ChangedKey {
+  keyId: string
+  hash: Buffer
+  version: number
+}
+export type DeadKey = ChangedKey
 
 export interface Change {
+  outbox: OutboxName
   id: number
   account: string
   reason: ChangeReason
-  /** The key that the change killed. */
-  deadKey: { keyId: string; hash: Buffer; version: number } | null
+  /** Of a project's change: the account's version. */
+  version: number | null
+  /** The keys that the change killed. */
+  deadKeys: readonly DeadKey[]
+  /** The living keys that the change wrote, those of a suspended account too. */
+  changedKeys: readonly ChangedKey[]
 }
 
 /** A change that its handler did not announce. */
@@ -35,33 +67,62 @@ export function laneOf({ reason }: Pick<Change, 'reason'>): Lane {
   return REVOCATIONS.includes(reason) ? 'revocation' : 'account'
 }
 
-export async function noteChange(transaction: KeysDatabase, change: Omit<Change, 'id'>): Promise<Change> {
-  const { account, reason, deadKey } = change
+interface NewChange {
+  account: string
+  reason: ChangeReason
+  /** A developer's key that the change killed. */
+  deadKey: DeadKey | null
+}
+
+/** Notes a change of a locked account. */
+export async function noteChange(transaction: KeysDatabase, { account, reason, deadKey }: NewChange): Promise<Change> {
+  if (!deadKey) {
+    const { kind, version } = await transaction
+      .selectFrom('keys.accounts')
+      .select(['kind', 'version'])
+      .where('tag', '=', account)
+      .executeTakeFirstOrThrow()
+    if (kind === 'project') return noteProjectChange(transaction, { account, reason, version })
+  }
   const { id } = await transaction
     .insertInto('keys.outbox')
     .values({ account, reason, key_id: deadKey?.keyId ?? null })
     .returning('id')
     .executeTakeFirstOrThrow()
-  return { ...change, id }
+  const deadKeys = deadKey ? [deadKey] : []
+  return { outbox: 'keys.outbox', id, account, reason, version: null, deadKeys, changedKeys: [] }
 }
 
-export async function forgetChange(database: KeysDatabase, { id }: Change): Promise<void> {
-  await database.deleteFrom('keys.outbox').where('id', '=', id).execute()
+/** `version`: the locked account's, which counted the change. */
+export async function noteProjectChange(
+  transaction: KeysDatabase,
+  { account, reason, version }: { account: string; reason: ChangeReason; version: number },
+): Promise<Change> {
+  const { rows } = await sql<ChangeRow>`
+    with change as (
+      insert into keys.project_outbox (account, reason, version) values (${account}, ${reason}, ${version}) returning *
+    )
+    ${selectChanges('keys.project_outbox', sql`change`)}`.execute(transaction)
+  return toChanges('keys.project_outbox', rows)[0]!
+}
+
+export async function forgetChange(database: KeysDatabase, { outbox, id }: Change): Promise<void> {
+  await database.deleteFrom(outbox).where('id', '=', id).execute()
 }
 
 /** The key is dead everywhere; the account's state remains to be written, as a change like others. */
-export async function leaveFactsOf(database: KeysDatabase, { id }: Change): Promise<void> {
+export async function leaveFactsOf(database: KeysDatabase, { outbox, id }: Change): Promise<void> {
   await database
-    .updateTable('keys.outbox')
-    .set({ reason: 'facts', key_id: null, attempts: 0, next_try_at: sql`now()` })
+    .updateTable(outbox)
+    .set({ reason: 'facts', attempts: 0, next_try_at: sql`now()` })
     .where('id', '=', id)
     .execute()
 }
 
 /** The failed announcement is tried again after a pause. */
-export async function postponeChange(database: KeysDatabase, { id }: Change, byMs: number): Promise<void> {
+export async function postponeChange(database: KeysDatabase, { outbox, id }: Change, byMs: number): Promise<void> {
   await database
-    .updateTable('keys.outbox')
+    .updateTable(outbox)
     .set({ attempts: sql`attempts + 1`, next_try_at: inMs(byMs) })
     .where('id', '=', id)
     .execute()
@@ -87,29 +148,64 @@ interface LaneState {
 
 export async function measureOutbox(database: KeysDatabase): Promise<LaneState[]> {
   const { rows } = await sql<LaneState>`
-    select lane, count(change.id)::int as depth,
+    select lane, count(change.reason)::int as depth,
       coalesce(extract(epoch from now() - min(change.created_at)), 0)::float8 as "oldestSeconds",
       coalesce(max(change.attempts), 0) as "mostAttempts"
     from unnest(array['revocation', 'account']) as lane
-    left join keys.outbox change on (change.reason = any(${REVOCATIONS})) = (lane = 'revocation')
+    left join (
+      select reason, created_at, attempts from keys.outbox
+      union all select reason, created_at, attempts from keys.project_outbox
+    ) change on (change.reason = any(${REVOCATIONS})) = (lane = 'revocation')
     group by lane`.execute(database)
   return rows
 }
 
+/** A change and one of its keys; its own version is null in the table that has none. */
 interface ChangeRow {
   id: number
   account: string
   reason: ChangeReason
   attempts: number
+  changeVersion: number | null
   keyId: string | null
   hash: Buffer
   version: number
+  isDead: boolean
 }
 
-const CHANGE = sql`change.id, change.account, change.reason, change.attempts, key.key_id as "keyId", key.hash, key.version`
+const KEY_OF = sql`(select key_id, hash, version, true as dead from keys.keys where key_id = change.key_id)`
+const KEYS_OF_PROJECT = sql`(
+  select key_id, hash, version, deactivated_at is not null as dead from keys.project_keys
+  where account = change.account and version = change.version
+  union all
+  select key_id, hash, version, true from keys.replaced_values
+  where account = change.account and version = change.version
+  union all
+  select key_id, hash, version, status = 'deactivated' from keys.keys
+  where account = change.account and version = change.version)`
 
-function toChange({ id, account, reason, attempts, keyId, hash, version }: ChangeRow): LeftChange {
-  return { id, account, reason, attempts, deadKey: keyId === null ? null : { keyId, hash, version } }
+/** A row for each key of the changes in `from`, or one without a key. */
+function selectChanges(outbox: OutboxName, from: RawBuilder<unknown>): RawBuilder<ChangeRow> {
+  const isOfProject = outbox === 'keys.project_outbox'
+  return sql<ChangeRow>`
+    select change.id, change.account, change.reason, change.attempts,
+      ${isOfProject ? sql`change.version` : sql`null::bigint`} as "changeVersion",
+      key.key_id as "keyId", key.hash, key.version, key.dead as "isDead"
+    from ${from} left join lateral ${isOfProject ? KEYS_OF_PROJECT : KEY_OF} as key on true
+    order by change.id`
+}
+
+function toChanges(outbox: OutboxName, rows: readonly ChangeRow[]): LeftChange[] {
+  return [...Map.groupBy(rows, ({ id }) => id).values()].map((ofOne) => {
+    const { id, account, reason, attempts, changeVersion } = ofOne[0]!
+    const keys = ofOne.flatMap(({ keyId, hash, version, isDead }) =>
+      keyId === null ? [] : [{ keyId, hash, version, isDead }],
+    )
+    const [deadKeys, changedKeys] = [true, false].map((dead) =>
+      keys.filter(({ isDead }) => isDead === dead).map(({ keyId, hash, version }) => ({ keyId, hash, version })),
+    ) as [DeadKey[], ChangedKey[]]
+    return { outbox, id, account, reason, attempts, version: changeVersion, deadKeys, changedKeys }
+  })
 }
 
 interface Claim {
@@ -124,32 +220,39 @@ interface Claim {
 /** Takes changes that are due: left behind by a crash, or by a store that was away. Changes that have never failed come first. */
 export async function claimLeftChanges(
   database: KeysDatabase,
+  outbox: OutboxName,
   { lane, atMost, leaseMs, except }: Claim,
 ): Promise<LeftChange[]> {
+  const table = sql.table(outbox)
   const { rows } = await sql<ChangeRow>`
     with due as (
-      select change.id from keys.outbox change
+      select change.id from ${table} change
       where change.next_try_at <= now() and change.id <> all(${[...except]}::bigint[])
         and (change.reason = any(${REVOCATIONS})) = ${lane === 'revocation'}
         and (${lane === 'revocation'} or not exists (
-          select from keys.outbox earlier
+          select from ${table} earlier
           where earlier.account = change.account and earlier.id < change.id
             and not earlier.reason = any(${REVOCATIONS})))
       order by change.attempts, change.id limit ${atMost} for update skip locked
     ), claimed as (
-      update keys.outbox change set next_try_at = ${inMs(leaseMs)} from due
+      update ${table} change set next_try_at = ${inMs(leaseMs)} from due
       where change.id = due.id returning change.*
     )
-    select ${CHANGE} from claimed change left join keys.keys key on key.key_id = change.key_id order by change.id
-  `.execute(database)
-  return rows.map(toChange)
+    ${selectChanges(outbox, sql`claimed change`)}`.execute(database)
+  return toChanges(outbox, rows)
 }
 
 /** The oldest change of the account that is no revocation, up to the given one. */
-export async function firstChangeUpTo(database: KeysDatabase, { account, id }: Change): Promise<Change | undefined> {
+export async function firstChangeUpTo(
+  database: KeysDatabase,
+  { outbox, account, id }: Change,
+): Promise<Change | undefined> {
   const { rows } = await sql<ChangeRow>`
-    select ${CHANGE} from keys.outbox change left join keys.keys key on key.key_id = change.key_id
-    where change.account = ${account} and change.id <= ${id} and not change.reason = any(${REVOCATIONS})
-    order by change.id limit 1`.execute(database)
-  return rows[0] && toChange(rows[0])
+    with first as (
+      select * from ${sql.table(outbox)} change
+      where change.account = ${account} and change.id <= ${id} and not change.reason = any(${REVOCATIONS})
+      order by change.id limit 1
+    )
+    ${selectChanges(outbox, sql`first change`)}`.execute(database)
+  return toChanges(outbox, rows)[0]
 }

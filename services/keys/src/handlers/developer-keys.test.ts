@@ -12,12 +12,12 @@ import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { rpcClient } from '@gateway/rpc/client'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
+import { countRows, hashOf, openKeysService, type TestKeys, minted } from '../../test/keys-service.ts'
 import { lockDeveloperAccount } from '../db/accounts.ts'
 import { URGENT_CONNECTIONS } from '../start.ts'
-import { showAccount } from './change-account.ts'
+import { showAccount } from './show-account.ts'
 import { fillTogether } from './fill.ts'
-import { findAccount, findSession, listKeys, mintKey, revokeKey, revokeKeyById, rotateKey } from './developer-keys.ts'
+import { findAccount, findSession, listKeys, revokeKey, revokeKeyById, rotateKey } from './developer-keys.ts'
 import { lookUp } from './look-up.ts'
 import { mintGuest } from './mint-guest.ts'
 
@@ -40,7 +40,7 @@ afterEach(() => keys[Symbol.asyncDispose]())
 const ALICE: KeyOwner = { issuer: 'https://id.example', subject: 'alice' }
 const MALLORY: KeyOwner = { issuer: 'https://id.example', subject: 'mallory' }
 
-const mint = async (owner = ALICE): Promise<string> => (await mintKey(keys, { owner })).key
+const mint = async (owner = ALICE): Promise<string> => (await minted(keys, { owner })).key
 const rotate = (key: string, owner = ALICE) => rotateKey(keys, { owner, keyHash: hashOf(key) })
 const revoke = (key: string, owner = ALICE) => revokeKey(keys, { owner, keyHash: hashOf(key) })
 
@@ -51,7 +51,7 @@ async function rotated(key: string): Promise<string> {
 }
 
 test("a caller's first mint creates a key on the default plan, known to the admission store at once", async () => {
-  const reply = await mintKey(keys, { owner: ALICE })
+  const reply = await minted(keys, { owner: ALICE })
   expect(reply).toEqual({ kind: 'minted', key: expect.stringMatching(/^svc_/), plan: 'free' })
   expect(await keys.admission.authenticate(reply.key)).toMatchObject({ kind: 'active', plan: 'free' })
 })

@@ -6,13 +6,13 @@
  * clock decides, however long a message was on its way.
  */
 
+import { PROJECT_PREFIX } from '@gateway/contracts/administration/projects'
 import type { RevokeKeyByIdReply, RevokeKeyByIdRequest } from '@gateway/contracts/accounts-api'
 import type {
   FindAccountReply,
   FindAccountRequest,
   FindSessionReply,
   FindSessionRequest,
-  KeyOwner,
   ListKeysReply,
   ListKeysRequest,
   MintKeyReply,
@@ -22,9 +22,17 @@ import type {
   RotateKeyReply,
   RotateKeyRequest,
 } from '@gateway/contracts/developer-keys-api'
+import { auditByOperator, auditByOwner } from '../audit-change.ts'
 import { newAccountTag, openKey } from '../core/new-key.ts'
+import type { AuditEntry } from '../core/audit-entry.ts'
 import { defaultPlan } from '../core/plans.ts'
-import { findOwnAccount, lockDeveloperAccount, openDeveloperAccount, raiseVersion } from '../db/accounts.ts'
+import {
+  findOwnAccount,
+  lockDeveloperAccount,
+  openDeveloperAccount,
+  raiseVersion,
+  type Account,
+} from '../db/accounts.ts'
 import {
   deactivateKey,
   findActiveKey,
@@ -37,7 +45,9 @@ import {
   type OwnKey,
   type StoredKey,
 } from '../db/keys.ts'
-import { noteChange, type Change } from '../db/outbox.ts'
+import { noteChange, noteProjectChange, type Change } from '../db/outbox.ts'
+import { endProjectKeys, lockProjectKeyById } from '../db/project-keys.ts'
+import { PERSONAL_KEY_NAME } from '../db/personal-keys.ts'
 import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { fillBeforehand, makeKey } from '../make-key.ts'
@@ -76,27 +86,67 @@ export async function listKeys({ database }: KeysContext, { owner, after }: List
  * Returns the active key, or a new one where there is none. Concurrent requests wait for each other on the account's row and get
  * the same key.
  */
-export async function mintKey(context: KeysContext, { owner }: MintKeyRequest): Promise<MintKeyReply> {
+export async function mintKey(context: KeysContext, request: MintKeyRequest): Promise<MintKeyReply> {
+  const { owner, origin } = request
   const held = await findDeveloperKey(context.database, owner)
   if (held?.ticket === null) return minted(context, held)
-  const key = await context.database.transaction().execute((transaction) => findOrMake(context, transaction, owner))
+  const key = await context.database
+    .transaction()
+    .execute((transaction) => findOrMake(context, transaction, { owner, origin }))
+  if (key === 'suspended') return suspendedFor(request)
   if (key.keyId !== held?.keyId) await fillBeforehand(context, key.account)
   return minted(context, key)
+}
+
+/** An edge of the last release reads no such reply. */
+export function suspendedFor({ readsSuspended }: Pick<MintKeyRequest, 'readsSuspended'>): { kind: 'suspended' } {
+  if (readsSuspended) return { kind: 'suspended' }
+  throw new Error('the account is suspended, and the edge of a former release has no word for it')
 }
 
 function minted(context: KeysContext, key: StoredKey): MintKeyReply {
   return { kind: 'minted', key: openKey(context.masterKeys, key), plan: key.plan }
 }
 
-async function findOrMake(context: KeysContext, transaction: KeysDatabase, owner: KeyOwner): Promise<StoredKey> {
+async function findOrMake(
+  context: KeysContext,
+  transaction: KeysDatabase,
+  { owner, origin }: MintKeyRequest,
+): Promise<StoredKey | 'suspended'> {
   const plan = defaultPlan(context.config.current.plans).slug
   const account = await openDeveloperAccount(transaction, owner, { tag: newAccountTag(), plan })
-  if (account.isNew) return makeKey(context, transaction, account)
+  const make = async (of: Account) => {
+    const key = await makeKey(context, transaction, of)
+    await auditByOwner(transaction, owner, [created(key)], origin)
+    return key
+  }
+  if (account.isNew) return make(account)
+  if (account.suspendedAt) return 'suspended'
   const held = await findActiveKey(transaction, account.tag)
   if (held?.ticket) await voidTicket(transaction, held.keyId)
   if (held) return held
   const version = await raiseVersion(transaction, account.tag)
-  return makeKey(context, transaction, { ...account, version })
+  return make({ ...account, version })
+}
+
+function created({ account, keyId }: Pick<StoredKey, 'account' | 'keyId'>): AuditEntry {
+  return {
+    type: 'api_key.created',
+    projectId: `${PROJECT_PREFIX}${account}`,
+    details: { id: `key_${keyId}`, data: {} },
+  }
+}
+
+export interface EndedKey {
+  account: string
+  keyId: string
+  name?: string
+}
+
+/** One row for an owner, an administrator and an operator. */
+export function ended({ account, keyId, name = PERSONAL_KEY_NAME }: EndedKey): AuditEntry {
+  const details = { id: `key_${keyId}` }
+  return { type: 'api_key.deleted', projectId: `${PROJECT_PREFIX}${account}`, details, before: { name } }
 }
 
 /**
@@ -116,7 +166,7 @@ export async function rotateKey(context: KeysContext, request: RotateKeyRequest)
 async function replace(
   context: KeysContext,
   transaction: KeysDatabase,
-  { owner, keyHash, ticket }: RotateKeyRequest,
+  { owner, keyHash, ticket, origin }: RotateKeyRequest,
 ): Promise<{ key: StoredKey; change: Change } | 'late' | null> {
   const account = await lockDeveloperAccount(transaction, owner)
   if (!account) return null
@@ -127,38 +177,72 @@ async function replace(
   const deadKey = await deactivateKey(transaction, current, version)
   const key = await makeKey(context, transaction, { ...account, version })
   const change = await noteChange(transaction, { account: account.tag, reason: 'rotated', deadKey })
+  await auditByOwner(transaction, owner, [ended(current), created(key)], origin)
   return { key, change }
 }
 
 export async function revokeKey(
   context: KeysContext,
-  { owner, keyHash, ticket }: RevokeKeyRequest,
+  { owner, keyHash, ticket, origin }: RevokeKeyRequest,
 ): Promise<RevokeKeyReply> {
   const hash = Buffer.from(keyHash, 'base64url')
   const end = async (transaction: KeysDatabase) => {
     const account = await lockDeveloperAccount(transaction, owner)
     const key = account && (await findOwnKey(transaction, account.tag, hash))
     if (key && isLate(key, ticket)) return 'late'
-    return key && revoke(transaction, key)
+    if (!key) return undefined
+    const change = await revoke(transaction, key)
+    if (key.status === 'active') await auditByOwner(transaction, owner, [ended(key)], origin)
+    return change
   }
   const change = await context.inTurn(owner, () => context.urgent.transaction().execute(end))
   if (change === 'late') return { kind: 'invalid', isLate: true }
-  if (!change?.deadKey) return { kind: 'invalid' }
+  const deadKey = change?.deadKeys[0]
+  if (!deadKey) return { kind: 'invalid' }
   await context.changes.announce(change)
-  return { kind: 'revoked', keyId: change.deadKey.keyId }
+  return { kind: 'revoked', keyId: deadKey.keyId }
 }
 
 export async function revokeKeyById(
   context: KeysContext,
   { keyId }: RevokeKeyByIdRequest,
 ): Promise<RevokeKeyByIdReply> {
-  const change = await context.urgent.transaction().execute(async (transaction) => {
-    const key = await lockKeyById(transaction, keyId)
-    return key && revoke(transaction, key)
-  })
+  const change = await context.urgent
+    .transaction()
+    .execute((transaction) => revokeById(transaction, keyId, (key) => auditByOperator(transaction, [ended(key)])))
   if (!change) return { kind: 'unknown' }
   await context.changes.announce(change)
   return { kind: 'revoked', account: change.account }
+}
+
+/** Ends a person's, a guest's or a project's key. Undefined where there is none. */
+export async function revokeById(
+  transaction: KeysDatabase,
+  keyId: string,
+  /** Not for a key that was dead before. */
+  onEnd: (key: EndedKey) => Promise<void> = async () => {},
+): Promise<Change | undefined> {
+  const key = await lockKeyById(transaction, keyId)
+  if (!key) return revokeProjectKey(transaction, keyId, onEnd)
+  const change = await revoke(transaction, key)
+  if (key.status === 'active') await onEnd(key)
+  return change
+}
+
+async function revokeProjectKey(
+  transaction: KeysDatabase,
+  keyId: string,
+  onEnd: (key: EndedKey) => Promise<void>,
+): Promise<Change | undefined> {
+  const key = await lockProjectKeyById(transaction, keyId)
+  if (!key) return undefined
+  const { account } = key
+  const isDead = key.deactivatedAt !== null
+  const version = isDead ? key.version : await raiseVersion(transaction, account)
+  if (!isDead) await endProjectKeys(transaction, { account, keyId }, version)
+  const change = await noteProjectChange(transaction, { account, reason: 'revoked', version })
+  if (!isDead) await onEnd({ account, keyId, name: key.name })
+  return change
 }
 
 /** Keys announces a dead key again: the first call may have failed before its announcement. */

@@ -7,8 +7,8 @@ import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
-import { findSession, mintKey, revokeKey, rotateKey } from './developer-keys.ts'
+import { hashOf, openKeysService, type TestKeys, minted } from '../../test/keys-service.ts'
+import { findSession, revokeKey, rotateKey } from './developer-keys.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys
@@ -131,7 +131,7 @@ async function endAlone(owner: KeyOwner): Promise<void> {
 }
 
 async function mint(owner: KeyOwner): Promise<string> {
-  return hashOf((await mintKey(keys, { owner })).key)
+  return hashOf((await minted(keys, { owner })).key)
 }
 
 async function activeKey(owner: KeyOwner): Promise<string | null> {

@@ -10,6 +10,7 @@ import type { MintGuestReply, MintGuestRequest } from '@gateway/contracts/keys-a
 import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { fillBeforehand, makeKey } from '../make-key.ts'
+import { suspendedFor } from './developer-keys.ts'
 import { hashDevice, hashNetwork } from '../core/hashing.ts'
 import { newAccountTag, openKey } from '../core/new-key.ts'
 import { guestPlan, planHeld, requestsPerDay } from '../core/plans.ts'
@@ -21,17 +22,17 @@ type Outcome =
   | { kind: 'held'; key: StoredKey }
   | { kind: 'made'; key: StoredKey }
   | { kind: 'limited'; retryAfterMs: number }
+  | { kind: 'suspended' }
 
-export async function mintGuest(
-  context: KeysContext,
-  { deviceId, clientNetwork }: MintGuestRequest,
-): Promise<MintGuestReply> {
+export async function mintGuest(context: KeysContext, request: MintGuestRequest): Promise<MintGuestReply> {
+  const { deviceId, clientNetwork } = request
   const deviceHash = hashDevice(context.pepper, deviceId)
   const device = await context.lookUps.guestDevice(deviceHash)
   if (device.key) return minted(context, device.key)
   const visit = { network: clientNetwork, isKnownDevice: device.isKnown }
   const outcome = await context.mintRateLimiter.enter(visit, () => mintNew(context, deviceHash, clientNetwork))
-  return outcome.kind === 'limited' || outcome.kind === 'busy' ? outcome : minted(context, outcome.key)
+  if (outcome.kind === 'suspended') return suspendedFor(request)
+  return 'key' in outcome ? minted(context, outcome.key) : outcome
 }
 
 function minted(context: KeysContext, key: StoredKey): MintGuestReply {
@@ -79,6 +80,7 @@ async function makeGuestKey(
 async function keyOfKnownDevice(context: KeysContext, transaction: KeysDatabase, account: Account): Promise<Outcome> {
   const held = await findActiveKey(transaction, account.tag)
   if (held) return { kind: 'held', key: held }
+  if (account.suspendedAt) return { kind: 'suspended' }
   const version = await raiseVersion(transaction, account.tag)
   return { kind: 'made', key: await makeKey(context, transaction, { ...account, version }) }
 }

@@ -4,11 +4,11 @@ import { parseKey } from '@gateway/contracts/api-key'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
-import { setOverage, setPlan, showAccount, topUp } from './change-account.ts'
-import { fillTogether } from './fill.ts'
-import { mintGuest } from './mint-guest.ts'
-import { mintKey } from './developer-keys.ts'
+import { hashOf, openKeysService, type TestKeys, minted } from '../../test/keys-service.ts'
+import { showAccount } from '../handlers/show-account.ts'
+import { setOverage, setPlan, topUp } from './bus-commands.ts'
+import { fillTogether } from '../handlers/fill.ts'
+import { mintGuest } from '../handlers/mint-guest.ts'
 import { recordQuotaStatus } from '../thresholds.ts'
 
 let postgres: PostgresServer
@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => keys[Symbol.asyncDispose]())
 
 const mint = async (subject: string, issuer = 'https://id.example'): Promise<string> =>
-  (await mintKey(keys, { owner: { issuer, subject } })).key
+  (await minted(keys, { owner: { issuer, subject } })).key
 
 function accountIn(reply: AccountReply) {
   if (reply.kind !== 'account') throw new Error(`no account: ${reply.kind}`)
@@ -44,7 +44,7 @@ test('once a plan is set, the admission store holds it, and keys requests the to
   expect(account).toMatchObject({ plan: 'payg', unit: 'usd', account: parseKey(key)!.accountTag })
   expect(await keys.admission.authenticate(key)).toMatchObject({ kind: 'active', plan: 'payg' })
   expect(warmed).toEqual([{ account: account.account, unit: 'usd', planVersion: 2 }])
-  expect((await mintKey(keys, { owner: { issuer: 'https://id.example', subject: 'alice' } })).plan).toBe('payg')
+  expect((await minted(keys, { owner: { issuer: 'https://id.example', subject: 'alice' } })).plan).toBe('payg')
 })
 
 test('until metering reports the total in the new unit, the former plan holds', async () => {
@@ -95,7 +95,7 @@ test('top-ups that nobody can count are refused: they take no account along, nei
   const most = Number.MAX_SAFE_INTEGER / 1e9
   const add = (amount: number) => topUp(keys, { id: randomUUID(), subject: 'alice', amount })
   await expect(add(10_000_000)).rejects.toThrow('amount: 10000000 usd')
-  await expect(add(1e30)).rejects.toThrow('amount: 1e+30 usd')
+  await expect(add(1e30)).rejects.toThrow('amount: Too big')
   await expect(add(1e-10)).rejects.toThrow('amount: 1e-10 usd')
   expect(accountIn(await add(9_000_000)).extra).toBe(9_000_000)
   await expect(add(most - 9_000_000 + 1)).rejects.toThrow('amount')

@@ -14,9 +14,12 @@ import {
   readHeldPlans,
   type RequestedState,
 } from '../db/account-state.ts'
+import { raiseKeyVersionTo } from '../db/project-keys.ts'
+import { type Append, openRepairLog, repaired } from './audit-repairs.ts'
+import type { AuditEntry } from '../core/audit-entry.ts'
 import { fillAdmission } from '../fill-admission.ts'
 import type { KeysContext } from '../keys-context.ts'
-import { revokeKeyById } from './developer-keys.ts'
+import { ended, revokeById } from '../handlers/developer-keys.ts'
 
 const ACCOUNTS_AT_A_TIME = 100
 /** Longer than a change takes to be announced. */
@@ -24,13 +27,14 @@ const ON_ITS_WAY_MS = 1_500
 
 export async function reconcile(
   context: KeysContext,
-  { after, repair }: ReconcileKeysRequest,
+  { after, repair, by }: ReconcileKeysRequest,
   onItsWayMs: number = ON_ITS_WAY_MS,
 ): Promise<ReconcileKeysReply> {
+  const append = repair ? await openRepairLog(context, by) : null
   const accounts = await pageOfAccounts(context.database, after, ACCOUNTS_AT_A_TIME)
   const isLast = accounts.length < ACCOUNTS_AT_A_TIME
   const findings = await readStable(accounts, (some) => look(context, some), onItsWayMs)
-  if (repair) for (const finding of findings) await mend(context, finding)
+  if (append) for (const finding of findings) await mend(context, finding, append)
   const still = repair && findings.length > 0 ? await look(context, accounts) : findings
   const left = new Set(still.map(({ id }) => id))
   const drifts = findings.map(({ account, kind, store, truth, id }) => {
@@ -62,16 +66,41 @@ async function readPlans({ database, config }: KeysContext, accounts: readonly s
   })
 }
 
-async function mend(context: KeysContext, { account, repair }: StateFinding): Promise<void> {
+/** Tables and audit log first, the store after the commit. An interrupted repair is found again. */
+async function mend(context: KeysContext, finding: StateFinding, append: Append): Promise<void> {
+  const { account, repair } = finding
+  const { database, admission } = context
   switch (repair.kind) {
     case 'fill':
-      await raiseVersionTo(context.database, account, repair.version)
+      await database.transaction().execute(async (transaction) => {
+        await raiseVersionTo(transaction, account, repair.version)
+        await append(transaction, [repaired(finding)])
+      })
       await fillAdmission(context, account)
       return
+    case 'limits':
+      await database.transaction().execute(async (transaction) => {
+        await raiseVersionTo(transaction, account, repair.version)
+        await raiseKeyVersionTo(transaction, repair.keyId, repair.version)
+        await append(transaction, [repaired(finding)])
+      })
+      await fillAdmission(context, account, [Buffer.from(repair.keyHash, 'base64url')])
+      return
     case 'deactivate':
-      await context.admission.deactivate({ account, keyHash: repair.keyHash, version: repair.version })
+      await database.transaction().execute((transaction) => append(transaction, [repaired(finding)]))
+      await admission.deactivate({ account, keyHash: repair.keyHash, version: repair.version })
       return
     case 'revoke':
-      await revokeKeyById(context, { keyId: repair.keyId })
+      await endKey(context, finding, repair.keyId, append)
   }
+}
+
+async function endKey(context: KeysContext, finding: StateFinding, keyId: string, append: Append): Promise<void> {
+  const change = await context.urgent.transaction().execute(async (transaction) => {
+    const entries: AuditEntry[] = [repaired(finding)]
+    const revoked = await revokeById(transaction, keyId, async (key) => void entries.push(ended(key)))
+    await append(transaction, entries)
+    return revoked
+  })
+  if (change) await context.changes.announce(change)
 }

@@ -1,0 +1,42 @@
+/**
+ * The project in the path of a call. The frame has decided that the caller may see it.
+ */
+
+import { PROJECT_PREFIX } from '@gateway/contracts/administration/projects'
+import { GatewayError } from '@gateway/contracts/errors'
+import { findProjectRow, lockProjectRow, type ProjectRow } from '../db/projects.ts'
+import type { AdministrationCall } from './call.ts'
+import { withoutPrefix } from './pages.ts'
+
+interface OfProject {
+  project_id: string
+}
+
+export async function readProject({ transaction }: AdministrationCall, { project_id }: OfProject): Promise<ProjectRow> {
+  return orNotFound(await findProjectRow(transaction, withoutPrefix(PROJECT_PREFIX, project_id)), project_id)
+}
+
+/** Locks the project until the commit, archived or not. */
+export async function lockProject({ transaction }: AdministrationCall, { project_id }: OfProject): Promise<ProjectRow> {
+  return orNotFound(await lockProjectRow(transaction, withoutPrefix(PROJECT_PREFIX, project_id)), project_id)
+}
+
+/** Locks the project for a change, which an archived one refuses. */
+export async function lockLiveProject(call: AdministrationCall, input: OfProject): Promise<ProjectRow> {
+  const project = await lockProject(call, input)
+  if (project.archivedAt) throw new GatewayError('CONFLICT', `The project ${input.project_id} is archived`)
+  return project
+}
+
+/** A person's own account has its one developer key, and no others. */
+export async function lockSharedProject(call: AdministrationCall, input: OfProject): Promise<ProjectRow> {
+  const project = await lockLiveProject(call, input)
+  if (project.kind === 'project') return project
+  const sentence = `${input.project_id} is the account of one person, who has a developer key (POST /v1/keys/developer)`
+  throw new GatewayError('CONFLICT', `${sentence}; named keys and service accounts belong to shared projects`)
+}
+
+function orNotFound(project: ProjectRow | undefined, id: string): ProjectRow {
+  if (!project) throw new GatewayError('NOT_FOUND', `There is no project ${id}`)
+  return project
+}

@@ -1,0 +1,210 @@
+/**
+ * The views of projects, and the previews of changes, on a real database.
+ */
+
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
+import fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { admitOnce } from '../../test/edge.ts'
+import { minted, openKeysService, personCall, type TestKeys } from '../../test/keys-service.ts'
+import { call, refusalOf } from '../../test/projects.ts'
+import { noteSpending } from '../db/spending.ts'
+
+let postgres: PostgresServer
+let keys: TestKeys
+beforeAll(async () => void (postgres = await startPostgres()))
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => void (keys = await openKeysService(postgres)))
+afterEach(() => keys[Symbol.asyncDispose]())
+
+const ISSUER = 'https://id.example'
+const create = async (name: string, plan?: string) => (await call(keys, 'projects.create', { name, plan })).id
+const spend = async (project: string, tokens: number, dollars = 0) => {
+  const { window } = await keys.admission.currentWindow()
+  const total = { account: project.slice(5), window, milliTokens: tokens * 1_000, nanoUsd: dollars * 1e9 }
+  await noteSpending(keys.database, [total])
+}
+const namesOf = (page: { data: { name: string | null }[] }) => page.data.map(({ name }) => name)
+const free = () => keys.config.current.plans.find(({ slug }) => slug === 'free')!
+
+async function userIdOf(subject: string): Promise<string> {
+  return (await call(keys, 'me.retrieve', {}, personCall({ subject }))).id
+}
+
+test('a person learns the own role, the own account and the number of the own projects', async () => {
+  const alice = personCall({ subject: 'alice' })
+  expect(await call(keys, 'me.retrieve', {}, alice)).toMatchObject({
+    role: null,
+    personal_project_id: null,
+    projects: 0,
+  })
+  await minted(keys, { owner: { issuer: ISSUER, subject: 'alice' } })
+  const [mine, archived] = [await create('mine'), await create('archived')]
+  await create('foreign')
+  const user_id = await userIdOf('alice')
+  for (const project_id of [mine, archived]) {
+    await call(keys, 'projectUsers.create', { project_id, user_id, role: 'member' })
+  }
+  await call(keys, 'projects.archive', { project_id: archived })
+  const me = await call(keys, 'me.retrieve', {}, alice)
+  expect(me).toMatchObject({ id: user_id, personal_project_id: expect.stringMatching(/^proj_/), projects: 1 })
+  expect(await call(keys, 'me.retrieve', {}, personCall({ subject: 'olga', role: 'owner' }))).toMatchObject({
+    role: 'owner',
+    projects: 0,
+  })
+})
+
+test('a project shows its spending against the limit that refuses: the plan with top-ups, or a lower spend limit', async () => {
+  const project_id = await create('search')
+  await spend(project_id, 1_500)
+  const show = () => call(keys, 'projectViews.retrieve', { project_id })
+  const { limit } = free()
+  expect(await show()).toMatchObject({ unit: 'tokens', spent: 1_500, limit, limit_of: 'plan', status: 'active' })
+  await call(keys, 'accounts.topUp', { account_id: project_id, id: crypto.randomUUID(), amount: 250 })
+  expect(await show()).toMatchObject({ limit: limit + 250, limit_of: 'plan' })
+  await call(keys, 'spendLimit.update', { project_id, allowance: 2_000 })
+  expect(await show()).toMatchObject({ limit: 2_000, limit_of: 'spend_limit' })
+  await call(keys, 'accounts.update', { account_id: project_id, overage: true })
+  expect(await show()).toMatchObject({ limit: 2_000, limit_of: 'spend_limit', overage: true })
+  await call(keys, 'spendLimit.delete', { project_id })
+  expect(await show()).toMatchObject({ limit: null, limit_of: null })
+  await call(keys, 'accounts.update', { account_id: project_id, suspended: true })
+  expect(await show()).toMatchObject({ status: 'suspended' })
+  const paid = await create('ads', 'payg')
+  await spend(paid, 0, 12)
+  await call(keys, 'spendLimit.update', { project_id: paid, threshold_amount: 2_500 })
+  expect(await call(keys, 'projectViews.retrieve', { project_id: paid })).toMatchObject({
+    unit: 'usd',
+    spent: 12,
+    limit: 25,
+  })
+})
+
+test('the list begins with the projects that have used most of their limit', async () => {
+  const [half, full, none] = [await create('half'), await create('full'), await create('none')]
+  await create('unused')
+  await spend(half, free().limit / 2)
+  await spend(full, 10)
+  await call(keys, 'spendLimit.update', { project_id: full, allowance: 10 })
+  await call(keys, 'accounts.update', { account_id: none, overage: true })
+  expect(namesOf(await call(keys, 'projectViews.list', { order: 'usage' }))).toEqual(['full', 'half', 'unused', 'none'])
+})
+
+test('projects are found by a part of their name and by their id, people without a role among their own alone', async () => {
+  const [search] = [await create('Search team'), await create('ads'), await create('100% _ads')]
+  await minted(keys, { owner: { issuer: ISSUER, subject: 'alice' } })
+  const find = (input: object, by?: ReturnType<typeof personCall>) => call(keys, 'projectViews.list', input, by)
+  expect(namesOf(await find({ search: 'ARCH' }))).toEqual(['Search team'])
+  expect(namesOf(await find({ search: '% _' }))).toEqual(['100% _ads'])
+  expect(namesOf(await find({ search: search.slice(0, 10) }))).toEqual(['Search team'])
+  expect(namesOf(await find({ search: 'nothing' }))).toEqual([])
+  expect(namesOf(await find({}))).toHaveLength(3)
+  expect(namesOf(await find({ include_personal: 'true' }))).toHaveLength(4)
+  const alice = personCall({ subject: 'alice' })
+  expect(namesOf(await find({}, alice))).toEqual([])
+  const user_id = await userIdOf('alice')
+  await call(keys, 'projectUsers.create', { project_id: search, user_id, role: 'owner' })
+  expect(await find({}, alice)).toMatchObject({ data: [{ name: 'Search team', your_role: 'owner' }] })
+  const olga = personCall({ subject: 'olga', role: 'reader' })
+  expect(namesOf(await find({ mine: 'true' }, olga))).toEqual([])
+  expect((await find({}, olga)).data.map(({ your_role: role }) => role)).toEqual([null, null, null])
+  expect(await refusalOf(keys, 'projectViews.list', { after: search }, personCall({ subject: 'bob' }))).toBe(
+    'VALIDATION_ERROR after',
+  )
+})
+
+test('the pages of a list, of any size and in either order, have each project once', async () => {
+  const created = await Promise.all(Array.from({ length: 9 }, (_, index) => create(`project ${index}`)))
+  // Equal shares, too.
+  for (const [index, id] of created.entries()) if (index % 3 > 0) await spend(id, 10 * (index % 3))
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom('newest', 'usage'), fc.integer({ min: 1, max: 10 }), async (order, limit) => {
+      const complete = (await call(keys, 'projectViews.list', { order, limit: 100 })).data.map(({ id }) => id)
+      expect(complete.toSorted()).toEqual(created.toSorted())
+      const seen: string[] = []
+      for (let after: string | null | undefined; after !== null;) {
+        const page = await call(keys, 'projectViews.list', { order, limit, after })
+        seen.push(...page.data.map(({ id }) => id))
+        after = page.has_more ? page.last_id : null
+      }
+      expect(seen).toEqual(complete)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('a preview counts the keys that would end, and the requests that run with them now', async () => {
+  const project_id = await create('search')
+  const robot = await call(keys, 'serviceAccounts.create', { project_id, name: 'nightly' })
+  await userIdOf('alice')
+  const user_id = await userIdOf('alice')
+  await call(keys, 'projectUsers.create', { project_id, user_id, role: 'member' })
+  const alice = personCall({ subject: 'alice' })
+  const own = await call(keys, 'apiKeys.create', { project_id, name: 'laptop' }, alice)
+  const dead = await call(keys, 'apiKeys.create', { project_id, name: 'dead' }, alice)
+  await call(keys, 'apiKeys.delete', { project_id, api_key_id: dead.id })
+  for (const value of [own.value, robot.api_key!.value, robot.api_key!.value]) {
+    expect(await admitOnce(keys, value)).toMatchObject({ kind: 'allow' })
+  }
+  const preview = (input: object = {}) => call(keys, 'projectViews.preview', { project_id, ...input })
+  expect(await preview()).toMatchObject({ keys: 2, open_requests: 3 })
+  expect(await preview({ api_key_id: own.id })).toMatchObject({ keys: 1, open_requests: 1 })
+  expect(await preview({ api_key_id: dead.id })).toMatchObject({ keys: 0, open_requests: 0 })
+  expect(await preview({ service_account_id: robot.id })).toMatchObject({ keys: 1, open_requests: 2 })
+  expect(await preview({ user_id })).toMatchObject({ keys: 1, open_requests: 1 })
+  expect(await call(keys, 'users.preview', { user_id })).toMatchObject({ keys: 1, open_requests: 1, projects: 1 })
+  expect(await refusalOf(keys, 'projectViews.preview', { project_id, user_id, api_key_id: own.id })).toBe(
+    'VALIDATION_ERROR',
+  )
+  // Leases of 30 s, which a dead edge renews no more.
+  keys.admission.pass(60_000)
+  expect(await preview()).toMatchObject({ keys: 2, open_requests: 0 })
+  keys.admission.away = true
+  expect(await preview()).toMatchObject({ keys: 2, open_requests: null })
+})
+
+test('a preview of a group counts the keys of people without another way in, and just these end', async () => {
+  const project_id = await create('search')
+  const groups = await Promise.all(['search', 'ads'].map((name) => call(keys, 'groups.create', { name })))
+  for (const { id: group_id } of groups)
+    await call(keys, 'projectGroups.create', { project_id, group_id, role: 'member' })
+  const people = {
+    both: personCall({ subject: 'both', groups: ['search', 'ads'] }),
+    search: personCall({ subject: 'search', groups: ['search'] }),
+    member: personCall({ subject: 'member', groups: ['search'] }),
+    owner: personCall({ subject: 'owner', groups: ['search'], role: 'owner' }),
+  }
+  const { id: user_id } = await call(keys, 'me.retrieve', {}, people.member)
+  await call(keys, 'projectUsers.create', { project_id, user_id, role: 'member' })
+  for (const [name, by] of Object.entries(people)) await call(keys, 'apiKeys.create', { project_id, name }, by)
+  const group_id = groups[0]!.id
+  expect(await call(keys, 'projectViews.preview', { project_id, group_id })).toMatchObject({
+    keys: 1,
+    open_requests: 0,
+  })
+  await call(keys, 'projectGroups.delete', { project_id, group_id })
+  const left = namesOf(await call(keys, 'apiKeys.list', { project_id, owner_project_access: 'any' }))
+  expect(new Set(left)).toEqual(new Set(['both', 'member', 'owner']))
+})
+
+test("a preview of a person counts the own account's key, too", async () => {
+  const owner = { issuer: ISSUER, subject: 'alice' }
+  const { key } = await minted(keys, { owner })
+  const user_id = await userIdOf('alice')
+  expect(await admitOnce(keys, key)).toMatchObject({ kind: 'allow' })
+  expect(await call(keys, 'users.preview', { user_id })).toMatchObject({ keys: 1, open_requests: 1, projects: 0 })
+  const [own] = (await call(keys, 'projectViews.list', { include_personal: 'true' })).data
+  expect(await call(keys, 'projectViews.preview', { project_id: own!.id })).toMatchObject({ keys: 1, open_requests: 1 })
+})
+
+test('keys are found by a part of their name, by their beginning and by their ids', async () => {
+  const project_id = await create('search')
+  const nightly = await call(keys, 'apiKeys.create', { project_id, name: 'Nightly job' })
+  const laptop = await call(keys, 'apiKeys.create', { project_id, name: 'laptop' })
+  const find = async (input: object) => namesOf(await call(keys, 'apiKeys.list', { project_id, ...input }))
+  expect(await find({ search: 'NIGHT' })).toEqual(['Nightly job'])
+  expect(await find({ search: nightly.redacted_value })).toEqual(['Nightly job'])
+  expect(await find({ search: laptop.id })).toEqual(['laptop'])
+  expect(await find({ api_key_ids: [laptop.id, 'key_nobodys0'] })).toEqual(['laptop'])
+  expect(await find({ search: '' })).toEqual(['laptop', 'Nightly job'])
+})
