@@ -16,7 +16,7 @@ import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
 import { sql } from 'kysely'
 import type { MeteringDatabase } from './db/tables.ts'
-import { readTotals, type Settled } from './db/windows.ts'
+import { readTotals, type Settled, type TotalQuery } from './db/windows.ts'
 import { windowKey } from './core/reports.ts'
 import { readRecorded, type RecordedRequest } from './db/ledger.ts'
 
@@ -117,10 +117,8 @@ export function startSettlement(context: {
 
 const NOTES_AT_A_TIME = 200
 
-/** Requests of an account in a window, by their ids. */
-interface WindowRequests {
-  account: string
-  window: string
+/** Requests of an account in a window, by their ids, and keys whose totals moved beside those of the requests. */
+interface WindowRequests extends TotalQuery {
   included: string[]
 }
 
@@ -179,15 +177,23 @@ export async function readCurrentTotals(
   reports: readonly WindowRequests[],
 ): Promise<Settled[]> {
   if (reports.length === 0) return []
+  const requestIds = reports.flatMap(({ included }) => included)
+  const queries = withKeys(reports, await readRecorded(database, requestIds))
   // First the totals: the state of a request is then never older than the total's version.
-  const totals = new Map((await readTotals(database, reports)).map((total) => [windowKey(total), total]))
-  const recorded = await readRecorded(
-    database,
-    reports.flatMap(({ included }) => included),
-  )
+  const totals = new Map((await readTotals(database, queries)).map((total) => [windowKey(total), total]))
+  const recorded = await readRecorded(database, requestIds)
   return reports.map(({ account, window, included }) => {
     const total = totals.get(windowKey({ account, window })) ?? { account, window, settled: 0, version: 0 }
     return { ...total, included: included.map((requestId) => includedRequest(requestId, account, recorded)) }
+  })
+}
+
+/** The keys of rows do not change. */
+function withKeys(reports: readonly WindowRequests[], recorded: ReadonlyMap<string, RecordedRequest>): TotalQuery[] {
+  return reports.map(({ account, window, included, keyIds = [] }) => {
+    if (keyIds === 'all') return { account, window, keyIds }
+    const ofRequests = included.flatMap((requestId) => recorded.get(requestId.toLowerCase())?.keyId ?? [])
+    return { account, window, keyIds: [...keyIds, ...ofRequests] }
   })
 }
 

@@ -22,6 +22,8 @@ export interface RecordingAdmission extends MeteringAdmission {
   away: boolean
   readonly reported: Total[]
   total(account: string): { settled: number; version: number } | undefined
+  /** Of a key that was warmed. */
+  keyTotal(account: string, keyId: string): number | undefined
   forget(): void
   readonly released: Set<string>
 }
@@ -30,8 +32,19 @@ export function recordingAdmission(): RecordingAdmission {
   const totals = new Map<string, { settled: number; version: number }>()
   const reported: Total[] = []
   const released = new Set<string>()
-  const take = (admission: RecordingAdmission, total: { account: string; settled: number; version: number }): void => {
+  const keyTotals = new Map<string, { settled: number; version: number }>()
+  const take = (admission: RecordingAdmission, total: Omit<Total, 'included'>, isRequested: boolean): void => {
     if (admission.away) throw new Error('the store is away')
+    const ofAccount = totals.get(total.account)
+    for (const { keyId, settled } of total.window === WINDOW ? (total.keys ?? []) : []) {
+      const key = `${total.account} ${keyId}`
+      const before = keyTotals.get(key)
+      // The store may have ignored a newer total of a key that it did not know.
+      const isTaken = isRequested && total.version >= (ofAccount?.version ?? 0)
+      if (before ? total.version > before.version : isTaken) {
+        keyTotals.set(key, { settled, version: total.version })
+      }
+    }
     const held = totals.get(total.account)
     if (!held || total.version > held.version)
       totals.set(total.account, { settled: total.settled, version: total.version })
@@ -41,19 +54,23 @@ export function recordingAdmission(): RecordingAdmission {
     reported,
     released,
     total: (account) => totals.get(account),
-    forget: () => totals.clear(),
+    keyTotal: (account, keyId) => keyTotals.get(`${account} ${keyId}`)?.settled,
+    forget() {
+      totals.clear()
+      keyTotals.clear()
+    },
     async applyTotal(total) {
-      take(this, total)
+      take(this, total, false)
       reported.push(total)
       for (const { requestId } of total.included) released.add(requestId)
     },
     async warm(total) {
-      take(this, total)
+      take(this, total, true)
     },
     async inspect(account) {
       if (this.away) throw new Error('the store is away')
       const total = totals.get(account) ?? null
-      return { window: WINDOW, facts: null, keys: [], total, running: 0, ended: 0, requests: [] }
+      return { window: WINDOW, facts: null, keys: [], total, running: 0, ended: 0, keyTotals: [], requests: [] }
     },
     async recount() {},
     async currentWindow() {

@@ -25,7 +25,7 @@ import {
 import { parkRejected, recordReports, type Partitions } from '../db/ledger.ts'
 import { readCurrentTotals, type Settlement } from '../settlement.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
-import type { Settled, WindowTotal } from '../db/windows.ts'
+import { readTotals, type Settled, type WindowTotal } from '../db/windows.ts'
 import type { KeyUse, QuotaStatusPublisher } from '../publish-quota-status.ts'
 
 export interface UsageContext {
@@ -113,7 +113,7 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
   if (reports.length === 0) return
   await context.partitions.ensureFor(reports.map(({ event }) => event.requestId))
   try {
-    const { moved, isComplete, voided } = await recordReports(context.database, reports)
+    const { moved, isComplete, hasKeys, voided } = await recordReports(context.database, reports)
     failpoint('metering.reports-recorded')
     context.quotaStatus.moved(moved)
     const groups = groupByWindow(reports)
@@ -121,7 +121,7 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
     const others = voided.map((window) => ({ ...window, included: [] }))
     await context.settlement.settle(
       isReported
-        ? withRequests(moved, groups)
+        ? withRequests(hasKeys ? await readTotals(context.database, groups) : moved, groups)
         : await readCurrentTotals(context.database, [...groups.map(withIds), ...others]),
     )
     failpoint('metering.store-settled')

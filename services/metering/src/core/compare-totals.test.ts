@@ -1,16 +1,21 @@
-import type { HeldAccount } from '@gateway/admission/port'
+import type { HeldAccount } from '@gateway/admission/held-account'
 import { expect, test } from 'vitest'
 import { requestIdAt } from '../../test/usage-events.ts'
 import { compareTotals } from './compare-totals.ts'
 
 const NOW_MS = Date.parse('2026-11-20T10:00:00Z')
 const ID = requestIdAt(NOW_MS - 60_000)
-const request = { requestId: ID, state: 'ended', amount: 30, lapsed: false } as const
+const request = { requestId: ID, state: 'ended', amount: 30, lapsed: false, keyId: null } as const
 
-function found(given: Partial<HeldAccount>, ledger: { settled?: number; version?: number; recorded?: string[] } = {}) {
-  const held = { window: '2026-11', facts: null, keys: [], total: null, running: 0, ended: 0, requests: [], ...given }
-  const { settled = 1_000, version = 7, recorded = [] } = ledger
-  return compareTotals(held, { account: 'acct0001', settled, version, recorded: new Set(recorded) }, NOW_MS)
+function found(
+  given: Partial<HeldAccount>,
+  ledger: { settled?: number; version?: number; recorded?: string[]; key?: number } = {},
+) {
+  const nothing = { facts: null, keys: [], total: null, running: 0, ended: 0, keyTotals: [], requests: [] }
+  const held = { window: '2026-11', ...nothing, ...given }
+  const { settled = 1_000, version = 7, recorded = [], key = 0 } = ledger
+  const keyTotals = new Map([['key00001', key]])
+  return compareTotals(held, { account: 'acct0001', settled, version, keyTotals, recorded: new Set(recorded) }, NOW_MS)
 }
 
 test.each<[string, Partial<HeldAccount>]>([
@@ -35,6 +40,15 @@ test.each([
     repair: { aboveVersion: total.version },
   })
   expect(others).toEqual([])
+})
+
+test("a key's total that is another than the ledger's is published again, also of another version", () => {
+  const keyTotal = { keyId: 'key00001', settled: 400, version: 5, running: 0, ended: 0 }
+  const total = { settled: 1_000, version: 7 }
+  expect(found({ total, keyTotals: [keyTotal] }, { key: 400 })).toEqual([])
+  expect(found({ total, keyTotals: [keyTotal] }, { key: 500 })).toMatchObject([
+    { kind: 'total', truth: '500 settled of it', repair: { aboveVersion: 7, keyId: 'key00001' } },
+  ])
 })
 
 test('a sum that differs from its requests is counted again', () => {

@@ -2,7 +2,7 @@
  * Compares an account's figures in the admission store with the ledger. Pure.
  */
 
-import type { HeldAccount } from '@gateway/admission/port'
+import type { HeldAccount } from '@gateway/admission/held-account'
 import type { Drift } from '@gateway/contracts/reconcile-api'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { timeOfRequestMs } from './reports.ts'
@@ -12,6 +12,8 @@ interface LedgerState {
   /** In the unit of the account's plan; 0 of version 0 where the window has no row. */
   settled: number
   version: number
+  /** Of keys with limits of their own, in the same unit. */
+  keyTotals: ReadonlyMap<string, number>
   /** The held requests that have a row. */
   recorded: { has(requestId: string): boolean }
 }
@@ -22,6 +24,8 @@ interface TotalsRepair {
   unit?: { unit: PlanUnit; planVersion: number }
   /** The repair writes the total again, under a version above this. */
   aboveVersion?: number
+  /** With the total of this key. */
+  keyId?: string
   /** Requests that the ledger has, which the store still holds as pending. */
   included?: string
   recount?: boolean
@@ -50,7 +54,12 @@ export function compareUnit(account: string, window: UnitState, plan: UnitState)
 const REPORTED_WITHIN_MS = 3_600_000
 
 export function compareTotals(held: HeldAccount, ledger: LedgerState, nowMs: number): TotalsFinding[] {
-  return [...compareTotal(held, ledger), ...compareSums(held, ledger.account), ...compareRequests(held, ledger, nowMs)]
+  return [
+    ...compareTotal(held, ledger),
+    ...compareKeyTotals(held, ledger),
+    ...compareSums(held, ledger.account),
+    ...compareRequests(held, ledger, nowMs),
+  ]
 }
 
 function compareTotal({ total }: HeldAccount, { account, settled, version }: LedgerState): TotalsFinding[] {
@@ -59,6 +68,20 @@ function compareTotal({ total }: HeldAccount, { account, settled, version }: Led
   const store = describe(total)
   const repair = { aboveVersion: total.version }
   return [{ account, kind: 'total', store, truth: describe({ settled, version }), id: `${account} ${store}`, repair }]
+}
+
+/** A key's total is as old as the last change of it. So the versions say nothing, and the amounts must be the same. */
+function compareKeyTotals(
+  { keyTotals, total }: HeldAccount,
+  { account, keyTotals: kept }: LedgerState,
+): TotalsFinding[] {
+  return keyTotals.flatMap(({ keyId, settled, version }): TotalsFinding[] => {
+    const truth = kept.get(keyId) ?? 0
+    if (settled === truth) return []
+    const store = `${settled} settled of key ${keyId} (version ${version})`
+    const repair = { aboveVersion: Math.max(version, total?.version ?? 0), keyId }
+    return [{ account, kind: 'total', store, truth: `${truth} settled of it`, id: `${account} ${store}`, repair }]
+  })
 }
 
 function compareSums({ requests, running, ended }: HeldAccount, account: string): TotalsFinding[] {

@@ -124,8 +124,8 @@ test('requests are grouped by account and window', () => {
     return { requestId: events[index]!.requestId, tokens: 100, mayChange }
   }
   expect(groups).toEqual([
-    { account: 'aaaaaaaa', window: '2025-01', included: [included(0), included(3, true)] },
-    { account: 'bbbbbbbb', window: '2025-01', included: [included(1)] },
-    { account: 'aaaaaaaa', window: '2024-12', included: [included(2)] },
+    { account: 'aaaaaaaa', window: '2025-01', keyIds: ['key00001'], included: [included(0), included(3, true)] },
+    { account: 'bbbbbbbb', window: '2025-01', keyIds: ['key00001'], included: [included(1)] },
+    { account: 'aaaaaaaa', window: '2024-12', keyIds: ['key00001'], included: [included(2)] },
   ])
 })

@@ -100,10 +100,11 @@ function outranks(report: Report, held: Report): boolean {
   return report.rank === RANK.router && report.charge > held.charge
 }
 
-/** The requests of an account in a window that a batch reported. */
+/** The requests of an account in a window that a batch reported, and their keys. */
 export interface WindowReports {
   account: string
   window: string
+  keyIds: string[]
   included: IncludedRequest[]
 }
 
@@ -113,8 +114,13 @@ export function groupByWindow(reports: readonly Report[]): WindowReports[] {
     const { event } = report
     const key = windowKey(event)
     const group = groups.get(key)
-    if (group) group.included.push(includedRequest(report))
-    else groups.set(key, { account: event.account, window: event.window, included: [includedRequest(report)] })
+    if (group) {
+      group.included.push(includedRequest(report))
+      if (!group.keyIds.includes(event.keyId)) group.keyIds.push(event.keyId)
+    } else {
+      const { account, window, keyId } = event
+      groups.set(key, { account, window, keyIds: [keyId], included: [includedRequest(report)] })
+    }
   }
   return [...groups.values()]
 }

@@ -12,7 +12,7 @@
 import { sql } from 'kysely'
 import { type Report, timeOfRequestMs } from '../core/reports.ts'
 import type { MeteringDatabase } from './tables.ts'
-import type { WindowName, WindowTotal } from './windows.ts'
+import type { TotalQuery, WindowTotal } from './windows.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** Any number that nothing else in this database locks with a claim's. */
@@ -92,9 +92,11 @@ export async function voidLostRuns(transaction: MeteringDatabase, claims: Claims
   return rows
 }
 
-export async function readVoided(transaction: MeteringDatabase, claims: Claims): Promise<WindowName[]> {
-  const { rows } = await sql<WindowName>`
-    with ${runsOf(claims)} select distinct account, "window" from run where voided_by is not null`.execute(transaction)
+export async function readVoided(transaction: MeteringDatabase, claims: Claims): Promise<TotalQuery[]> {
+  const { rows } = await sql<TotalQuery>`
+    with ${runsOf(claims)}
+    select account, "window", array_agg(distinct key_id) as "keyIds" from run where voided_by is not null
+    group by account, "window"`.execute(transaction)
   return rows
 }
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openLedger, type TestLedger } from '../../test/ledger.ts'
 import { messageOf, requestIdAt, usageEvent } from '../../test/usage-events.ts'
 import { consumeUsage } from '../consumers/usage.ts'
+import { sumUpNotes } from './usage-sums.ts'
 import { readAccountUsage } from './daily-usage.ts'
 
 let postgres: PostgresServer
@@ -158,31 +159,64 @@ test('a crash before the commit leaves nothing of either', async () => {
   const account = newAccount()
   await ledger.database.query(`
     create function metering.fail() returns trigger language plpgsql as $$ begin raise exception 'killed' using errcode = '57P01'; end $$;
-    create trigger fail before insert on metering.daily_usage for each row execute function metering.fail()`)
+    create trigger fail before insert on metering.usage_notes for each row execute function metering.fail()`)
   await expect(take(usageEvent({ account }))).rejects.toThrow('killed')
   expect(await ledger.audit(account)).toMatchObject({ rows: 0, total: 0 })
-  await ledger.database.query('drop trigger fail on metering.daily_usage; drop function metering.fail')
+  await ledger.database.query('drop trigger fail on metering.usage_notes; drop function metering.fail')
   await take(usageEvent({ account }))
   await expectSumsOfRows([account])
 })
 
-test('rows that are older than the sums are in them, and moving rows into their month counts none twice', async () => {
+/** Undoes the migration and the sums of accounts, as if only those before it had run. */
+const BEFORE = `
+  drop trigger count_usage on metering.ledger; drop trigger count_replacing_usage on metering.ledger;
+  drop trigger count_replaced_usage on metering.ledger;
+  drop function metering.note_usage; drop function metering.keep_key_totals; drop function metering.name_tags; drop function metering.minute_of;
+  drop view metering.daily_usage, metering.usage_of_days, metering.usage_of_minutes, metering.usage_of_tags, metering.usage_in_all,
+    metering.usage_of_accounts;
+  drop table metering.usage_notes, metering.usage_by_day, metering.usage_by_minute, metering.usage_by_tag,
+    metering.usage_of_organization, metering.tags, metering.key_windows, metering.usage_by_account;
+  drop function metering.sum_up_accounts;
+  alter table metering.ledger drop column kind, drop column is_project, drop column user_id, drop column end_user,
+    drop column tags, drop column images;
+  drop function metering.day_of`
+
+const migration = (name: string) => readFile(`${import.meta.dirname}/migrations/${name}.sql`, 'utf8')
+
+test('rows that are older than the sums are in them, also those of months that an operator dropped, and no row counts twice', async () => {
   await using older = await openLedger(postgres)
-  const migration = await readFile(`${import.meta.dirname}/migrations/002-daily-usage.sql`, 'utf8')
-  await older.database.query(`
-    drop trigger add_to_daily_usage on metering.ledger; drop trigger correct_daily_usage on metering.ledger;
-    drop trigger add_to_session_usage on metering.ledger; drop trigger correct_session_usage on metering.ledger;
-    drop function metering.add_to_daily_usage; drop function metering.correct_daily_usage;
-    drop table metering.daily_usage; drop function metering.day_of`)
   const early = usageEvent({ requestId: requestIdAt(Date.parse('2031-05-05')) })
-  await consumeUsage(older, [messageOf(early, usageEvent(), usageEvent({ modelAsked: 'svc-core' }))])
-  await older.database.query(migration)
+  const dropped = usageEvent({ account: early.account, startedAtMs: Date.parse('2024-12-24'), window: '2024-12' })
+  const now = usageEvent({ account: 'recent', startedAtMs: Date.now(), window: new Date().toISOString().slice(0, 7) })
+  await consumeUsage(older, [messageOf(early, usageEvent(), usageEvent({ modelAsked: 'svc-core' }), dropped, now)])
+  await older.database.query(BEFORE)
+  await older.database.query(await migration('002-daily-usage'))
+  await older.database.query('drop table metering.ledger_2024_12')
+  await older.database.query(await migration('010-usage'))
+  await older.database.query(await migration('013-usage-of-accounts'))
   await consumeUsage(older, [messageOf(early, usageEvent())])
   const { createPartitions } = await import('./ledger.ts')
   await createPartitions(older.database, () => Date.parse('2031-05-05')).ensureAhead()
-  const request = { account: early.account, from: '2025-01-01', to: '2025-01-31', groupBy: 'model' as const }
+  const request = { account: early.account, from: '2024-12-01', to: '2025-01-31', groupBy: 'model' as const }
   expect(await readAccountUsage(older.database, request)).toMatchObject([
-    { name: 'svc-fast', requests: 3, milliTokens: 450_000 },
+    { name: 'svc-fast', requests: 4, milliTokens: 600_000 },
     { name: 'svc-core', requests: 1, milliTokens: 150_000 },
   ])
+  const { rows } = await older.database.query('select account, key_id, requests from metering.usage_by_minute')
+  expect(rows).toContainEqual({ account: 'recent', key_id: 'key00001', requests: 1 })
+  await sumUpNotes(older.database)
+  for (const [relation, condition] of [
+    ['usage_of_accounts', 'true'],
+    ['usage_of_days', `kind not like 'tool:%'`],
+  ]) {
+    const sums = await older.database.query(
+      `select account, day::text, sum(requests)::int as requests, sum(charge)::bigint as charge from metering.${relation}
+       where account = $1 and ${condition} group by 1, 2 order by 1, 2`,
+      [early.account],
+    )
+    expect(sums.rows).toEqual([
+      { account: early.account, day: '2024-12-24', requests: 1, charge: 150_000 },
+      { account: early.account, day: '2025-01-10', requests: 4, charge: 600_000 },
+    ])
+  }
 })

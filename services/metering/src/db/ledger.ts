@@ -18,16 +18,20 @@ import { sql } from 'kysely'
 import { RANK, type RejectedReport, type Report, timeOfRequestMs, windowKey } from '../core/reports.ts'
 import { claimsOf, lockClaims, readVoided, voidLostRuns } from './claims.ts'
 import type { MeteringDatabase } from './tables.ts'
-import type { WindowName, WindowTotal } from './windows.ts'
+import type { TotalQuery, WindowTotal } from './windows.ts'
 import type { Logger } from '@gateway/telemetry/logger'
 
-const record = (records: string) => sql<WindowTotal & { written: number }>`
+const record = (records: string) => sql<WindowTotal & { written: number; hasKeys: boolean }>`
   with report as (
     select * from jsonb_to_recordset(${records}::jsonb) as r (
       "requestId" uuid, rank smallint, account text, "keyId" text, plan text, "planVersion" bigint, unit text,
       "window" text, claim text, "sessionId" text, "agentId" text, "parentAgentId" text, compaction text,
+      kind text, "isProject" boolean, "userId" text, "endUser" text, tags jsonb,
       "modelAsked" text, lane text, pool text, backend text, "backendModel" text,
-      usage jsonb, price jsonb, charge bigint, outcome text, delivered boolean, streamed boolean, attempts jsonb,
+      "promptTokens" bigint, "completionTokens" bigint, "cachedTokens" bigint, "cacheWriteTokens" bigint,
+      "cacheWriteHourTokens" bigint, "reasoningTokens" bigint, estimated boolean, "audioPromptTokens" bigint,
+      "cachedAudioTokens" bigint, "audioCompletionTokens" bigint, images bigint, "toolCalls" jsonb,
+      "vendorCostNanoUsd" bigint, price jsonb, charge bigint, outcome text, delivered boolean, streamed boolean, attempts jsonb,
       "startedAtMs" bigint, "endedAtMs" bigint
     )
   ),
@@ -35,6 +39,7 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
     insert into metering.ledger as held (
       request_id, rank, account, key_id, plan, plan_version, unit, "window", claim,
       session_id, agent_id, parent_agent_id, compaction,
+      kind, is_project, user_id, end_user, tags, images,
       model_asked, lane, pool, backend, backend_model,
       prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
       cache_write_hour_tokens, reasoning_tokens, estimated,
@@ -44,13 +49,12 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
     select
       "requestId", rank, account, "keyId", plan, "planVersion", unit, "window", claim,
       "sessionId", "agentId", "parentAgentId", compaction,
+      kind, coalesce("isProject", false), "userId", "endUser", tags, coalesce(images, 0),
       "modelAsked", lane, pool, backend, "backendModel",
-      (usage->'promptTokens')::bigint, (usage->'completionTokens')::bigint, (usage->'cachedTokens')::bigint,
-      coalesce((usage->'cacheWriteTokens')::bigint, 0), coalesce((usage->'cacheWriteHourTokens')::bigint, 0),
-      (usage->'reasoningTokens')::bigint, (usage->'estimated')::boolean,
-      coalesce((usage->'audioPromptTokens')::bigint, 0), coalesce((usage->'cachedAudioTokens')::bigint, 0),
-      coalesce((usage->'audioCompletionTokens')::bigint, 0),
-      coalesce(usage->'toolCalls', '{}'), (usage->'vendorCostNanoUsd')::bigint,
+      "promptTokens", "completionTokens", "cachedTokens", coalesce("cacheWriteTokens", 0),
+      coalesce("cacheWriteHourTokens", 0), "reasoningTokens", estimated,
+      coalesce("audioPromptTokens", 0), coalesce("cachedAudioTokens", 0), coalesce("audioCompletionTokens", 0),
+      coalesce("toolCalls", '{}'), "vendorCostNanoUsd",
       price, charge, outcome, delivered, streamed, attempts,
       to_timestamp("startedAtMs" / 1000.0), to_timestamp("endedAtMs" / 1000.0)
     from report
@@ -61,6 +65,9 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
       session_id = coalesce(excluded.session_id, held.session_id), agent_id = coalesce(excluded.agent_id, held.agent_id),
       parent_agent_id = coalesce(excluded.parent_agent_id, held.parent_agent_id),
       compaction = coalesce(excluded.compaction, held.compaction),
+      kind = coalesce(excluded.kind, held.kind), is_project = excluded.is_project or held.is_project,
+      user_id = coalesce(excluded.user_id, held.user_id), end_user = coalesce(excluded.end_user, held.end_user),
+      tags = coalesce(excluded.tags, held.tags), images = excluded.images,
       model_asked = excluded.model_asked, lane = excluded.lane, pool = excluded.pool,
       backend = excluded.backend, backend_model = excluded.backend_model,
       prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
@@ -94,10 +101,13 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
   on conflict (account, "window") do update set
     milli_tokens = held.milli_tokens + excluded.milli_tokens,
     nano_usd = held.nano_usd + excluded.nano_usd,
-    unit = case when excluded.plan_version >= greatest(held.plan_version, 1) then excluded.unit else held.unit end,
+    -- No report has written to a window of version 0.
+    unit = case when held.version = 0 or excluded.plan_version >= greatest(held.plan_version, 1) then excluded.unit
+      else held.unit end,
     plan_version = greatest(held.plan_version, excluded.plan_version),
     version = held.version + 1
   returning account, "window", version, (select count(*) from written)::int as written,
+    exists (select from written join metering.key_windows key using (account)) as "hasKeys",
     case unit when 'tokens' then milli_tokens else nano_usd end as settled`
 
 export interface Recorded {
@@ -105,8 +115,10 @@ export interface Recorded {
   moved: WindowTotal[]
   /** Each report has its row now: none was a repetition or of a lower rank. */
   isComplete: boolean
-  /** The windows of rows that are void for a claim of these reports, also where they were before. */
-  voided: WindowName[]
+  /** The ledger may keep totals of the requests' keys: they are to be read with those of the windows. */
+  hasKeys: boolean
+  /** The windows and keys of rows that are void for a claim of these reports, also where they were before. */
+  voided: TotalQuery[]
 }
 
 export async function recordReports(database: MeteringDatabase, reports: readonly Report[]): Promise<Recorded> {
@@ -116,19 +128,21 @@ export async function recordReports(database: MeteringDatabase, reports: readonl
   return database.transaction().execute(async (transaction) => {
     const claims = claimsOf(reports)
     await lockClaims(transaction, claims)
-    const { moved, isComplete } = await writeReports(transaction, reports)
+    const { moved, ...written } = await writeReports(transaction, reports)
     const byVoiding = await voidLostRuns(transaction, claims)
     const latest = new Map([...moved, ...byVoiding].map((total) => [windowKey(total), total]))
-    return { moved: [...latest.values()], isComplete, voided: await readVoided(transaction, claims) }
+    return { ...written, moved: [...latest.values()], voided: await readVoided(transaction, claims) }
   })
 }
 
 async function writeReports(database: MeteringDatabase, reports: readonly Report[]): Promise<Omit<Recorded, 'voided'>> {
-  const records = reports.map(({ event, rank, charge }) => ({ ...event, rank, charge }))
+  const records = reports.map(({ event: { usage, ...event }, rank, charge }) => ({ ...event, ...usage, rank, charge }))
   const { rows } = await record(JSON.stringify(records)).execute(database)
   return {
     moved: rows.map(({ account, window, settled, version }) => ({ account, window, settled, version })),
     isComplete: (rows[0]?.written ?? 0) === reports.length,
+    // An event of a project may meet the first need of its key's total: this statement began before it.
+    hasKeys: rows.some(({ hasKeys }) => hasKeys) || reports.some(({ event }) => event.isProject),
   }
 }
 
@@ -136,6 +150,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export interface RecordedRequest {
   account: string
+  keyId: string
   tokens: number
   /** The report of an edge stands; one of a router may be replaced. */
   mayChange: boolean
@@ -148,7 +163,7 @@ export async function readRecorded(
 ): Promise<Map<string, RecordedRequest>> {
   if (requestIds.length === 0) return new Map()
   const { rows } = await sql<RecordedRequest & { id: string }>`
-    select request_id::text as id, account, prompt_tokens + completion_tokens as tokens,
+    select request_id::text as id, account, key_id as "keyId", prompt_tokens + completion_tokens as tokens,
       rank < ${RANK.edge} as "mayChange"
     from metering.ledger where request_id = any(${requestIds.filter((id) => UUID.test(id))}::uuid[])`.execute(database)
   return new Map(rows.map(({ id, ...request }) => [id, request]))

@@ -17,13 +17,22 @@ let ledger: TestLedger
 let store: ReturnType<typeof openMemoryAdmission>
 let context: ReconcileContext
 let nowMs: number
+/** The repairs in the audit log. */
+let noted: unknown[]
 beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   nowMs = IN_WINDOW_MS
   ledger = await openLedger(postgres)
   store = openMemoryAdmission({ now: () => nowMs })
-  context = { database: ledger.database, admission: store, now: () => nowMs }
+  noted = []
+  context = {
+    database: ledger.database,
+    admission: store,
+    now: () => nowMs,
+    noteRepairs: async (repairs) =>
+      void noted.push(...repairs.map(({ kind, store: held, truth }) => [kind, held, truth])),
+  }
   await store.fill({
     account,
     version: 1,
@@ -36,8 +45,13 @@ beforeEach(async () => {
 })
 afterEach(() => ledger[Symbol.asyncDispose]())
 
-const differences = async (repair: boolean, accounts = [account]) =>
-  (await reconcile(context, { accounts, plans: [], repair }, 1)).drifts
+async function differences(repair: boolean, accounts = [account]) {
+  noted = []
+  const { drifts } = await reconcile(context, { accounts, plans: [], repair }, 1)
+  const repairable = drifts.filter(({ kind }) => kind !== 'unreported')
+  expect(noted).toEqual(repair ? repairable.map(({ kind, store: held, truth }) => [kind, held, truth]) : [])
+  return drifts
+}
 const kinds = async (repair: boolean) => (await differences(repair)).map(({ kind, repaired }) => [kind, repaired])
 const record = (...events: ReturnType<typeof usageEvent>[]) => consumeUsage(ledger, [messageOf(...events)])
 const totalOfStore = async () => (await store.inspect(account)).total
@@ -124,4 +138,24 @@ test('a total that is on its way is not reported', async () => {
   await new Promise((resolve) => setTimeout(resolve, 100))
   await store.applyTotal(ledger.admission.reported.at(-1)!)
   expect((await looking).drifts).toEqual([])
+})
+
+test("a key's total that the store never received is found, written on request, and then agrees", async () => {
+  await store.warm({ account, window: WINDOW, settled: 0, version: 0, keys: [{ keyId: 'key00001', settled: 0 }] })
+  await record(usageEvent())
+  await store.applyTotal({ account, window: WINDOW, settled: CHARGE, version: 1, included: [] })
+  expect(await kinds(false)).toEqual([['total', false]])
+  expect(await kinds(true)).toEqual([['total', true]])
+  expect((await store.inspect(account)).keyTotals).toMatchObject([{ keyId: 'key00001', settled: CHARGE }])
+  expect(await kinds(false)).toEqual([])
+})
+
+test('nothing is repaired where the audit log cannot have it', async () => {
+  await record(usageEvent())
+  const noteRepairs = async () => {
+    throw new Error('keys is away')
+  }
+  const repairing = reconcile({ ...context, noteRepairs }, { accounts: [account], plans: [], repair: true }, 1)
+  await expect(repairing).rejects.toThrow('keys is away')
+  expect(await totalOfStore()).toEqual({ settled: 0, version: 0 })
 })

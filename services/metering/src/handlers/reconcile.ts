@@ -4,9 +4,16 @@
  */
 
 import type { MeteringAdmission } from '@gateway/admission/port'
-import type { AccountPlan, ReconcileTotalsReply, ReconcileTotalsRequest } from '@gateway/contracts/reconcile-api'
+import type {
+  AccountPlan,
+  ReconcileTotalsReply,
+  ReconcileTotalsRequest,
+  Repair,
+  Repairer,
+} from '@gateway/contracts/reconcile-api'
 import { readStable } from '@gateway/admission/read-stable'
 import { compareTotals, compareUnit, type TotalsFinding } from '../core/compare-totals.ts'
+import { keepKeyTotals } from '../db/key-totals.ts'
 import { readRecorded } from '../db/ledger.ts'
 import { readCurrentTotals } from '../settlement.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
@@ -16,6 +23,8 @@ export interface ReconcileContext {
   database: MeteringDatabase
   admission: MeteringAdmission
   now(): number
+  /** Resolves when the audit log has them. */
+  noteRepairs(repairs: readonly Repair[], by: Repairer | undefined): Promise<void>
 }
 
 /** Longer than a total takes from its commit to the store. */
@@ -23,12 +32,12 @@ const ON_ITS_WAY_MS = 1_500
 
 export async function reconcile(
   context: ReconcileContext,
-  { accounts, plans, repair }: ReconcileTotalsRequest,
+  { accounts, plans, repair, by }: ReconcileTotalsRequest,
   onItsWayMs: number = ON_ITS_WAY_MS,
 ): Promise<ReconcileTotalsReply> {
   const planOf = new Map(plans.map((plan) => [plan.account, plan]))
   const findings = await readStable(accounts, (some) => look(context, some, planOf), onItsWayMs)
-  if (repair) await mendAll(context, findings)
+  if (repair) await mendAll(context, findings, by)
   const still = repair && findings.length > 0 ? await look(context, accounts, planOf) : findings
   const left = new Set(still.map(({ id }) => id))
   return {
@@ -45,7 +54,14 @@ async function look(
 ): Promise<TotalsFinding[]> {
   // First the store: a row recorded in between is newer in the ledger, as on its way.
   const held = await Promise.all(accounts.map(async (account) => ({ account, ...(await admission.inspect(account)) })))
-  const totals = new Map((await readTotals(database, held)).map((total) => [total.account, total]))
+  const queries = held.map(({ account, window, keyTotals }) => {
+    return { account, window, keyIds: keyTotals.map(({ keyId }) => keyId) }
+  })
+  await keepKeyTotals(
+    database,
+    queries.flatMap(({ keyIds, ...window }) => keyIds.map((keyId) => ({ ...window, keyId }))),
+  )
+  const totals = new Map((await readTotals(database, queries)).map((total) => [total.account, total]))
   const units = new Map((await readUnits(database, held)).map((unit) => [unit.account, unit]))
   const ended = held.flatMap(({ requests }) => requests.filter(({ state }) => state === 'ended'))
   const recorded = await readRecorded(
@@ -53,15 +69,27 @@ async function look(
     ended.map(({ requestId }) => requestId),
   )
   return held.flatMap(({ account, ...of }) => {
-    const { settled, version } = totals.get(account) ?? { settled: 0, version: 0 }
+    const { settled, version, keys = [] } = totals.get(account) ?? { settled: 0, version: 0 }
+    const keyTotals = new Map(keys.map((key) => [key.keyId, key.settled]))
     const [unit, plan] = [units.get(account), planOf.get(account)]
     const ofUnit = unit && plan ? compareUnit(account, unit, plan) : []
-    return [...ofUnit, ...compareTotals(of, { account, settled, version, recorded }, now())]
+    return [...ofUnit, ...compareTotals(of, { account, settled, version, keyTotals, recorded }, now())]
   })
 }
 
-async function mendAll(context: ReconcileContext, findings: readonly TotalsFinding[]): Promise<void> {
-  for (const [account, ofAccount] of Map.groupBy(findings, (finding) => finding.account)) {
+/** The audit log belongs to keys, so its rows come first: a repair may fail after its row, and none is without a row. */
+async function mendAll(
+  context: ReconcileContext,
+  findings: readonly TotalsFinding[],
+  by: Repairer | undefined,
+): Promise<void> {
+  const repairable = findings.filter(({ repair }) => Object.keys(repair).length > 0)
+  if (repairable.length === 0) return
+  await context.noteRepairs(
+    repairable.map(({ account, kind, store, truth }) => ({ account, kind, store, truth })),
+    by,
+  )
+  for (const [account, ofAccount] of Map.groupBy(repairable, (finding) => finding.account)) {
     await mend(
       context,
       account,
@@ -80,9 +108,13 @@ async function mend(
   for (const { aboveVersion } of repairs) {
     if (aboveVersion !== undefined) await raiseVersionAbove(database, { account, window, version: aboveVersion })
   }
+  const isOtherUnit = repairs.some((repair) => repair.unit)
   const included = repairs.flatMap((repair) => repair.included ?? [])
-  if (included.length > 0 || repairs.some(({ aboveVersion, unit }) => aboveVersion !== undefined || unit)) {
-    const totals = await readCurrentTotals(database, [{ account, window, included }])
+  if (included.length > 0 || isOtherUnit || repairs.some(({ aboveVersion }) => aboveVersion !== undefined)) {
+    const keyIds = repairs.flatMap(({ keyId }) => keyId ?? [])
+    const totals = await readCurrentTotals(database, [
+      { account, window, included, keyIds: isOtherUnit ? 'all' : keyIds },
+    ])
     for (const total of totals) await admission.applyTotal(total)
   }
   if (repairs.some(({ recount }) => recount)) await admission.recount(account)
