@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
 import type { CompactionForm } from '@gateway/contracts/usage-event'
+import type { BackendControl } from '@gateway/contracts/routers-api'
 import { clientDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, type BackendClient } from './clients/backend.ts'
@@ -47,6 +48,8 @@ export interface Backend {
   /** The routes of requests to compact a conversation. */
   compactions: Record<CompactionForm, BackendRoute>
   health: health.Health
+  /** An operator has taken it out. */
+  control: BackendControl | undefined
   /** The state of each of its models, by name. All pools share it. */
   states: Map<string, TargetState>
   /** The start of the newest attempt that brought content, by `performance.now()`. */
@@ -103,6 +106,8 @@ export interface BackendRegistry {
   apply(config: GatewayConfig): void
   /** Other routers came or left. */
   setShare(share: Share): void
+  /** The backends that an operator has taken out, those of other configs too. */
+  setControls(controls: ReadonlyMap<string, BackendControl>): void
   close(): Promise<void>
 }
 
@@ -115,6 +120,7 @@ export function openBackendRegistry(
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
   let ownShare: Share = COMPLETE
+  let operatorControls: ReadonlyMap<string, BackendControl> = new Map()
 
   function apply(config: GatewayConfig): void {
     const resolved = config.backends.map((entry) => resolveSecrets(entry, environment))
@@ -143,6 +149,7 @@ export function openBackendRegistry(
       toolRoutes: config.dialects.includes('responses') ? routesOf(config, ['responses']) : undefined,
       compactions: compactionsOf(config, profile.compacts === true),
       health: health.newHealth(),
+      control: operatorControls.get(config.id),
       states: new Map(),
       respondedFromMs: -Infinity,
       outstanding: 0,
@@ -167,6 +174,10 @@ export function openBackendRegistry(
     setShare(share) {
       ownShare = share
       for (const backend of backends.values()) backend.slots = slotsFor(backend.config)
+    },
+    setControls(controls) {
+      operatorControls = controls
+      for (const backend of backends.values()) backend.control = controls.get(backend.config.id)
     },
     async close() {
       for (const backend of backends.values()) retire(backend)
@@ -262,8 +273,14 @@ export function capableTargets({ targets }: TargetPool, header: JobHeader): Targ
   return targets.filter(({ backend }) => header.needs.every((need) => backend.config.capabilities.includes(need)))
 }
 
-/** For the account; without one, for all. */
+/** An operator lets it have new requests, if only as the last resort. */
+export function isOpen({ backend: { control } }: Target): boolean {
+  return control !== 'drained'
+}
+
+/** For the account; without one, for all. No traffic and no probe outweighs an operator. */
 export function isUsable({ backend, state }: Target, nowMs: number, account?: string): boolean {
+  if (backend.control !== undefined) return false
   return health.isUsable(backend.health, nowMs, account) && health.isUsable(state.health, nowMs, account)
 }
 
@@ -282,5 +299,6 @@ export function coolsForMs(targets: readonly Target[], nowMs: number): number | 
 
 /** When time alone makes it usable. */
 export function usableFromMs({ backend, state }: Target, account: string): number {
+  if (backend.control !== undefined) return Infinity
   return Math.max(health.usableFromMs(backend.health, account), health.usableFromMs(state.health, account))
 }

@@ -116,7 +116,7 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
     attributed.health = health.afterFailure(
       before,
       slot,
-      attributedFailure(slot, attribution, nowMs),
+      attributedFailure(slot, attribution, fault.outcome, nowMs),
       nowMs,
       Math.random(),
     )
@@ -136,13 +136,14 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
   function attributedFailure(
     { target: { key, backend }, body }: Slot,
     attribution: FailureAttribution,
+    outcome: string,
     nowMs: number,
   ): health.AttributedFailure {
     if (attribution.weight === 'hard' || attribution.coolMs !== undefined)
-      return { ...attribution, body: '', failsElsewhere: false }
+      return { ...attribution, outcome, body: '', failsElsewhere: false }
     const { id } = backend.config
     failed.recordFailure(body, { key, backend: id }, nowMs)
-    return { ...attribution, body: body.digest(), failsElsewhere: failed.failsElsewhere(body, id) }
+    return { ...attribution, outcome, body: body.digest(), failsElsewhere: failed.failsElsewhere(body, id) }
   }
 
   function free(backend: Backend): void {

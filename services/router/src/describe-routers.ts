@@ -89,7 +89,8 @@ function viewBackend(backendRegistry: BackendRegistry, backend: Backend, clocks:
   const models = new Map(targets.map(({ model, state }) => [model, viewHealth(state.health, clocks)]))
   return {
     backend: backend.config.id,
-    ...viewHealth(backend.health, clocks),
+    ...(backend.control === undefined ? viewHealth(backend.health, clocks) : { state: backend.control, untilMs: null }),
+    control: backend.control ?? null,
     outstanding: backend.outstanding,
     places: backend.slots,
     models: [...models].filter(([, { state }]) => state !== 'healthy').map(([model, health]) => ({ model, ...health })),

@@ -3,7 +3,7 @@
  */
 
 import { openConfigSource } from '@gateway/config/config-source'
-import { usageStream } from '@gateway/contracts/subjects'
+import { keptStream, usageStream } from '@gateway/contracts/subjects'
 import { runService } from '@gateway/service/run-service'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import { readProcessSettings } from './config.ts'
@@ -17,7 +17,7 @@ await runService({
   async open({ tracing, configPath: path }, { logger, metrics, openBus }, opening) {
     const tracer = opening.use(await openTracing('router', tracing, logger))
     const config = opening.use(await openConfigSource({ path, environment, logger, metrics }))
-    const bus = opening.use(await openBus(usageStream))
+    const bus = opening.use(await openBus(usageStream, keptStream))
     return { tracer, config, bus, environment }
   },
   start: startRouter,

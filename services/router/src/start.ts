@@ -20,6 +20,7 @@ import { hasFreeSlotAt, openBackendRegistry, type BackendRegistry } from './back
 import { openTokenCounts } from './handlers/count-tokens.ts'
 import { finishJobs, serveJob } from './handlers/serve-job.ts'
 import { describeRouters } from './describe-routers.ts'
+import { followControls } from './follow-controls.ts'
 import { followRouters } from './follow-routers.ts'
 import { openPoolSubscriptions } from './pool-subscriptions.ts'
 import { observeRouter, routerMetrics } from './metrics.ts'
@@ -95,6 +96,14 @@ export async function startRouter({
     alive: () => routers.count,
     handlers: { routersCountTokens: openTokenCounts(backendRegistry) },
   })
+  const controls = await followControls({
+    bus,
+    logger,
+    onChange(changed) {
+      backendRegistry.setControls(changed)
+      limiter.wakeAll()
+    },
+  })
   await subscriptions.follow(config.current)
   const following = config.onChange((changed) => {
     subscriptions
@@ -103,6 +112,7 @@ export async function startRouter({
       .finally(() => limiter.wakeAll())
   })
   const probes = startProbes(backendRegistry, limiter, counts)
+  const secretsAhead = router.stateSecrets.fetchAhead()
 
   return {
     ready: () => !router.draining,
@@ -112,11 +122,13 @@ export async function startRouter({
       following[Symbol.dispose]()
       await subscriptions.close()
       await finishJobs(router, drainMs)
+      await controls[Symbol.asyncDispose]()
       await description[Symbol.asyncDispose]()
       await routers[Symbol.asyncDispose]()
       await router.reports.finished()
       await bus.flush()
       probes[Symbol.dispose]()
+      secretsAhead[Symbol.dispose]()
       turns[Symbol.dispose]()
       await backendRegistry.close()
       await router.tokens.close()

@@ -50,6 +50,14 @@ test('while keys is away, no request fails or waits again, and the router tries 
   expect([keys.calls, keys.warnings]).toEqual([2, 1])
 })
 
+test('the router fetches ahead until keys replies, and reports nothing', async () => {
+  const { keys, source } = opened([OLD])
+  using _ahead = source.fetchAhead()
+  await vi.waitFor(() => expect(source.sealFor('acc').seal('reasoning', 'x')).not.toBeNull())
+  expect(source.prepare()).toBeUndefined()
+  expect([keys.calls, keys.warnings]).toEqual([1, 0])
+})
+
 test('a job under way uses the secrets that came meanwhile', async () => {
   const { source } = opened([OLD])
   const seal = source.sealFor('acc')

@@ -1,10 +1,11 @@
 /**
- * The secrets that seal state for clients, which the router fetches from keys when a request first needs them.
+ * The secrets that seal state for clients. The router fetches them from keys before any request needs them, since keys may be away then.
  *
  * No request fails for them. Where keys does not reply, responses go without their state, and the router tries again from time to time.
  * A token under a key that the router does not know makes it fetch once more, at most once a second for all requests.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '@gateway/bus/port'
 import type { SealingKeys } from '@gateway/sealing/sealing'
 import { rpcClient } from '@gateway/rpc/client'
@@ -16,6 +17,7 @@ const WITHIN_MS = 1_000
 const SILENT_MS = 400
 const AGAIN_AFTER_FAILURE_MS = 5_000
 const AGAIN_AFTER_SUCCESS_MS = 1_000
+const AHEAD_EVERY_MS = 1_000
 
 export interface StateSecrets {
   /** The state of one job's account. */
@@ -24,6 +26,8 @@ export interface StateSecrets {
   prepare(): Promise<void> | undefined
   /** Fetches the secrets again for a request with a token under an unknown key. */
   refresh(): Promise<void>
+  /** Tries until the router has the secrets. */
+  fetchAhead(): Disposable
 }
 
 export function openStateSecrets(bus: Bus, logger: Logger): StateSecrets {
@@ -33,12 +37,16 @@ export function openStateSecrets(bus: Bus, logger: Logger): StateSecrets {
   let triedAtMs = -Infinity
   let hasFailed = false
 
+  async function receive(): Promise<void> {
+    const options = { timeoutMs: WITHIN_MS, silentForMs: SILENT_MS, failingForMs: SILENT_MS }
+    keys = deriveStateKeys(await keysService.request('keysStateSecrets', {}, options))
+    hasFailed = false
+  }
+
   async function fetch(): Promise<void> {
     triedAtMs = performance.now()
     try {
-      const options = { timeoutMs: WITHIN_MS, silentForMs: SILENT_MS, failingForMs: SILENT_MS }
-      keys = deriveStateKeys(await keysService.request('keysStateSecrets', {}, options))
-      hasFailed = false
+      await receive()
     } catch (error) {
       if (!hasFailed) logger.warn({ err: error }, 'keys has no secrets for state: responses go without their reasoning')
       hasFailed = true
@@ -62,6 +70,18 @@ export function openStateSecrets(bus: Bus, logger: Logger): StateSecrets {
     async refresh() {
       const pauseMs = keys === null && hasFailed ? AGAIN_AFTER_FAILURE_MS : AGAIN_AFTER_SUCCESS_MS
       if (underWay !== null || performance.now() - triedAtMs >= pauseMs) await again()
+    },
+    fetchAhead() {
+      const over = new AbortController()
+      // A request that needs them now fetches for itself, and reports a failure.
+      const untilHere = async () => {
+        while (!over.signal.aborted && keys === null) {
+          await receive().catch(() => {})
+          if (keys === null) await sleep(AHEAD_EVERY_MS, undefined, { ref: false })
+        }
+      }
+      void untilHere()
+      return { [Symbol.dispose]: () => over.abort() }
     },
   }
 }

@@ -223,6 +223,28 @@ test('without the secrets that seal, no target is called, and the client comes b
   expect(opened.map(({ seen }) => seen.length)).toEqual([0, 0])
 })
 
+test('a router has the secrets before a request needs them, so keys may be away then', async () => {
+  let fetched = 0
+  let stateSecrets: typeof SECRETS | 'away' = 'away'
+  const parts = {
+    get stateSecrets() {
+      fetched++
+      return stateSecrets
+    },
+  }
+  const { url } = await backend(summarizes)
+  const running = await router(poolOver([url]), {}, parts)
+  // Keys starts later than the router.
+  await expect.poll(() => fetched, { timeout: 10_000 }).toBeGreaterThan(0)
+  stateSecrets = SECRETS
+  const before = fetched
+  await expect.poll(() => fetched, { timeout: 10_000 }).toBeGreaterThan(before)
+  stateSecrets = 'away'
+  const { header, body } = REQUESTS['endpoint']!
+  const job = await running.sendRequest({ dialect: 'responses', includeUsage: true, ...header }, body)
+  expect(outputOf(job).map(({ type }) => type)).toContain('compaction')
+})
+
 describe('a vendor that compacts', () => {
   const OPENAI = { vendor: 'openai', apiKey: 'k' }
   const item = { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAAB' }

@@ -63,10 +63,13 @@ test('each live router reports its own backends: another router may not know its
   await sendRequest()
   const { routers } = await show()
   // A limit is shared by those that live.
-  const places = { outstanding: 0, places: 4, models: [] }
+  const places = { control: null, outstanding: 0, places: 4, models: [] }
   const statesOfA = routers.map(({ backends }) => backends[0]!)
   expect(statesOfA.toSorted((a, b) => (a.state < b.state ? -1 : 1))).toEqual([
-    { backend: 'a', state: 'ejected', untilMs: expect.any(Number), ...places },
+    {
+      ...{ backend: 'a', state: 'ejected', untilMs: expect.any(Number), ...places },
+      ...{ sinceMs: expect.any(Number), cause: 'http_401' },
+    },
     { backend: 'a', state: 'healthy', untilMs: null, ...places },
   ])
   const ejected = statesOfA.find(({ state }) => state === 'ejected')!

@@ -172,4 +172,16 @@ describe('images', () => {
     const job = await (await router(poolOver([a.url]))).sendRequest(IMAGES, { prompt: 'a cat' })
     expect(job.end?.usage).toMatchObject({ promptTokens: 4, completionTokens: 1_056, estimated: false })
   })
+
+  test('are counted in the usage, as many as the client receives', async () => {
+    const run = fc.asyncProperty(fc.integer({ min: 1, max: 10 }), fc.boolean(), async (pictures, isCounted) => {
+      const data = Array.from({ length: pictures }, () => ({ b64_json: PNG.toString('base64') }))
+      const usage = isCounted ? { input_tokens: 4, output_tokens: 9, total_tokens: 13 } : undefined
+      const a = await backend((response) => sendJson(response, 200, { created: 1, data, usage }))
+      const job = await (await router(poolOver([a.url]))).sendRequest(IMAGES, { prompt: 'cats', n: 3 })
+      expect(JSON.parse(job.text())).toMatchObject({ data })
+      expect(job.end?.usage).toMatchObject({ images: pictures, estimated: !isCounted })
+    })
+    await fc.assert(run, { numRuns: 12 })
+  })
 })

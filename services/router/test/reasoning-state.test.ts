@@ -18,7 +18,7 @@ type Json = Record<string, any>
 
 const secretOf = (masterKeyId: string) => ({ masterKeyId, secret: randomBytes(32).toString('base64url') })
 const [OLD, NEW] = [secretOf('0123456789ab'), secretOf('ba9876543210')]
-const TOKEN = /svc1\.[0-9a-f]{12}\.[\w-]+/
+const TOKEN = /svc2\.[0-9a-f]{12}\.[\w-]+/
 
 const THINKING = { type: 'thinking', thinking: 'Look first.', signature: 'EqQBCgIYAg==' }
 const REASONING = {
@@ -245,7 +245,7 @@ test.each<[Client, string, string]>([
   const second = await running.sendRequest(headerOf(dialect), body)
   expect(second.end).not.toBeNull()
   const { text } = last(1)
-  expect(text).not.toMatch(/svc1\.|svc_state|svc_unsigned/)
+  expect(text).not.toMatch(/svc\d\.|svc_state|svc_unsigned/)
   expect(text).toContain('72')
 })
 

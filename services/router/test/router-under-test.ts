@@ -89,6 +89,7 @@ export async function startRouterUnderTest(
         reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
       },
     },
+    kept: { read: async () => null, write: async () => {} },
     processId: 'router-under-test',
     broadcast() {},
     async listen(subject: string, handler: (payload: Uint8Array) => void) {
@@ -96,6 +97,7 @@ export async function startRouterUnderTest(
       return { async [Symbol.asyncDispose]() {} }
     },
     async request(subject: string) {
+      if (subject === procedures.keysBackendControls.subject) return encodeJson({ controls: [] })
       const { stateSecrets = DEFAULT_SECRETS } = parts
       if (subject !== procedures.keysStateSecrets.subject || stateSecrets === 'away')
         throw new Error('nobody serves it')

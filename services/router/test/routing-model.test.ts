@@ -6,10 +6,11 @@
  * its limit, and a recovered backend still out of service. The clock is simulated, so a run takes no time and repeats by its seed.
  */
 
+import type { BackendControl } from '@gateway/contracts/routers-api'
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { isFull } from '../src/backend-registry.ts'
+import { hasFreeSlotAt, isFull, isUsable } from '../src/backend-registry.ts'
 import { POISONS, type Mood, type Poison } from './simulated-network.ts'
 import { FIRST_BYTE_MS, LONG_MS, World, type Plan, type Sending, type SentJob } from './routing-world.ts'
 
@@ -31,6 +32,8 @@ type Event =
   | { kind: 'time'; ms: number }
   | { kind: 'leave'; which: number }
   | { kind: 'share'; others: number }
+  /** An operator takes a backend out, or restores it. */
+  | { kind: 'control'; backend: number; control: BackendControl | null }
   /** One client sends requests that no backend survives: one request again and again, or many. */
   | { kind: 'poison'; router: number; poison: Poison; stream: boolean; count: number; isRepeated: boolean }
 
@@ -96,6 +99,12 @@ const poison: fc.Arbitrary<Event> = fc.record({
   isRepeated: fc.boolean(),
 })
 
+const control: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant('control' as const),
+  backend: fc.nat(2),
+  control: fc.constantFrom(null, 'ejected' as const, 'drained' as const),
+})
+
 /** A backend is out, comes back in another mood, and is tried in that. */
 const outageAmong = (moods: Mood[]): fc.Arbitrary<Event[]> =>
   fc
@@ -121,12 +130,13 @@ const outageAmong = (moods: Mood[]): fc.Arbitrary<Event[]> =>
       ]
     })
 
-const happenings = (moods: Mood[], withPoison = false): fc.Arbitrary<Event[]> =>
+const happenings = (moods: Mood[], withPoison = false, withControls = false): fc.Arbitrary<Event[]> =>
   fc
     .array(
       fc.oneof(
         { weight: 3, arbitrary: eventAmong(moods).map((one) => [one]) },
         { weight: 1, arbitrary: outageAmong(moods) },
+        ...(withControls ? [{ weight: 2, arbitrary: control.map((one) => [one]) }] : []),
         ...(withPoison ? [{ weight: 2, arbitrary: poison.map((one) => [one]) }] : []),
       ),
       { maxLength: 24 },
@@ -187,6 +197,11 @@ async function play(world: World, happening: Event): Promise<void> {
     case 'share':
       world.share(happening.others)
       return pass(world, 1)
+    case 'control': {
+      const ids = [...world.network.backends.keys()]
+      world.control(ids[happening.backend % ids.length]!, happening.control ?? undefined)
+      return pass(world, 1)
+    }
     case 'poison': {
       const { router, stream, count, isRepeated, poison } = happening
       for (let i = 0; i < count; i++) {
@@ -418,6 +433,47 @@ test('no sequence of events leaves a job beside a target that could serve it, or
       },
     ),
     { numRuns: 100, examples: FOUND },
+  )
+})
+
+test('no sequence of events beside an operator gives a drained backend a request, and restored backends serve again', async () => {
+  await fc.assert(
+    fc.asyncProperty(plan, happenings(MOODS, true, true), fc.integer(), async (planned, events, seed) => {
+      seedChance(seed)
+      const world = new World(planned)
+      try {
+        for (const happening of events) await play(world, happening)
+        const backends = [...world.network.backends]
+        for (const [id, backend] of backends) {
+          backend.change('well')
+          world.control(id, undefined)
+        }
+        await oneProbeInterval(world)
+        await expectFullShares(world, 5)
+        // Probes say that all are well, and an operator says otherwise.
+        for (const [id] of backends) world.control(id, 'ejected')
+        await pass(world, 70_000)
+        const out = world.routers.flatMap((_, router) => world.targets(router, 'all'))
+        expect(out.filter((target) => isUsable(target, performance.now()))).toEqual([])
+        for (const sent of world.open) world.leave(sent)
+        world.share(0)
+        const able = world.routers.findIndex((_, router) =>
+          world.targets(router, 'all').some(({ backend }) => hasFreeSlotAt(backend)),
+        )
+        const served = world.send(able, { lastsMs: 5 }, { stream: true })
+        expect(await begun(world, served)).toBe(true)
+        for (const sent of world.open) world.leave(sent)
+        for (const [id] of backends) world.control(id, 'drained')
+        const refused = world.send(able, { lastsMs: 5 }, { stream: true })
+        await pass(world, 50)
+        expect(refused.job.failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempts: [] })
+        expect(refused.job.failure?.message).toContain('drained')
+      } finally {
+        await world.close()
+        vi.clearAllTimers()
+      }
+    }),
+    { numRuns: 60 },
   )
 })
 

@@ -4,6 +4,7 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
+import type { BackendControl } from '@gateway/contracts/routers-api'
 import { InFlightList } from '@gateway/in-flight/collections'
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import type { Logger } from '@gateway/telemetry/logger'
@@ -62,6 +63,9 @@ export class World {
   #isMerelySlow: boolean
   #probes: Disposable[]
   #outstanding = new Map<Backend, number>()
+  #controls = new Map<string, BackendControl>()
+  /** When an operator restored a drained backend last. */
+  #restoredAtMs = new Map<string, number>()
   #sent = 0
 
   /** `isMerelySlow`: backends may be late, but none of them ever fails. */
@@ -106,6 +110,23 @@ export class World {
       backendRegistry.setShare({ index, of, held: {} })
       limiter.wakeAll()
     }
+  }
+
+  /** An operator's word, which every router has at once; undefined restores. */
+  control(id: string, control: BackendControl | undefined): void {
+    if (this.#controls.get(id) === 'drained' && control !== 'drained') this.#restoredAtMs.set(id, performance.now())
+    if (control === undefined) this.#controls.delete(id)
+    else this.#controls.set(id, control)
+    for (const { backendRegistry, limiter } of this.routers) {
+      backendRegistry.setControls(new Map(this.#controls))
+      limiter.wakeAll()
+    }
+  }
+
+  /** An operator kept new requests from it at some time since. */
+  #wasDrained({ backend }: Target, sinceMs: number): boolean {
+    const { id } = backend.config
+    return this.#controls.get(id) === 'drained' || (this.#restoredAtMs.get(id) ?? -Infinity) >= sinceMs
   }
 
   send(router: number, options: Options, sending: Sending): SentJob {
@@ -158,7 +179,7 @@ export class World {
     if (performance.now() >= sentAtMs + remainingMs - 1_000) return
     if (this.#isMerelySlow && job.failure.attempted.length > 0) this.broken.push('a job failed in a pool that is slow')
     for (const target of this.targets(router, pool)) {
-      if (!this.isWell(target, sentAtMs) || isFull(target.backend)) continue
+      if (!this.isWell(target, sentAtMs) || isFull(target.backend) || this.#wasDrained(target, sentAtMs)) continue
       this.broken.push(`a job failed with ${job.failure.code} beside ${target.key}, which was well and had a place`)
     }
   }
@@ -189,7 +210,7 @@ export class World {
     for (const router of this.routers.keys()) {
       for (const target of this.targets(router, 'all')) {
         const { wasAlwaysWell } = this.network.backends.get(target.backend.config.id)!
-        if (!wasAlwaysWell || isUsable(target, nowMs, 'a')) continue
+        if (!wasAlwaysWell || target.backend.control !== undefined || isUsable(target, nowMs, 'a')) continue
         this.broken.push(`${target.key} has always been well, and is out for those who send no poison`)
       }
     }
@@ -209,6 +230,8 @@ export class World {
     const most = Math.max(1, backend.slots)
     const before = this.#outstanding.get(backend) ?? 0
     this.#outstanding.set(backend, outstanding)
+    if (this.#controls.get(config.id) === 'drained' && outstanding > before)
+      this.broken.push(`${config.id} is drained and got a request`)
     if (outstanding > most && outstanding > before) {
       this.broken.push(`${config.id} has ${outstanding} requests of a router that has ${most} slots there`)
     }

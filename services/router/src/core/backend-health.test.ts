@@ -17,9 +17,11 @@ import {
 } from './backend-health.ts'
 
 let bodies = 0
-const hard: AttributedFailure = { on: 'backend', weight: 'hard', body: '', failsElsewhere: false }
+const hard: AttributedFailure = { on: 'backend', weight: 'hard', outcome: 'connect', body: '', failsElsewhere: false }
 /** Each of another request, unless stated otherwise. */
-const softOf = (body: string): AttributedFailure => ({ on: 'backend', weight: 'soft', body, failsElsewhere: false })
+const softOf = (body: string): AttributedFailure => ({
+  ...{ on: 'backend', weight: 'soft', outcome: 'http_500', body, failsElsewhere: false },
+})
 const soft = () => softOf(`body ${bodies++}`)
 const at = (startedAtMs: number, account = 'alice'): Attempt => ({ startedAtMs, account })
 /** Of an attempt that has only just begun, unless stated otherwise. */
@@ -293,11 +295,23 @@ test('an operator is informed how a target is, and until when', () => {
   const ejected = afterFailure(cooling, at(200), hard, 200, 0)
   expect(viewHealth(newHealth(), clocks(0))).toEqual({ state: 'healthy', untilMs: null })
   expect(viewHealth(cooling, clocks(150))).toEqual({ state: 'cooling', untilMs: WALL_MS + 5_100 })
-  expect(viewHealth(ejected, clocks(300))).toEqual({ state: 'ejected', untilMs: WALL_MS + 1_200 })
+  const ejection = { sinceMs: WALL_MS + 200, cause: 'connect' }
+  expect(viewHealth(ejected, clocks(300))).toEqual({ state: 'ejected', untilMs: WALL_MS + 1_200, ...ejection })
   expect(viewHealth(ejected, clocks(1_200))).toEqual({ state: 'cooling', untilMs: WALL_MS + 5_100 })
-  expect(viewHealth(ejected, clocks(5_100))).toEqual({ state: 'on_trial', untilMs: null })
+  expect(viewHealth(ejected, clocks(5_100))).toEqual({ state: 'on_trial', untilMs: null, ...ejection })
   expect(viewHealth(afterSuccess(ejected, at(5_200), 5_200), clocks(5_200))).toEqual({
     state: 'healthy',
     untilMs: null,
   })
+})
+
+test('an operator sees since when a target is out, over all ejections since its last recovery, and the last reason', () => {
+  const first = failure(newHealth(), hard, 1_000)
+  const again = failure(first, { ...hard, outcome: 'http_401' }, 2_500)
+  const probed = afterProbe(again, at(4_400), 'dead', 4_500, 0)
+  expect(viewHealth(again, clocks(2_500))).toMatchObject({ sinceMs: WALL_MS + 1_000, cause: 'http_401' })
+  expect(viewHealth(probed, clocks(4_500))).toMatchObject({ sinceMs: WALL_MS + 1_000, cause: 'probe' })
+  const back = afterSuccess(probed, at(9_000), 9_100)
+  expect(viewHealth(back, clocks(9_100))).toEqual({ state: 'healthy', untilMs: null })
+  expect(viewHealth(failure(back, hard, 9_500), clocks(9_500))).toMatchObject({ sinceMs: WALL_MS + 9_500 })
 })

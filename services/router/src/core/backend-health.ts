@@ -33,6 +33,8 @@ export interface SoftFailure {
 
 /** A failure as its target's health sees it. */
 export interface AttributedFailure extends FailureAttribution {
+  /** The stable word of the fault. */
+  outcome: string
   /** A digest of the request's body. */
   body: string
   /** This body has failed at another backend, too: it counts once for all accounts. */
@@ -60,6 +62,10 @@ export interface Health {
   /** Out of the choice until then; 0 when it never was. */
   ejectedUntilMs: number
   coolingUntilMs: number
+  /** The first ejection since the last recovery; of use while it is out or half-open. */
+  outSinceMs: number
+  /** The outcome that caused the last ejection; null: there was none. */
+  cause: string | null
   /** Half-open since its last ejection, until a request has content. */
   halfOpen: boolean
   /** The newest attempt at the half-open target. */
@@ -89,6 +95,8 @@ export function newHealth(): Health {
     othersTryToo: false,
     ejectedUntilMs: 0,
     coolingUntilMs: 0,
+    outSinceMs: 0,
+    cause: null,
     halfOpen: false,
     halfOpenAttempt: null,
     recoveredAtMs: 0,
@@ -179,7 +187,8 @@ export function afterFailure(
   const { account } = attempt
   // Requests that were under way at the ejection prove nothing new, nor do those of the last resort.
   if (isStaleFailure(health, attempt) || (isOutFor(health, account) && nowMs < health.ejectedUntilMs)) return health
-  if (failure.weight === 'hard') return ejected(health, nowMs, jitter)
+  const ejection: Ejection = { nowMs, jitter, cause: failure.outcome }
+  if (failure.weight === 'hard') return ejected(health, ejection)
   const softFailures = withFailure(health.softFailures, account, failure)
   const isSecondAccount = health.halfOpen && !isOutFor(health, account)
   const isEnough =
@@ -192,9 +201,7 @@ export function afterFailure(
     return { ...health, softFailures, consecutiveFailures, doubtedAtMs }
   }
   const isOfOneAccount = new Set(softFailures.map((one) => one.account)).size === 1
-  return isOfOneAccount
-    ? ejectedForOne(health, { softFailures, account }, nowMs, jitter)
-    : ejected(health, nowMs, jitter)
+  return isOfOneAccount ? ejectedForOne(health, { softFailures, account }, ejection) : ejected(health, ejection)
 }
 
 /** A request's repeats change nothing. */
@@ -233,21 +240,27 @@ export function afterProbe(health: Health, probe: Started, found: Probed, nowMs:
     return health
   if (!health.halfOpen && !isDoubted(health, -Infinity)) return health
   if (found === 'failing' && intervalMs(health.ejections - 1) >= LONGEST_EJECTION_MS) return health
-  return ejected(health, nowMs, jitter)
+  return ejected(health, { nowMs, jitter, cause: 'probe' })
 }
 
 type Started = Pick<Attempt, 'startedAtMs'>
 
+interface Ejection {
+  nowMs: number
+  jitter: number
+  cause: string
+}
+
 /** For all. */
-function ejected(health: Health, nowMs: number, jitter: number): Health {
+function ejected(health: Health, ejection: Ejection): Health {
   return {
     ...health,
-    ...out(nowMs, health.ejections, jitter),
+    ...out(health, health.ejections, ejection),
     softFailures: [],
     ejections: health.ejections + 1,
     outFor: null,
     othersTryToo: false,
-    turnedForAllAtMs: nowMs,
+    turnedForAllAtMs: ejection.nowMs,
   }
 }
 
@@ -255,22 +268,28 @@ function ejected(health: Health, nowMs: number, jitter: number): Health {
 function ejectedForOne(
   health: Health,
   { softFailures, account }: { softFailures: Health['softFailures']; account: string },
-  nowMs: number,
-  jitter: number,
+  ejection: Ejection,
 ): Health {
   return {
     ...health,
     softFailures,
-    ...out(nowMs, health.ejections + health.ejectionsForOne, jitter),
+    ...out(health, health.ejections + health.ejectionsForOne, ejection),
     ejectionsForOne: health.ejectionsForOne + 1,
     outFor: account,
     othersTryToo: health.halfOpen && (health.outFor === null || health.othersTryToo),
   }
 }
 
-function out(nowMs: number, ejections: number, jitter: number) {
-  const ejectedUntilMs = nowMs + intervalMs(ejections) * (1 + jitter * 0.2)
-  return { ejectedUntilMs, halfOpen: true, halfOpenAttempt: null, turnedAtMs: nowMs, consecutiveFailures: 0 }
+function out({ halfOpen, outSinceMs }: Health, ejections: number, { nowMs, jitter, cause }: Ejection) {
+  return {
+    ejectedUntilMs: nowMs + intervalMs(ejections) * (1 + jitter * 0.2),
+    outSinceMs: halfOpen ? outSinceMs : nowMs,
+    cause,
+    halfOpen: true,
+    halfOpenAttempt: null,
+    turnedAtMs: nowMs,
+    consecutiveFailures: 0,
+  }
 }
 
 function intervalMs(ejections: number): number {
@@ -297,8 +316,9 @@ export interface Clocks {
 
 /** An ejection outweighs a cooling; a half-open target is one whose ejection is over. */
 export function viewHealth(health: Health, { nowMs, wallMs }: Clocks): HealthView {
-  const until = (atMs: number): number => Math.round(wallMs + atMs - nowMs)
-  if (nowMs < health.ejectedUntilMs) return { state: 'ejected', untilMs: until(health.ejectedUntilMs) }
-  if (nowMs < health.coolingUntilMs) return { state: 'cooling', untilMs: until(health.coolingUntilMs) }
-  return { state: health.halfOpen ? 'on_trial' : 'healthy', untilMs: null }
+  const wall = (atMs: number): number => Math.round(wallMs + atMs - nowMs)
+  const ejection = { sinceMs: wall(health.outSinceMs), ...(health.cause !== null && { cause: health.cause }) }
+  if (nowMs < health.ejectedUntilMs) return { state: 'ejected', untilMs: wall(health.ejectedUntilMs), ...ejection }
+  if (nowMs < health.coolingUntilMs) return { state: 'cooling', untilMs: wall(health.coolingUntilMs) }
+  return health.halfOpen ? { state: 'on_trial', untilMs: null, ...ejection } : { state: 'healthy', untilMs: null }
 }

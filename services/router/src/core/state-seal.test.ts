@@ -49,7 +49,7 @@ test('a sealed state opens again for its account and purpose, on another router,
       fc.string({ unit: 'binary' }),
       (own, other, owner, stranger, text) => {
         const token = sealOf(owner, keys).seal(own, text)!
-        expect(token).toMatch(/^svc1\.0123456789ab\.[\w-]+$/)
+        expect(token).toMatch(own === 'reasoning' ? /^svc2\.0123456789ab\.[\w-]+$/ : /^svc1\.0123456789ab\.[\w-]+$/)
         expect(sealOf(owner, keysOf(OLD)).open(own, token)).toBe(text)
         if (stranger !== owner) expectRefusal(() => sealOf(stranger, keys).open(own, token, 'here'), 'here')
         if (other !== own) expectRefusal(() => sealOf(owner, keys).open(other, token, 'there'), 'there')
@@ -77,6 +77,23 @@ test('a forged state is a 400 that names its member, whichever letter is another
     `${token}${'A'.repeat(99_999)}`,
   ])
     expectRefusal(() => seal.open('reasoning', forged), 'encrypted_content')
+})
+
+test('a state that the first version has sealed still opens', () => {
+  const keys = deriveStateKeys({
+    secrets: [{ masterKeyId: '0123456789ab', secret: Buffer.alloc(32, 7).toString('base64url') }],
+  })
+  const token = 'svc1.0123456789ab.heGHrBNJ_Si5dyEUq4_sXUv0blhZog54woWaBv20mb2vp8olWf7yB5Bc58PpD8acvqEW7SigZgV4'
+  expect(sealOf('acc', keys).open('reasoning', token)).toBe('thoughts of the first version')
+  // Its bytes are not packed.
+  expectRefusal(() => sealOf('acc', keys).open('reasoning', `${token.slice(0, -1)}A`), 'encrypted_content')
+})
+
+test('a signature is no longer in its token than base64 makes it', () => {
+  const signature = randomBytes(900).toString('base64')
+  const token = sealOf('acc').seal('reasoning', JSON.stringify({ id: 'call_1', signature }))!
+  expect(token.length).toBeLessThan(signature.length + 200)
+  expect(sealOf('acc').open('reasoning', token)).toBe(JSON.stringify({ id: 'call_1', signature }))
 })
 
 test('a value of a vendor is no state of ours', () => {
@@ -114,11 +131,13 @@ test('a router without secrets seals nothing, forgets reasoning, and does not gu
 
 test('a state that is too long is not sealed, and the longest one is a line that clients read', () => {
   const seal = sealOf('acc')
-  expect(seal.seal('reasoning', 'x'.repeat(MOST_SEALED_BYTES + 1))).toBeNull()
-  expect(seal.seal('reasoning', 'ü'.repeat(MOST_SEALED_BYTES / 2 + 1))).toBeNull()
-  const longest = seal.seal('reasoning', 'x'.repeat(MOST_SEALED_BYTES))!
+  // Four bytes say how long the text is.
+  const most = MOST_SEALED_BYTES - 4
+  expect(seal.seal('reasoning', 'x'.repeat(most + 1))).toBeNull()
+  expect(seal.seal('reasoning', 'ü'.repeat(most / 2 + 1))).toBeNull()
+  const longest = seal.seal('reasoning', 'x'.repeat(most))!
   expect(longest.length).toBeLessThanOrEqual(MOST_TOKEN_CHARACTERS)
-  expect(seal.open('reasoning', longest)).toHaveLength(MOST_SEALED_BYTES)
+  expect(seal.open('reasoning', longest)).toHaveLength(most)
 })
 
 test('the summary of a long conversation is sealed, up to the longest response of a model', () => {
@@ -129,7 +148,7 @@ test('the summary of a long conversation is sealed, up to the longest response o
 })
 
 test('a state that a later version has sealed is ours: its reasoning is lost here, and its compaction refused', () => {
-  const later = 'svc2.0123456789ab.AAAA'
+  const later = 'svc3.0123456789ab.AAAA'
   expect(sealOf('acc').open('reasoning', later)).toBe('')
   expectRefusal(() => sealOf('acc').open('compaction', later), 'encrypted_content')
 })

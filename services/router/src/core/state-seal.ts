@@ -2,20 +2,22 @@
  * Seals the state that a client keeps for the gateway: reasoning of a target, or a compaction. The gateway stores none of it, so any
  * router opens the token of any other.
  *
- * A token is `svc1.<masterKeyId>.<base64url>`: AES-256-GCM, bound to the account and to the purpose. An altered token, and one of another
- * account, is the request's own fault. Without its key a token of reasoning is worth nothing, and the conversation goes on without it.
+ * A token is `svc<version>.<masterKeyId>.<base64url>`: AES-256-GCM, bound to the account and to the purpose. An altered token, and one of
+ * another account, is the request's own fault. Without its key a token of reasoning is worth nothing, and the conversation goes on without
+ * it. Version 1 seals a text, and version 2 a packed one (`packed-text.ts`).
  */
 
 import { createSecretKey, hkdfSync } from 'node:crypto'
 import type { StateSecretsReply } from '@gateway/contracts/keys-api'
 import { open, seal, type SealingKeys } from '@gateway/sealing/sealing'
 import { BackendFault, refused } from './backend-fault.ts'
+import { packText, unpackText } from './packed-text.ts'
 
 export type StatePurpose = 'reasoning' | 'compaction'
 
 /** Seals the state of one account. Former keys still open it after a rotation. */
 export interface StateSeal {
-  /** `svc1.<masterKeyId>.<base64url>`; null: the state is too long, or the secrets cannot be had now. The response goes without it. */
+  /** A token; null: the state is too long, or the secrets cannot be had now. The response goes without it. */
   seal(purpose: StatePurpose, plaintext: string): string | null
   /**
    * Null: no token of ours (a vendor's own value). Throws the request's own fault for a forged token, and for one of another account or
@@ -35,13 +37,26 @@ export class UnknownSealKey extends Error {
  * A quarter of that is left for the rest of the event.
  */
 export const MOST_TOKEN_CHARACTERS = 48 * 1024
-const PREFIX = 'svc1.'
+interface Version {
+  prefix: string
+  pack(text: string): Buffer
+  unpack(bytes: Buffer): string
+}
+const TEXT: Version = {
+  prefix: 'svc1.',
+  pack: (text) => Buffer.from(text),
+  unpack: (bytes) => bytes.toString('utf8'),
+}
+const PACKED: Version = { prefix: 'svc2.', pack: packText, unpack: unpackText }
+/** A router of a former version refuses a conversation whose compaction it cannot read, and a summary has nothing to pack. */
+const WRITTEN: Record<StatePurpose, Version> = { reasoning: PACKED, compaction: TEXT }
+const PREFIX_CHARACTERS = TEXT.prefix.length
 /** Those of later versions are ours, too. */
 const ANY_VERSION = /^svc\d{1,3}\./
 /** Nonce and authentication tag. */
 const OVERHEAD_BYTES = 28
 /** The id of a master key, and the dots. */
-const HEAD_CHARACTERS = PREFIX.length + 13
+const HEAD_CHARACTERS = PREFIX_CHARACTERS + 13
 export const MOST_SEALED_BYTES = Math.floor(((MOST_TOKEN_CHARACTERS - HEAD_CHARACTERS) * 3) / 4) - OVERHEAD_BYTES
 
 /** A summary is a response of a model: the longest have 128,000 tokens (platform.openai.com/docs/models, 2026-11). */
@@ -79,18 +94,23 @@ export class AccountSeal implements StateSeal {
 
   seal(purpose: StatePurpose, plaintext: string): string | null {
     const keys = this.#keys()
-    if (keys === null || isLonger(plaintext, MOST_BYTES[purpose])) return null
-    return sealToken(keys, boundTo(this.#account, purpose), plaintext)
+    if (keys === null || plaintext.length > 2 * MOST_BYTES[purpose]) return null
+    const { prefix, pack } = WRITTEN[purpose]
+    const packed = pack(plaintext)
+    if (packed.length > MOST_BYTES[purpose]) return null
+    const { masterKeyId, sealed } = seal(keys, packed, boundTo(this.#account, purpose))
+    return `${prefix}${masterKeyId}.${Buffer.from(sealed).toString('base64url')}`
   }
 
   open(purpose: StatePurpose, token: string, member = 'encrypted_content'): string | null {
     if (!isStateToken(token)) return null
     // A newer router has sealed it. Both versions run side by side while one replaces the other.
-    if (!token.startsWith(PREFIX)) return lost(purpose, member)
+    const version = [TEXT, PACKED].find(({ prefix }) => token.startsWith(prefix))
+    if (version === undefined) return lost(purpose, member)
     const keys = this.#keys()
     const { masterKeyId, sealed } = partsOf(purpose, token, member)
     if (keys?.byId.has(masterKeyId))
-      return openToken(keys, { masterKeyId, sealed }, boundTo(this.#account, purpose), member)
+      return version.unpack(openToken(keys, { masterKeyId, sealed }, boundTo(this.#account, purpose), member))
     if (!this.isFinal) throw new UnknownSealKey(`no secret of the master key ${masterKeyId} is known`)
     if (keys === null && purpose === 'compaction') throw keysAway()
     return lost(purpose, member)
@@ -103,18 +123,9 @@ function lost(purpose: StatePurpose, member: string): string {
   throw refused(member, 'was sealed under a key that the service does not have: send the conversation itself')
 }
 
-function isLonger(text: string, bytes: number): boolean {
-  return text.length > bytes || Buffer.byteLength(text) > bytes
-}
-
-function sealToken(keys: SealingKeys, bound: string, plaintext: string): string {
-  const { masterKeyId, sealed } = seal(keys, plaintext, bound)
-  return `${PREFIX}${masterKeyId}.${Buffer.from(sealed).toString('base64url')}`
-}
-
-function openToken(keys: SealingKeys, sealed: Parameters<typeof open>[1], bound: string, member: string): string {
+function openToken(keys: SealingKeys, sealed: Parameters<typeof open>[1], bound: string, member: string): Buffer {
   try {
-    return open(keys, sealed, bound).toString('utf8')
+    return open(keys, sealed, bound)
   } catch {
     throw forged(member)
   }

@@ -507,7 +507,7 @@ class Session {
   }
 }
 
-const TOKEN = /svc1\.[0-9a-f]{12}\.[\w-]+/g
+const TOKEN = /svc2\.[0-9a-f]{12}\.[\w-]+/g
 
 /** A streamed response as the client puts it together. */
 function assembled(client: Client, bytes: Buffer): Json {
@@ -674,7 +674,7 @@ function memberOf(client: Client, kind: TargetKind): string {
   for (const isHidden of [false, true]) {
     const session = new Session({ client, kind, stream: false, states: sealOf('acc'), shows: true })
     session.take([{ thought: 'a thought', secret: 'a secret', isHidden }, { call: 'call_1' }], 1)
-    for (const [, member] of JSON.stringify(session.body()).matchAll(/"(\w+)":"~?svc1\./g)) members.add(member!)
+    for (const [, member] of JSON.stringify(session.body()).matchAll(/"(\w+)":"~?svc2\./g)) members.add(member!)
   }
   const own = client === 'chat' ? ['id of a call'] : [...members].map((member) => `\`${member}\``)
   expect(members.size).toBeGreaterThan(0)

@@ -11,6 +11,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import { choicesOf, textOf, writeChunk } from '../core/chat-chunk.ts'
 import type { Identity } from '../core/complete-response.ts'
+import { memberAt, skipValue } from '../core/json-members.ts'
 import {
   deltasOf,
   keepsState,
@@ -53,12 +54,17 @@ export function sealedChat(target: ChatDialect): Dialect {
 function writeRequest(target: ChatDialect, clientRequest: ClientRequest): BackendRequest {
   const { body, states, stateKind, profile } = clientRequest
   if (clientRequest.kind !== 'chat' || !body.includes(MARKED_TOKEN)) return target.request(clientRequest)
-  const chat = parseExactly(body.toString('utf8')) as JsonObject
-  const own = withOwnStates(withOwnIds(objectsOf(chat.messages), states), stateKind)
+  const text = body.toString('utf8')
+  const start = memberAt(text, 0, 'messages')
+  if (start < 0) return target.request(clientRequest)
+  const end = skipValue(text, start)
+  const given = parseExactly(text.slice(start, end))
+  const own = withOwnStates(withOwnIds(objectsOf(given), states), stateKind)
   const { messages, turnStates } = statesFor(target, own, profile)
   return target.request({
     ...clientRequest,
-    body: Buffer.from(JSON.stringify({ ...chat, messages })),
+    // The tools beside the messages may be most of a body, and keep their text.
+    body: Buffer.from(text.slice(0, start) + JSON.stringify(messages) + text.slice(end)),
     ...(turnStates && { turnStates }),
   })
 }

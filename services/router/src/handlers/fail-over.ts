@@ -17,6 +17,7 @@ import {
   coolsForMs,
   isFull,
   isNative,
+  isOpen,
   isUsable,
   type Target,
   type TargetPool,
@@ -56,8 +57,10 @@ async function tryTargets(failoverState: FailoverState): Promise<Outcome> {
   pool.retryBudget = earn(pool.retryBudget)
   let refused: Refused | null = null
   for (;;) {
-    const capable = capableTargets(router.backendRegistry.pool(pool.id) ?? pool, run.header)
-    if (capable.length === 0) return incapable(run)
+    const able = capableTargets(router.backendRegistry.pool(pool.id) ?? pool, run.header)
+    if (able.length === 0) return incapable(run)
+    const capable = able.filter(isOpen)
+    if (capable.length === 0) return refused ? refusal(run, refused) : failureOf(run, 'UPSTREAMS_EXHAUSTED', DRAINED)
     failoverState.capable = refused ? targetsOfOtherKind(refused.by, capable, run) : capable
     let next: Next | undefined = await nextUntried(failoverState)
     if (refused && next?.kind !== 'attempt') return refusal(run, refused)
@@ -168,6 +171,8 @@ function errorFor({ header }: JobContext, { fault, by }: Refused): Pick<Response
 }
 
 const TOO_LARGE = 413
+
+const DRAINED = 'An operator has drained all inference backends of this model'
 
 function incapable(run: JobContext): ResponseFailure {
   const needs = run.header.needs.join(', ')

@@ -23,6 +23,7 @@ import {
   isFullEvenSo,
   isNative,
   isHalfOpen,
+  isOpen,
   isUsable,
   usableFromMs,
   routeOf,
@@ -139,6 +140,8 @@ export async function nextRepeat(failoverState: FailoverState): Promise<Next> {
   const proven = ready.filter((target) => !isHalfOpen(target, run.header.account))
   const untried = untriedOf(failoverState)
   const again = proven.length > 0 ? proven : ready
+  // An operator has drained them meanwhile.
+  if (![...untried, ...again].some(isOpen)) return { kind: 'choose_again' }
   const next = takeBest(failoverState, untried) ?? (await haveNext(failoverState, [...untried, ...again]))
   if (next.kind !== 'attempt') return next
   return { ...next, othersLeft: () => isAnyReady(untried, next.slot.target, run) }
@@ -152,7 +155,8 @@ function haveNext(failoverState: FailoverState, targets: Target[]): Next | Promi
 /** Takes a slot at the best target; null while those of the best rank are all full. */
 function takeBest(failoverState: FailoverState, targets: Target[]): Next | null {
   const { run } = failoverState
-  const candidates = targets.map((target) => candidateOf(target, failoverState))
+  // An operator may have drained a backend since its targets were listed.
+  const candidates = targets.filter(isOpen).map((target) => candidateOf(target, failoverState))
   let choice = chooseTarget(candidates, choiceOptions(run))
   // Where this router has no slot at any of them, one request that nobody else can serve goes even so.
   if (choice.kind === 'wait' && !choice.targets.some(({ target }) => hasFreeSlotAt(target.backend))) {

@@ -45,7 +45,7 @@ export async function relayPlain(
   const { dialect } = routeOf(target, run.header)
   const read = dialect.readBackendResponse(run.header.kind, received, identityOf(run, target), call.echo)
   const known = usageReported(run, read, dialect)
-  if (known) call.usage = reporting(withSound(known, run))
+  if (known) call.usage = reporting(withImages(withSound(known, run), run, read))
   const response = await fulfil(run, target, read, reserve)
   const reported = usageReported(run, response, dialect)
   const usage = reported
@@ -53,7 +53,7 @@ export async function relayPlain(
     : withCalls(estimatedUsage(run, response.usage, await completionTokens(run, response, dialect, tokens)), response)
   const bytes = usage.estimated ? dialect.withUsage(response, usage, run.header.kind) : response.bytes
   onContent()
-  const billed = withSound(usage, run)
+  const billed = withImages(withSound(usage, run), run, response)
   sendHead(run, call, 'application/json', reporting(billed))
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
   return billed
@@ -105,6 +105,11 @@ function usageReported(
   if (header.kind === 'chat' && usage.promptTokens === 0) return null
   if (usage.completionTokens > 0) return usage
   return header.kind === 'images' || (hiddenText ?? dialect.textOf(json)).trim() !== '' ? null : usage
+}
+
+/** The number of pictures beside their tokens. */
+function withImages(usage: TokenUsage, { header }: JobContext, { json: { data } }: PlainResponse): TokenUsage {
+  return header.kind === 'images' && Array.isArray(data) ? { ...usage, images: data.length } : usage
 }
 
 /** Where the backend has counted the first choice alone, the others have as many tokens for their length. */
