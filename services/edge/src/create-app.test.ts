@@ -23,7 +23,7 @@ async function principalOf(keyState: object, onProven = (_account: string, _isGu
     handle: () => (_request, _response, caller) => void (given = caller),
   }
   const edge = {
-    plans: { isDeadKey: () => false, planOf: () => null },
+    plans: { isDeadKey: () => false, planOf: () => null, policyOf: () => null },
     bytes: { reserveRequest: () => ({ provenAs: onProven, cpu: { chargeOwnResponse: async () => {} } }) },
     admission: { authenticate: async () => keyState },
     config: { current: { plans: PLANS } },

@@ -7,17 +7,26 @@
 
 import type { RequestListener } from 'node:http'
 import express from 'express'
+import { insteadOf } from './core/absent-calls.ts'
 import { allowBrowsers } from './http/allow-browsers.ts'
 import type { EdgeContext } from './edge-context.ts'
-import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps } from './http/take-steps.ts'
+import {
+  beginRequest,
+  countTraffic,
+  type Step,
+  type StepRequest,
+  type StepResponse,
+  takeSteps,
+} from './http/take-steps.ts'
 import { refuseAmbiguous, refuseReboundNames, refuseWebSockets } from './http/refuse-by-form.ts'
 import { methodNotAllowed, notFound, renderErrors } from './http/render-errors.ts'
 import type { Method } from './reference/api-reference.ts'
 import { type Credential, namesKnownAccount, type Prove, type ProvenCaller, proofs } from './auth/authenticate.ts'
+import { reportRefused } from './http/report-refused.ts'
 import type { InferenceKind } from './requests/inference-kinds.ts'
 import { findPlan } from '@gateway/contracts/models'
 import { refuseWhileLate } from './http/load-shedder.ts'
-import { proveAndReserve, readBodyOrBytes, readSmallJsonBody } from './http/read-json-body.ts'
+import { proveAndReserve, readBodyOrBytes, readSmallJsonBody, readYamlBody } from './http/read-json-body.ts'
 import type { OperationId } from './reference/operations.ts'
 import type { Handler } from './http/handler.ts'
 import { inferenceSteps } from './inference/infer.ts'
@@ -35,8 +44,8 @@ type HandledCredential = Exclude<Credential, InferenceRoute['credential']>
 
 interface HandledBy<Name extends HandledCredential> {
   credential: Name
-  /** Up to 64 KB, or as long as a request to a model; none is read where this is left out. */
-  body?: 'small' | (Name extends 'key' ? 'large' : never)
+  /** JSON up to 64 KB or as long as a request to a model, or YAML. Where this is left out, none is read. */
+  body?: 'small' | (Name extends 'key' ? 'large' : never) | (Name extends 'administrator' ? 'yaml' : never)
   handle: (edge: EdgeContext) => Handler<Name>
 }
 
@@ -62,6 +71,8 @@ export function serveRow(edge: EdgeContext, path: string, route: Route): Request
   return takeSteps(path, [...firstSteps(edge), ...stepsOf(edge, route)], renderErrors(edge))
 }
 
+const REGISTER = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const
+
 export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
   const first = firstSteps(edge)
   const fail = renderErrors(edge)
@@ -81,12 +92,12 @@ export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
     const onPath = app.route(path)
     for (const [method, route] of Object.entries(methods) as [Method, Route][]) {
       const steps = stepsOf(edge, route)
-      onPath[method === 'GET' ? 'get' : 'post'](...steps)
+      onPath[REGISTER[method]](...steps)
       if ('kind' in route && method === 'POST') directPaths.set(path, takeSteps(path, [...first, ...steps], fail))
     }
-    onPath.all(methodNotAllowed(Object.keys(methods).toSorted()))
+    onPath.all(methodNotAllowed(Object.keys(methods).toSorted(), insteadOf))
   }
-  app.use(notFound(Object.keys(routes)))
+  app.use(notFound(Object.keys(routes), insteadOf))
   app.use(fail)
 
   return (request, response) => {
@@ -99,11 +110,15 @@ export function createApp(edge: EdgeContext, routes: Routes): RequestListener {
 export function stepsOf(edge: EdgeContext, route: Route): Step[] {
   const refuse = refuseWhileLate(edge, (request) => namesKnownAccount(edge, request))
   if (route.credential === 'key at admission') {
-    return [refuse, ...inferenceSteps(edge, route.kind)]
+    return [countTraffic(edge), refuse, ...inferenceSteps(edge, route.kind)]
   }
   // The types of the row hold proof and handler together.
   const handle = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void
   if (route.body === 'large') return [refuse, ...proven(edge, proveAndReserve, [readBodyOrBytes], handle)]
+  if (route.credential === 'administrator') {
+    const readBody = route.body === 'yaml' ? readYamlBody : readSmallJsonBody
+    return proven<unknown>(edge, proveAdministrator, [readBody], handle)
+  }
   if (route.credential === 'key' || route.credential === 'account') {
     return proven<unknown>(edge, proveInTurn(proofs[route.credential]), route.body ? [readSmallJsonBody] : [], handle)
   }
@@ -121,6 +136,21 @@ function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
     await reservation.cpu.chargeOwnResponse()
     return principal
   }
+}
+
+/** A key that nobody has proven takes the share of its sender's network. */
+async function proveAdministrator(edge: EdgeContext, request: StepRequest, response: StepResponse) {
+  const reservation = edge.bytes.reserveRequest(request, response)
+  const credential = await proofs.administrator(edge, request).catch((refusal: unknown) => {
+    reportRefused(edge, request, response, refusal)
+    throw refusal
+  })
+  if (credential.kind === 'sign_in') reservation.provenAs(`${credential.issuer} ${credential.subject}`, false)
+  else if (credential.kind === 'admin_key' && edge.adminKeys.has(credential.hash)) {
+    reservation.provenAs(`admin key ${credential.hash}`, false)
+  }
+  await reservation.cpu.chargeOwnResponse()
+  return credential
 }
 
 function proven<Principal>(

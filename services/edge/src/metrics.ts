@@ -9,6 +9,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
 import { countShed, countTokens, observeShedLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { ByteBudget } from './core/memory-budget.ts'
+import { OK } from './core/traffic.ts'
 
 export interface EdgeMetrics {
   /** A response is over. `model`: the requested one of the config; empty: none. */
@@ -117,7 +118,6 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'responseEnded' | '
   }
 }
 
-export const OK = 'ok'
 const DEFECT: ErrorCode = 'INTERNAL_ERROR'
 
 function countLosses(metrics: Metrics): EdgeMetrics['routerLost'] {

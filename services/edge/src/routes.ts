@@ -2,11 +2,13 @@
  * The table of all routes. Express' routes, the direct path of inference, the 405s and the API reference follow from it.
  */
 
+import { RECEIPT_KEYS_PATH } from '@gateway/contracts/receipts'
 import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
 import { compact } from './requests/compact.ts'
 import { chat, embeddings, images } from './requests/inference-kinds.ts'
 import { messages } from './requests/messages.ts'
 import { responses } from './requests/responses.ts'
+import { administrationReference } from './administration/reference.ts'
 import type { Operation } from './reference/api-reference.ts'
 import { operations, type OperationId } from './reference/operations.ts'
 import type { Route } from './create-app.ts'
@@ -23,6 +25,7 @@ import { mintGuestKey } from './accounts/mint-guest-key.ts'
 import { quote } from './inference/quote.ts'
 import { showConsole, showConsoleConfig } from './console/show-console.ts'
 import { showPlan, showQuota, showUsage } from './accounts/show-account.ts'
+import { showReceiptKeys } from './receipts/show-receipt-keys.ts'
 import { showHello, showStart } from './console/show-start.ts'
 import { connectResponses } from './websocket/connect-responses.ts'
 import { RESPONSES_PATH } from './websocket/turn-response.ts'
@@ -78,14 +81,18 @@ export const reference: Operation[] = Object.entries<DocumentedRoutes[string]>(r
   })),
 )
 
+/** With the administration API, whose routes follow from another table. */
+export const fullReference: Operation[] = [...reference, ...administrationReference]
+
 /** Pages for browsers. */
 export function pages(settings: EdgeSettings): Record<string, { GET: Page }> {
   const { console } = settings
   return {
     '/': { GET: { credential: 'none', handle: () => showStart(settings) } },
+    [RECEIPT_KEYS_PATH]: { GET: { credential: 'none', handle: showReceiptKeys } },
     '/api/hello': { GET: { credential: 'none', handle: () => showHello } },
-    '/openapi.json': { GET: { credential: 'none', handle: () => showOpenApi(settings, reference) } },
-    '/docs': { GET: { credential: 'none', handle: () => showReference(settings, reference) } },
+    '/openapi.json': { GET: { credential: 'none', handle: () => showOpenApi(settings, fullReference) } },
+    '/docs': { GET: { credential: 'none', handle: () => showReference(settings, fullReference) } },
     [STYLESHEET]: { GET: { credential: 'none', handle: () => showReferenceStyles } },
     ...(console && {
       [`${CONSOLE_PATH}/config.json`]: {

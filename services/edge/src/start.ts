@@ -20,12 +20,15 @@ import { openLargeBodies } from './requests/large-bodies.ts'
 import {
   createKeysClient,
   createMeteringClient,
+  createOperatorClient,
   createRoutersClient,
   openLedgerFigures,
 } from './rpc/service-clients.ts'
+import { openConfigViews } from './rpc/config-views.ts'
 import { openBackendCounts } from './inference/count-at-backends.ts'
 import type { EdgeSettings } from './config.ts'
 import { createMinuteBuckets } from './core/minute-buckets.ts'
+import { Traffic } from './core/traffic.ts'
 import type { EdgeContext } from './edge-context.ts'
 import { cacheResponseKeys } from './idempotency/response-keys.ts'
 import { trackRunningResponses } from './idempotency/running-responses.ts'
@@ -33,12 +36,17 @@ import { openLoadShedder } from './http/load-shedder.ts'
 import { listen } from './http/listen.ts'
 import { refuseUnparsed } from './http/refuse-unparsed.ts'
 import { edgeMetrics, observeBytes, observeShedding, observeRunning, observeSockets } from './metrics.ts'
+import { administrationRoutes } from './administration/routes.ts'
 import { openAccountCache } from './auth/account-cache.ts'
 import { createUsageReporter } from './relay/settle.ts'
 import { pages, routes } from './routes.ts'
+import { cacheReceiptKeys } from './receipts/receipt-keys.ts'
 import { followDeadKeys, trackRunningRequests } from './admission/running-requests.ts'
-import { createVerifySignIn, refuseEveryToken } from './auth/verify-token.ts'
-import { clientNetwork } from './http/client-network.ts'
+import { openKnownAdminKeys } from './auth/known-admin-keys.ts'
+import { verifyPersonBy } from './auth/rights.ts'
+import { createVerifyToken, refuseEveryToken, verifyOwner } from './auth/verify-token.ts'
+import { openEdgeFigures } from './traffic/query-edges.ts'
+import { clientNetwork, readClientAddress } from './http/client-network.ts'
 import { openResponseSockets } from './websocket/response-sockets.ts'
 import { refuseTurn, warmUp } from './websocket/side-turns.ts'
 import { RESPONSES_PATH } from './websocket/turn-response.ts'
@@ -103,6 +111,10 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const sockets = openResponseSockets({ bytes, config, plans, clientNetwork: networkOf, settings })
   observeSockets(page, sockets)
   const runningResponses = await trackRunningResponses(bus, parts.idempotency, logger)
+  const configViews = await openConfigViews(bus, () => config.current.revision)
+  const verifyToken = signIn ? createVerifyToken({ ...signIn, logger }) : refuseEveryToken
+  const traffic = new Traffic(Date.now())
+  const edgeFigures = await openEdgeFigures({ bus, traffic, running, now: Date.now })
   const edge: EdgeContext = {
     ...parts,
     admission,
@@ -110,22 +122,30 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     bytes,
     largeBodies,
     clientNetwork: networkOf,
+    clientAddress: readClientAddress(settings.trustProxy),
+    adminKeys: openKnownAdminKeys(),
     shedder,
     idempotency: { store: parts.idempotency, keys: cacheResponseKeys(keys), running: runningResponses },
     keys,
     metering,
-    verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
+    operator: createOperatorClient(bus),
+    configViews,
+    verifySignIn: verifyOwner(verifyToken),
+    verifyPerson: verifyPersonBy(verifyToken, config),
     plans,
     sockets,
     figures,
+    receipts: cacheReceiptKeys(keys),
     countAtBackends: openBackendCounts(createRoutersClient(bus).countTokens),
     asides: createMinuteBuckets(MOST_ASIDE_ACCOUNTS),
     usage: createUsageReporter(bus, figures.ended),
     metrics,
+    traffic,
+    edgeFigures,
     tracer: parts.tracer ?? NO_TRACING,
   }
   const deadKeys = await followDeadKeys(bus, [running, sockets], plans)
-  const app = createApp(edge, { ...table, ...pages(settings) })
+  const app = createApp(edge, { ...table, ...administrationRoutes, ...pages(settings) })
   const upgrades = sockets.upgradesTo(app, {
     create: app,
     warmUp: serveRow(edge, RESPONSES_PATH, { credential: 'key', body: 'large', handle: warmUp }),
@@ -154,6 +174,8 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       await running.drained(LAST_WORDS_MS)
       await deadKeys[Symbol.asyncDispose]()
       await runningResponses[Symbol.asyncDispose]()
+      await edgeFigures[Symbol.asyncDispose]()
+      await configViews[Symbol.asyncDispose]()
       running[Symbol.dispose]()
       sockets[Symbol.dispose]()
       await store[Symbol.asyncDispose]()

@@ -18,25 +18,39 @@ import {
 } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
 import { hashKey, invalidKey } from '../auth/authenticate.ts'
+import type { ClientAddress } from '../http/client-network.ts'
+import { originOf } from '../http/report-refused.ts'
 import type { KeysClient } from '../rpc/service-clients.ts'
 import { parseBody } from '../requests/inference-kinds.ts'
 import type { Handler } from '../http/handler.ts'
 
 interface DeveloperKeysContext {
   keys: KeysClient
+  clientAddress: ClientAddress
 }
 
 export function mintDeveloperKey(edge: DeveloperKeysContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
     if (request.body !== undefined) parseBody(mintKeyBody, request.body)
-    const { key, plan } = await edge.keys.mint({ owner })
+    const origin = originOf(edge.clientAddress, request, response)
+    const reply = await edge.keys.mint({ owner, origin, readsSuspended: true })
+    if (reply.kind === 'suspended') throw accountSuspended()
+    const { key, plan } = reply
     response.json({ key, plan } satisfies z.infer<typeof developerKeyResponse>)
   }
 }
 
+export function accountSuspended(): GatewayError {
+  return new GatewayError('FORBIDDEN', 'The account is suspended; ask the operator of this gateway to restore it')
+}
+
 export function rotateDeveloperKey(edge: DeveloperKeysContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
-    const reply = await edge.keys.rotate({ owner, keyHash: currentKeyHash(request.body) })
+    const reply = await edge.keys.rotate({
+      owner,
+      keyHash: currentKeyHash(request.body),
+      origin: originOf(edge.clientAddress, request, response),
+    })
     if (reply.kind === 'invalid') throw invalidKey()
     response.json({ key: reply.key, plan: reply.plan, rotated: true } satisfies z.infer<typeof rotatedKeyResponse>)
   }
@@ -44,7 +58,11 @@ export function rotateDeveloperKey(edge: DeveloperKeysContext): Handler<'sign-in
 
 export function revokeDeveloperKey(edge: DeveloperKeysContext): Handler<'sign-in'> {
   return async (request, response, owner) => {
-    const reply = await edge.keys.revoke({ owner, keyHash: currentKeyHash(request.body) })
+    const reply = await edge.keys.revoke({
+      owner,
+      keyHash: currentKeyHash(request.body),
+      origin: originOf(edge.clientAddress, request, response),
+    })
     if (reply.kind === 'invalid') throw invalidKey()
     response.json({ key: maskKey(reply.keyId), revoked: true } satisfies z.infer<typeof revokedKeyResponse>)
   }

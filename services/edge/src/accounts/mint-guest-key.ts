@@ -8,6 +8,7 @@ import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-
 import type { ClientNetwork } from '../http/client-network.ts'
 import type { KeysClient } from '../rpc/service-clients.ts'
 import type { Handler } from '../http/handler.ts'
+import { accountSuspended } from './developer-keys.ts'
 import { parseBody } from '../requests/inference-kinds.ts'
 
 interface GuestKeysContext {
@@ -18,13 +19,15 @@ interface GuestKeysContext {
 export function mintGuestKey(edge: GuestKeysContext): Handler<'none'> {
   return async (request, response) => {
     const { device_id: deviceId } = parseBody(guestKeyRequest, request.body)
-    const reply = await edge.keys.mintGuest({ deviceId, clientNetwork: edge.clientNetwork(request) })
+    const clientNetwork = edge.clientNetwork(request)
+    const reply = await edge.keys.mintGuest({ deviceId, clientNetwork, readsSuspended: true })
     if (reply.kind === 'limited') {
       throw new GatewayError('rate_limit_exceeded', 'Too many new devices from this address; try again later', {
         type: 'guest_mint',
         retryAfterMs: reply.retryAfterMs,
       })
     }
+    if (reply.kind === 'suspended') throw accountSuspended()
     if (reply.kind === 'busy') {
       const { retryAfterMs } = reply
       throw new GatewayError('SERVICE_UNAVAILABLE', 'Too many requests for new keys; try again shortly', {

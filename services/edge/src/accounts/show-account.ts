@@ -10,9 +10,11 @@ import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import { findPlan, liveModels, planIncludes } from '@gateway/contracts/models'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
 import { usageQuery, completeUsageQuestion } from '@gateway/contracts/usage-api'
-import { priceFor, fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
+import { priceFor, toPlanUnit } from '@gateway/pricing/charge'
 import { toUsageRecord } from '@gateway/pricing/usage-record'
 import { describePrice } from '../core/describe-price.ts'
+import { effectiveLimit } from '../core/effective-limit.ts'
+import { type Policy, refusalOf } from '../core/policy.ts'
 import type { ProvenCaller } from '../auth/authenticate.ts'
 import type { LedgerFigures } from '../rpc/service-clients.ts'
 import type { Handler } from '../http/handler.ts'
@@ -36,20 +38,24 @@ export function showPlan(edge: AccountContext): Handler<'key'> {
       requests_per_minute: plan.rpm,
       tokens_per_minute: plan.tpm,
       requests_per_day: plan.perDay ?? null,
-      models: modelsOnPlan({ models: liveModels(config.models, Date.now()) }, plan),
+      models: modelsOnPlan({ models: liveModels(config.models, Date.now()) }, plan, caller.project?.policy),
     } satisfies PlanRecord)
   }
 }
 
-/** Every model as the plan sees it. */
-export function modelsOnPlan({ models }: Pick<GatewayConfig, 'models'>, plan: PlanConfig): PlannedModel[] {
+/** Every model as plan and policy see it. */
+export function modelsOnPlan(
+  { models }: Pick<GatewayConfig, 'models'>,
+  plan: PlanConfig,
+  policy?: Policy,
+): PlannedModel[] {
   const inOrder = [...models].sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity) || 0)
   return inOrder.map((model) => ({
     id: model.id,
     name: model.name ?? null,
     type: model.type,
     purpose: model.purpose ?? '',
-    included: planIncludes(plan, model),
+    included: planIncludes(plan, model) && (policy === undefined || refusalOf(policy, model) === null),
     price: priceOn(plan, model),
     replacement: model.replacement ?? null,
   }))
@@ -81,7 +87,7 @@ export function showQuota(edge: AccountContext): Handler<'key'> {
 /** `limit`: with top-ups, in the plan's smallest unit. */
 function allowanceOf(config: GatewayConfig, caller: ProvenCaller): { plan: PlanConfig; limit: number } {
   const plan = findPlan(config, caller.plan)
-  return { plan, limit: fromPlanUnit(plan.limit, plan.unit) + caller.extra }
+  return { plan, limit: effectiveLimit(plan, caller) }
 }
 
 export function showUsage(edge: AccountContext): Handler<'account'> {

@@ -1,7 +1,8 @@
 /**
- * Admission of one request: choose the lane for the account's plan, then one call that checks and reserves everything.
+ * Admission of one request: choose the lane for the account's plan, and for the policies of a project and its key. Then one
+ * call checks and reserves everything.
  *
- * The plan is a hint that the store corrects. Where the store lacks a fact (MISS, COLD), its owner writes it, and the edge
+ * Plan and policies are hints that the store corrects. Where the store lacks a fact (MISS, COLD), its owner writes it, and the edge
  * repeats the call. The store reserves nothing for a request that it does not admit.
  */
 
@@ -9,18 +10,19 @@ import type { AdmitDecision, AdmitRequest, PlanLimits, QuotaStatus } from '@gate
 import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { HostedCalls } from '@gateway/contracts/hosted-tools'
-import { findPlan, planIncludes, plansThatInclude } from '@gateway/contracts/models'
+import { findPlan, planIncludes } from '@gateway/contracts/models'
 import type { Price } from '@gateway/contracts/usage'
 import { priceFor, worstCharge, fromPlanUnit } from '@gateway/pricing/charge'
-import { fillKey, invalidKey, orUnavailable, type AuthContext, type Caller } from '../auth/authenticate.ts'
+import { fillKey, orUnavailable, type AuthContext, type Caller } from '../auth/authenticate.ts'
 import { chargeBounds } from '../core/charge-bounds.ts'
 import { chooseLane, type LaneChoice } from '../core/choose-lane.ts'
 import type { TokenEstimate } from '../core/estimate-tokens.ts'
-import { rateLimited } from '../core/rate-limited.ts'
 import { windowOf } from '../core/lane-window.ts'
+import { permittedCalls, type Policy, refusalOf } from '../core/policy.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 import type { MeteringClient } from '../rpc/service-clients.ts'
 import type { InferenceRequest } from '../requests/inference-kinds.ts'
+import { denialBy, modelRefused, type RefusedBy } from './denials.ts'
 import { LEASE_MS } from './running-requests.ts'
 
 /** Counts the calls of admission that wait. */
@@ -39,6 +41,8 @@ export interface AdmitContext extends AuthContext {
 
 export interface Admitted extends LaneChoice {
   plan: PlanConfig
+  /** Of a project's key. */
+  policy: Policy | null
   price: Price
   estimate: TokenEstimate
   /** Calls of a vendor's tools that the request may make; undefined: none. */
@@ -50,10 +54,13 @@ export interface Admitted extends LaneChoice {
   waitedMs: number
 }
 
-/** A plan with its lane and price for the request; null: the plan does not include the model. */
+/** A plan with its lane and price for the request. */
 export interface Offer {
   plan: PlanConfig
-  chosen: Omit<Admitted, 'plan' | 'quotaStatus' | 'waitedMs'> | null
+  policy: Policy | null
+  /** Null: `refusedBy` does not include the model. */
+  chosen: Omit<Admitted, 'plan' | 'policy' | 'quotaStatus' | 'waitedMs'> | null
+  refusedBy: RefusedBy
 }
 
 /** PLAN, MISS and COLD once each, and one of them again where another edge was quicker. */
@@ -68,29 +75,35 @@ export async function admit(
   inference: InferenceRequest,
 ): Promise<Admitted> {
   let offer: Offer | null = null
-  const { decision, waitedMs } = await decide(edge, caller, (planHint) => {
-    offer = planHint === null ? null : makeOffer(config, planHint, model, inference)
+  const { decision, waitedMs } = await decide(edge, caller, (planHint, policy) => {
+    offer = planHint === null ? null : makeOffer(config, planHint, model, inference, policy)
     return admitRequestOf(caller, requestId, planHint, offer)
   })
-  if (decision.kind === 'deny') throw denial(decision, config, model)
-  const { plan, chosen } = (offer as Offer | null) ?? { plan: null, chosen: null }
+  const { plan, policy, chosen, refusedBy } = (offer as Offer | null) ?? NO_OFFER
+  if (decision.kind === 'deny') {
+    if (decision.reason === 'plan') throw modelRefused(refusedBy, decision.quotaStatus.plan, config, model)
+    throw denialBy(decision, { lane: chosen?.lane.id, isOfProject: policy !== null })
+  }
   if (!plan || !chosen) throw new Error('admission allowed a request that was offered no lane')
   if (chosen.wantedId !== undefined) edge.metrics.autoChose(chosen.wantedId, chosen.lane.id)
-  return { plan, ...chosen, quotaStatus: decision.quotaStatus, waitedMs }
+  return { plan, policy, ...chosen, quotaStatus: decision.quotaStatus, waitedMs }
 }
+
+const NO_OFFER = { plan: null, policy: null, chosen: null, refusedBy: 'plan' } as const
 
 type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
 
-/** Calls the store until it decides. `requestFor` gets the cached plan of the account; null: the edge has none. */
+/** Calls the store until it decides. `requestFor` gets the cached plan and policies; null: the edge has none. */
 export async function decide(
   edge: AdmitContext,
   caller: Caller,
-  requestFor: (planHint: string | null) => AdmitRequest,
+  requestFor: (planHint: string | null, policy: Policy | null) => AdmitRequest,
 ): Promise<{ decision: Decision; waitedMs: number }> {
   let planHint = edge.plans.planOf(caller.account)
+  let policy = edge.plans.policyOf(caller.keyHash)
   let waitedMs = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { decision, tookMs } = await callStore(edge, requestFor(planHint))
+    const { decision, tookMs } = await callStore(edge, requestFor(planHint, policy))
     waitedMs += tookMs
     switch (decision.kind) {
       case 'allow':
@@ -99,12 +112,13 @@ export async function decide(
       case 'plan':
         planHint = decision.plan
         edge.plans.remember(caller.account, planHint)
+        if (decision.policy) policy = edge.plans.rememberPolicy(caller.keyHash, decision.policy)
         break
       case 'miss':
         planHint = await fillKey(edge, caller)
         break
       case 'cold':
-        await edge.metering.warm(caller.account)
+        await edge.metering.warm(caller.account, decision.keyId)
         break
     }
   }
@@ -136,27 +150,48 @@ export function makeOffer(
   planSlug: string,
   model: ModelConfig,
   inference: InferenceRequest,
+  policy: Policy | null = null,
 ): Offer {
   const plan = findPlan(config, planSlug)
-  const choice = planIncludes(plan, model)
-    ? chooseLane(config, plan, model, inference.needs, inference.messages, Date.now())
-    : null
-  if (!choice) return { plan, chosen: null }
-  const price = priceFor(choice.lane, plan)
-  const windowTokens = windowOf(config, choice.lane)
-  const estimate = inference.estimate(choice.lane, windowTokens)
-  const hosted = inference.hostedCalls?.(choice.lane)
+  if (!planIncludes(plan, model)) return { plan, policy, chosen: null, refusedBy: 'plan' }
+  const refusedBy = policy && refusalOf(policy, model)
+  if (refusedBy) return { plan, policy, chosen: null, refusedBy }
+  const chooseUnder = (lists: Policy | null) =>
+    chooseLane(config, plan, model, inference.needs, inference.messages, Date.now(), lists)
+  const choice = chooseUnder(policy)
+  if (!choice) {
+    const isListed = policy !== null && chooseUnder(null) !== null
+    return { plan, policy, chosen: null, refusedBy: isListed ? 'project' : 'plan' }
+  }
+  return { plan, policy, chosen: priced(config, plan, choice, inference, policy), refusedBy: 'plan' }
+}
+
+function priced(
+  config: GatewayConfig,
+  plan: PlanConfig,
+  choice: LaneChoice,
+  inference: InferenceRequest,
+  policy: Policy | null,
+): Offer['chosen'] {
+  const { lane } = choice
+  const price = priceFor(lane, plan)
+  const windowTokens = windowOf(config, lane)
+  const estimate = inference.estimate(lane, windowTokens)
+  const allowed = inference.hostedCalls?.(lane)
+  const hosted = allowed && policy ? permittedCalls(policy, allowed) : allowed
   const bounds = chargeBounds(estimate, hosted, windowTokens)
-  return { plan, chosen: { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) } }
+  return { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) }
 }
 
 function admitRequestOf(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitRequest {
-  const { plan, chosen } = offer ?? { plan: null, chosen: null }
+  const { plan, policy, chosen } = offer ?? NO_OFFER
   return {
     requestId,
     account: caller.account,
     keyHash: caller.keyHash,
     planHint,
+    policyHint: policy?.hint,
+    model: policy ? chosen?.lane.id : undefined,
     planIncludesModel: chosen !== null,
     limits: limitsOf(plan),
     usualTokens: chosen?.estimate.usualTokens ?? 0,
@@ -173,36 +208,4 @@ export function limitsOf(plan: PlanConfig | null): PlanLimits {
     requestsPerDay: plan?.perDay ?? null,
     allowance: plan ? fromPlanUnit(plan.limit, plan.unit) : 0,
   }
-}
-
-type Denied = Extract<AdmitDecision, { kind: 'deny' }>
-
-function denial(decision: Denied, config: GatewayConfig, model: ModelConfig): GatewayError {
-  if (decision.reason === 'plan') return planLimit(decision.quotaStatus.plan, config, model)
-  return denialBy(decision)
-}
-
-/** By a limit that has nothing to do with the model. */
-export function denialBy(decision: Denied): GatewayError {
-  switch (decision.reason) {
-    case 'key':
-      return invalidKey()
-    case 'plan':
-      throw new Error('a plan refuses models alone')
-    case 'allowance':
-      return new GatewayError('quota_exceeded', 'The allowance of this billing cycle is used up', {
-        resetDate: new Date(decision.quotaStatus.windowResetAtMs).toISOString(),
-        overageEnabled: decision.quotaStatus.overage,
-      })
-    default:
-      return rateLimited(decision.reason, decision.retryAfterMs)
-  }
-}
-
-export function planLimit(planSlug: string, config: GatewayConfig, model: ModelConfig): GatewayError {
-  const including = plansThatInclude(config.plans, model)
-  const advice =
-    including.length > 0 ? `it is included in: ${including.join(', ')}` : 'no plan of this gateway includes it'
-  const sentence = `The model ${model.id} is not included in the plan ${planSlug}; ${advice}`
-  return new GatewayError('rate_limit_exceeded', sentence, { type: 'plan_limit', retryAfterMs: 0 })
 }

@@ -1,4 +1,9 @@
-import { AdmissionUnavailableError, type AdmitRequest, type EdgeAdmission } from '@gateway/admission/port'
+import {
+  AdmissionUnavailableError,
+  type AdmitDecision,
+  type AdmitRequest,
+  type EdgeAdmission,
+} from '@gateway/admission/port'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createLogger } from '@gateway/telemetry/logger'
 import fc from 'fast-check'
@@ -231,3 +236,26 @@ test('however many edges hold ends, the store never counts less than is used, an
 function inOrder({ requests, ...held }: Awaited<ReturnType<Store['inspect']>>) {
   return { ...held, requests: requests.toSorted((one, other) => (one.requestId < other.requestId ? -1 : 1)) }
 }
+
+test("a key's request that was near a limit ends at once, though another key of its project is far from any", async () => {
+  const finished: string[] = []
+  const tightKeys = new Set(['tight'])
+  const quotaStatus = {} as Extract<AdmitDecision, { kind: 'allow' }>['quotaStatus']
+  const store: EdgeAdmission = {
+    partOf: () => '',
+    admit: async ({ keyHash }) => ({ kind: 'allow', quotaStatus, isTight: tightKeys.has(keyHash) }),
+    finish: async ({ requestId }) => void finished.push(requestId),
+    renew: async () => [],
+    authenticate: async () => ({ kind: 'miss' }),
+  }
+  await using edge = batchReleases(store, logger)
+  const limited = (requestId: string, keyHash: string) => ({ ...requestOf(requestId), keyHash, policyHint: '1.1' })
+  await edge.admit(limited('near', 'tight'))
+  await edge.admit(limited('far', 'loose'))
+  await edge.finish(endOf('near'))
+  await edge.finish(endOf('far'))
+  expect(finished).toEqual(['near'])
+  // The next request of the project takes the held end along.
+  await vi.advanceTimersByTimeAsync(200)
+  expect(finished).toEqual(['near', 'far'])
+})

@@ -7,8 +7,9 @@
  * with running requests.
  */
 
-import type { AdmitDecision, EdgeAdmission, RequestEnd } from '@gateway/admission/port'
+import type { AdmitDecision, AdmitRequest, EdgeAdmission, RequestEnd } from '@gateway/admission/port'
 import type { Logger } from '@gateway/telemetry/logger'
+import { setBounded } from '../auth/account-cache.ts'
 
 const HOLD_MS = 100
 /** The edge sends an end on the last look within its time. */
@@ -20,6 +21,9 @@ const MAX_ACCOUNTS = 100_000
 /** One call carries them all. */
 const MAX_ENDS = 100
 
+/** Of requests with keys of projects. When full, the ends of the forgotten ones leave at once. */
+const MAX_LIMITED = 100_000
+
 interface Held {
   ends: RequestEnd[]
   sinceMs: number
@@ -29,19 +33,27 @@ interface Held {
 export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmission & AsyncDisposable {
   /** Accounts in the order in which they began to be held. */
   const held = new Map<string, Held>()
+  /** By the account; by key and model where these have limits of their own. */
   const farFromLimitsUntilMs = new Map<string, number>()
+  /** The running requests with keys of projects, by that name. */
+  const limited = new Map<string, string>()
   let looking: NodeJS.Timeout | undefined
 
-  function note(account: string, decision: AdmitDecision): void {
-    if (decision.kind !== 'allow' || decision.isTight) farFromLimitsUntilMs.delete(account)
+  function note(request: AdmitRequest, decision: AdmitDecision): void {
+    const name = limitedName(request)
+    if (decision.kind !== 'allow' || decision.isTight) farFromLimitsUntilMs.delete(name)
     else {
       if (farFromLimitsUntilMs.size >= MAX_ACCOUNTS) farFromLimitsUntilMs.clear()
-      farFromLimitsUntilMs.set(account, performance.now() + FAR_FROM_LIMITS_FOR_MS)
+      farFromLimitsUntilMs.set(name, performance.now() + FAR_FROM_LIMITS_FOR_MS)
     }
+    const isRunning = decision.kind === 'allow' && (request.takes ?? 'all') === 'all'
+    if (isRunning && name !== request.account) setBounded(limited, request.requestId, name, MAX_LIMITED)
   }
 
-  function isFarFromLimits(account: string): boolean {
-    return (farFromLimitsUntilMs.get(account) ?? 0) > performance.now()
+  function isFarFromLimits(account: string, requestId: string): boolean {
+    const name = (limited.size > 0 && limited.get(requestId)) || account
+    limited.delete(requestId)
+    return (farFromLimitsUntilMs.get(name) ?? 0) > performance.now()
   }
 
   function hold(account: string, ends: RequestEnd[]): void {
@@ -83,7 +95,7 @@ export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmissi
       const ends = take(request.account)
       try {
         const decision = await store.admit(ends ? { ...request, ends } : request)
-        note(request.account, decision)
+        note(request, decision)
         return decision
       } catch (error) {
         if (ends) hold(request.account, ends)
@@ -92,8 +104,9 @@ export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmissi
     },
 
     async finish({ account, ...end }) {
+      const isFar = isFarFromLimits(account, end.requestId)
       const isFull = held.get(account)?.ends.length === MAX_ENDS
-      if (isFull || !isFarFromLimits(account)) await store.finish({ account, ...end })
+      if (isFull || !isFar) await store.finish({ account, ...end })
       else hold(account, [end])
     },
 
@@ -109,4 +122,9 @@ export function batchReleases(store: EdgeAdmission, logger: Logger): EdgeAdmissi
       await Promise.all(held.keys().map(sendEnds))
     },
   }
+}
+
+/** A key of a project may be near its own limits, or those of the model, while its account is far from any. */
+function limitedName({ account, keyHash, model, policyHint }: AdmitRequest): string {
+  return policyHint === undefined ? account : `${keyHash} ${model ?? ''}`
 }

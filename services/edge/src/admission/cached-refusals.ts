@@ -2,21 +2,29 @@
  * Caches the store's refusals that still hold, for an edge that loses the store.
  */
 
-import type { AdmitDecision } from '@gateway/admission/port'
+import type { AdmitDecision, AdmitRequest, LimitScope } from '@gateway/admission/port'
 import { setBounded } from '../auth/account-cache.ts'
 
 type Refusal = Extract<AdmitDecision, { kind: 'deny'; retryAfterMs: number }>
+type Refused = Pick<AdmitRequest, 'account' | 'keyHash' | 'model' | 'policyHint'>
 
-/** Their wait holds for each next request of the account; other refusals depend on the key, the model or the size. */
-const ABOUT_THE_ACCOUNT: ReadonlySet<Refusal['reason']> = new Set(['requests', 'day', 'allowance', 'pending'])
+/**
+ * Their wait holds for each next request of the account, of the key, or of the account for the model. Other refusals depend on
+ * the request itself. The edge reads the month's total of a key from the ledger.
+ */
+const HELD: Record<LimitScope, ReadonlySet<Refusal['reason']>> = {
+  account: new Set(['requests', 'day', 'allowance', 'pending']),
+  key: new Set(['requests']),
+  model: new Set(['requests', 'day']),
+}
 const LONGEST_MS = 60_000
 /** Without them the edge decides on its own state. */
 const MAX_REFUSALS = 10_000
 
 interface CachedRefusals {
-  note(account: string, decision: AdmitDecision): void
+  note(request: Refused, decision: AdmitDecision): void
   /** The refusal that still holds; none where the account may have more now. */
-  of(account: string, now: { plan: string; overage: boolean; limit: number }): Refusal | null
+  of(request: Refused, now: { plan: string; overage: boolean; limit: number }): Refusal | null
 }
 
 /**
@@ -26,20 +34,44 @@ interface CachedRefusals {
 export function cacheRefusals(nowMs: () => number = () => performance.now()): CachedRefusals {
   const refusals = new Map<string, { decision: Refusal; untilMs: number }>()
   return {
-    note(account, decision) {
-      if (decision.kind === 'allow' && refusals.size > 0) refusals.delete(account)
-      if (decision.kind !== 'deny' || decision.reason === 'key' || !ABOUT_THE_ACCOUNT.has(decision.reason)) return
+    note(request, decision) {
+      if (decision.kind === 'allow' && refusals.size > 0) for (const name of namesOf(request)) refusals.delete(name)
+      if (decision.kind !== 'deny' || decision.reason === 'key') return
+      const { scope = 'account' } = decision
+      if (!HELD[scope].has(decision.reason)) return
       const untilMs = nowMs() + Math.min(decision.retryAfterMs, LONGEST_MS)
-      setBounded(refusals, account, { decision, untilMs }, MAX_REFUSALS)
+      setBounded(refusals, nameOf(scope, request), { decision, untilMs }, MAX_REFUSALS)
     },
 
-    of(account, { plan, overage, limit }) {
-      const refusal = refusals.get(account)
-      if (!refusal) return null
-      const { decision, untilMs } = refusal
-      if (untilMs <= nowMs() || decision.quotaStatus.plan !== plan) return null
-      const isOfAllowance = decision.reason === 'allowance' || decision.reason === 'pending'
-      return isOfAllowance && (overage || limit > decision.quotaStatus.limit) ? null : decision
+    of(request, { plan, overage, limit }) {
+      if (refusals.size === 0) return null
+      for (const name of namesOf(request)) {
+        const refusal = refusals.get(name)
+        if (!refusal) continue
+        const { decision, untilMs } = refusal
+        if (untilMs <= nowMs() || decision.quotaStatus.plan !== plan) continue
+        const isOfAllowance = decision.reason === 'allowance' || decision.reason === 'pending'
+        if (!isOfAllowance || (!overage && limit <= decision.quotaStatus.limit)) return decision
+      }
+      return null
     },
+  }
+}
+
+const SCOPES: readonly LimitScope[] = ['account', 'key', 'model']
+
+/** Only a key of a project has limits beside those of its account. */
+function namesOf(request: Refused): string[] {
+  return request.policyHint === undefined ? [nameOf('account', request)] : SCOPES.map((scope) => nameOf(scope, request))
+}
+
+function nameOf(scope: LimitScope, { account, keyHash, model = '' }: Refused): string {
+  switch (scope) {
+    case 'account':
+      return account
+    case 'key':
+      return `key ${keyHash}`
+    case 'model':
+      return `model ${account} ${model}`
   }
 }

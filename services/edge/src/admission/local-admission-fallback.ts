@@ -3,8 +3,8 @@
  * the state's owners. Accounts of other parts notice nothing.
  *
  * - The keys service states the key's state for each request, and the edge does not cache it: a revoke holds at once.
- * - Rates are this edge's share of the plan's, so that all edges together stay within it.
- * - The allowance counts the ledger's total, at most `TOTAL_MAX_AGE_MS` old, and each request that this edge runs, whether
+ * - Rates are this edge's share of those of the plan, the key and the model, so that all edges together stay within them.
+ * - The allowance, a hard limit and a key's month count the ledger's totals, at most `TOTAL_MAX_AGE_MS` old, and each request that this edge runs, whether
  *   the store or the edge admitted it. A request counts once for each possible edge: the others may run as much.
  * - A request that the store has just refused stays refused.
  *
@@ -24,11 +24,14 @@ import {
   type RunningLease,
 } from '@gateway/admission/port'
 import { openMemoryAdmission } from '@gateway/admission/memory'
+import { GatewayError } from '@gateway/contracts/errors'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import type { Logger } from '@gateway/telemetry/logger'
 import { type KeysClient, type MeteringClient, shareCalls } from '../rpc/service-clients.ts'
 import { cacheRefusals } from './cached-refusals.ts'
+import { shareOfKey, shareOfPlan, shareOfProject } from './edge-share.ts'
 import { LedgerTotals } from './ledger-totals.ts'
+import { keyStateOf, type LookedUpKey, policyOf } from './looked-up-key.ts'
 import { LEASE_MS, type Reservation } from './running-requests.ts'
 
 /** The edge calls a silent store again after this time: each call would cost its complete time limit. */
@@ -111,11 +114,7 @@ export class LocalAdmissionFallback implements EdgeAdmission {
     return this.#orWithoutStore(
       key.account,
       () => this.#store.authenticate(key),
-      async () => {
-        const accountState = await this.#parts.keys.lookUp(key)
-        if (accountState.kind === 'dead') return { kind: 'deny' }
-        return { ...accountState, used: null }
-      },
+      async () => keyStateOf(await this.#parts.keys.lookUp(key)),
     )
   }
 
@@ -157,7 +156,7 @@ export class LocalAdmissionFallback implements EdgeAdmission {
 
   async #admitInStore(request: AdmitRequest): Promise<AdmitDecision> {
     const decision = await this.#store.admit(request)
-    this.#refusals.note(request.account, decision)
+    this.#refusals.note(request, decision)
     return decision
   }
 
@@ -167,23 +166,53 @@ export class LocalAdmissionFallback implements EdgeAdmission {
     const { account, keyHash, limits } = request
     const accountState = await keys.lookUp({ account, keyHash })
     if (accountState.kind === 'dead') return { kind: 'deny', reason: 'key' }
-    if (accountState.plan !== request.planHint) return { kind: 'plan', plan: accountState.plan }
     const { plan, overage, extra } = accountState
-    const refusal = this.#refusals.of(account, { plan, overage, limit: limits.allowance + extra })
+    const policy = policyOf(accountState)
+    if (plan !== request.planHint || policy?.hint !== request.policyHint) return { kind: 'plan', plan, policy }
+    const refusal = this.#refusals.of(request, { plan, overage, limit: limits.allowance + extra })
     if (refusal) return refusal
-    const version = ++this.#version
-    await this.#local.fill({ account, version, plan, overage, extra, keys: [{ keyHash, version, active: true }] })
-    if (request.takes !== 'request' && !this.#totals.isFresh(account)) await this.#refreshTotal({ account, plan })
+    await this.#fillHere(request, accountState)
+    if (request.takes !== 'request') await this.#knowTotals(account, accountState)
     await this.#countRunning(part)
-    const decision = await this.#local.admit({
+    const decision = await this.#decideHere({
       ...request,
-      limits: shareOf(limits, edgesMax),
+      limits: shareOfPlan(limits, edgesMax),
       worstCharge: request.worstCharge * edgesMax,
     })
     if (decision.kind !== 'allow') return decision
     if (holdsReservation(request)) this.#countedHere.set(request.requestId, performance.now())
     // The versions in `#local` are this process' own.
     return { ...decision, quotaStatus: { ...decision.quotaStatus, planVersion: accountState.planVersion ?? 0 } }
+  }
+
+  /** As the keys service states it, with this edge's share of the rates. */
+  async #fillHere({ account, keyHash }: AdmitRequest, state: LookedUpKey): Promise<void> {
+    const { edgesMax } = this.#parts
+    const { plan, overage, extra, project, limits } = state
+    const version = ++this.#version
+    await this.#local.fill({
+      account,
+      version,
+      plan,
+      overage,
+      extra,
+      project: project && shareOfProject(project, edgesMax),
+      keys: [{ keyHash, version, active: true, limits: limits && shareOfKey(limits, edgesMax) }],
+    })
+  }
+
+  /** The caller decided by the present policies. `#local` has hints of its own for them. */
+  async #decideHere(request: AdmitRequest): Promise<AdmitDecision> {
+    const decision = await this.#local.admit(request)
+    if (decision.kind !== 'plan' || decision.policy === undefined) return decision
+    return this.#local.admit({ ...request, policyHint: decision.policy.hint })
+  }
+
+  /** A call under way may have begun before this key needed its total. */
+  async #knowTotals(account: string, { plan, limits }: LookedUpKey): Promise<void> {
+    const keyId = limits && limits.monthly !== null ? limits.keyId : undefined
+    if (keyId !== undefined) this.#totals.needs(account, keyId)
+    while (!this.#totals.isFresh(account, keyId)) await this.#refreshTotal({ account, plan })
   }
 
   /** Requests that the store admitted before it went away count here, too. */
@@ -229,13 +258,16 @@ export class LocalAdmissionFallback implements EdgeAdmission {
     ({ account }) => account,
     async ({ account, plan }: { account: string; plan: string }): Promise<void> => {
       const { metering, unitOf } = this.#parts
-      const { used, window } = await metering.quota({ account, unit: unitOf(plan) })
-      const total = { account, window, settled: used, version: ++this.#version }
+      const keyIds = this.#totals.keysOf(account)
+      const ofKeys = keyIds.length > 0 ? { keyIds } : {}
+      const { used, window, keys } = await metering.quota({ account, unit: unitOf(plan), ...ofKeys })
+      if (keyIds.length > 0 && keys === undefined) throw totalUnknown()
+      const total = { account, window, settled: used, version: ++this.#version, keys }
       await this.#local.warm(total)
       await this.#local.applyTotal({
         ...total,
         version: ++this.#version,
-        included: this.#totals.refreshed(account).map((requestId) => ({ requestId })),
+        included: this.#totals.refreshed(account, keyIds).map((requestId) => ({ requestId })),
       })
     },
   )
@@ -262,13 +294,7 @@ function holdsReservation({ takes = 'all' }: AdmitRequest): boolean {
   return takes === 'all'
 }
 
-/** At least one a minute: a limit below the number of edges would otherwise refuse everything. */
-function shareOf(limits: AdmitRequest['limits'], edgesMax: number): AdmitRequest['limits'] {
-  const share = (limit: number) => Math.max(1, Math.floor(limit / edgesMax))
-  return {
-    requestsPerMinute: share(limits.requestsPerMinute),
-    tokensPerMinute: share(limits.tokensPerMinute),
-    requestsPerDay: limits.requestsPerDay === null ? null : share(limits.requestsPerDay),
-    allowance: limits.allowance,
-  }
+/** A metering process of the last release does not state the totals of keys. */
+function totalUnknown(): GatewayError {
+  return new GatewayError('SERVICE_UNAVAILABLE', 'The use of this key is not known at the moment; try again shortly')
 }

@@ -10,7 +10,9 @@ import type { ConfigSource } from '@gateway/config/config-source'
 import { GatewayError } from '@gateway/contracts/errors'
 import { findPlan } from '@gateway/contracts/models'
 import { proveKey, type Caller } from '../auth/authenticate.ts'
-import { type AdmitContext, decide, denialBy, limitsOf } from './admit.ts'
+import type { Policy } from '../core/policy.ts'
+import { type AdmitContext, decide, limitsOf } from './admit.ts'
+import { denialBy, type Denied } from './denials.ts'
 
 export interface LimitsContext extends AdmitContext {
   config: ConfigSource
@@ -28,9 +30,13 @@ export async function lookAtLimits(
   requestId: string,
   bytes: number,
 ): Promise<string> {
-  const { decision } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'nothing'))
+  const { decision } = await decide(edge, caller, (plan, policy) =>
+    requestWith(edge, caller, requestId, { plan, policy }, 'nothing'),
+  )
   if (decision.kind === 'allow') return decision.quotaStatus.plan
-  if (decision.reason !== 'tokens') throw denialBy(decision)
+  // The store's figures are those of the account.
+  const isOfAccount = decision.reason === 'tokens' && (decision.scope ?? 'account') === 'account'
+  if (!isOfAccount) throw denialFor(edge, caller, decision)
   // The wait for a text of this size: after the one for its first token, it would only be refused again.
   const { limit } = decision.quotaStatus.tokens
   const restMs = Math.ceil((Math.min(limit, bytes / USUAL_BYTES_PER_TOKEN) / limit) * 60_000)
@@ -48,25 +54,43 @@ export async function countFault(
   fault: unknown,
 ): Promise<void> {
   const isWrong = fault instanceof GatewayError && fault.details.retryAfterMs === undefined
-  if (!isWrong) return void (await proveKey(edge, caller))
-  const { decision } = await decide(edge, caller, (plan) => requestWith(edge, caller, requestId, plan, 'request'))
-  if (decision.kind === 'deny') throw denialBy(decision)
+  if (!isWrong && !isOutsideOfPlan(fault)) return void (await proveKey(edge, caller))
+  const { decision } = await decide(edge, caller, (plan, policy) =>
+    requestWith(edge, caller, requestId, { plan, policy }, 'request'),
+  )
+  if (decision.kind === 'deny') throw denialFor(edge, caller, decision)
+}
+
+/** No wait mends it. */
+export function isOutsideOfPlan(refusal: unknown): boolean {
+  return refusal instanceof GatewayError && refusal.details.type === 'plan_limit'
+}
+
+function denialFor(edge: LimitsContext, { keyHash }: Caller, decision: Denied): GatewayError {
+  return denialBy(decision, { isOfProject: edge.plans.policyOf(keyHash) !== null })
+}
+
+/** As the edge has cached them. */
+interface Hints {
+  plan: string | null
+  policy: Policy | null
 }
 
 function requestWith(
   edge: LimitsContext,
   caller: Caller,
   requestId: string,
-  planHint: string | null,
+  { plan, policy }: Hints,
   takes: Takes,
 ): AdmitRequest {
   return {
     requestId,
     account: caller.account,
     keyHash: caller.keyHash,
-    planHint,
+    planHint: plan,
+    policyHint: policy?.hint,
     planIncludesModel: true,
-    limits: limitsOf(planHint === null ? null : findPlan(edge.config.current, planHint)),
+    limits: limitsOf(plan === null ? null : findPlan(edge.config.current, plan)),
     usualTokens: LEAST_TOKENS,
     worstCharge: 0,
     leaseMs: 1,

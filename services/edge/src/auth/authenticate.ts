@@ -8,12 +8,15 @@
 
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { AdmissionUnavailableError, type EdgeAdmission } from '@gateway/admission/port'
-import { KEY_PREFIX, parseKey, type ParsedKey } from '@gateway/contracts/api-key'
+import { AdmissionUnavailableError, type EdgeAdmission, type KeyState } from '@gateway/admission/port'
+import type { AdministrationCredential } from '@gateway/contracts/administration/envelope'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
+import type { Policy } from '../core/policy.ts'
 import type { KeysClient } from '../rpc/service-clients.ts'
 import type { AccountCache } from './account-cache.ts'
+import { type Bearer, readCredential, type Wanted } from './read-credential.ts'
+import type { VerifyPerson } from './rights.ts'
 import { invalidToken, type VerifySignIn } from './verify-token.ts'
 
 /** The ports that prove a credential. */
@@ -22,6 +25,8 @@ export interface AuthContext {
   keys: KeysClient
   plans: AccountCache
   verifySignIn: VerifySignIn
+  /** With the rights that the token's claims give. */
+  verifyPerson: VerifyPerson
 }
 
 /** A key, not proven to be alive. */
@@ -40,6 +45,14 @@ export interface ProvenCaller extends Caller {
   extra: number
   /** In the current window, as admission has it; null while that is not known. */
   used: number | null
+  /** Of a project's key. */
+  project: ProjectOfKey | null
+}
+
+interface ProjectOfKey {
+  /** Of a month, in the plan's smallest unit; it holds with overage, too. */
+  hardLimit: number | null
+  policy: Policy
 }
 
 /** The principal of each credential. */
@@ -54,6 +67,8 @@ export interface Principals {
   account: string | null
   /** A sign-in token, and no key. */
   'sign-in': KeyOwner
+  /** A sign-in token with its claims, or an admin key. The keys service proves the key, and decides access. */
+  administrator: AdministrationCredential
 }
 
 export type Credential = keyof Principals
@@ -67,6 +82,7 @@ export const proofs: { [Name in Credential]: Prove<Principals[Name]> } = {
   'key at admission': claimKey,
   account: findAccount,
   'sign-in': signIn,
+  administrator: claimAdministrator,
 }
 
 export function hashKey(key: string): string {
@@ -86,8 +102,12 @@ const FOREIGN_PREFIX = 'sk-'
 const FOREIGN_HINT =
   'This looks like the key of another service: keys of this gateway begin with svc_, and its console makes them'
 
+const KEY_OR_TOKEN: Wanted = ['key', 'other']
+const TOKEN: Wanted = ['other']
+const ADMIN_KEY_OR_TOKEN: Wanted = ['admin_key', 'other']
+
 /** Throws where the request names two credentials, or one that no token can be. */
-function credentialOf({ headers }: IncomingMessage, wanted: Wanted = 'key'): Bearer {
+function credentialOf({ headers }: IncomingMessage, wanted: Wanted = KEY_OR_TOKEN): Bearer {
   const claimed = readCredential(headers, wanted)
   if (claimed.kind === 'other' && claimed.value.startsWith(FOREIGN_PREFIX)) throw invalidToken(undefined, FOREIGN_HINT)
   if (claimed.kind !== 'ambiguous') return claimed
@@ -114,6 +134,7 @@ async function readCaller(edge: AuthContext, request: IncomingMessage): Promise<
     case 'none':
       throw noAuth()
     case 'malformed_key':
+    case 'admin_key':
       throw invalidKey()
     case 'key':
       return { account: bearer.parsed.accountTag, keyId: bearer.parsed.keyId, keyHash: hashKey(bearer.key) }
@@ -127,11 +148,30 @@ async function readCaller(edge: AuthContext, request: IncomingMessage): Promise<
 }
 
 async function signIn(edge: AuthContext, request: IncomingMessage): Promise<KeyOwner> {
-  const bearer = credentialOf(request, 'other')
+  const bearer = credentialOf(request, TOKEN)
   if (bearer.kind === 'none') throw noAuth()
   if (bearer.kind !== 'other') throw invalidToken()
   return edge.verifySignIn(bearer.value)
 }
+
+async function claimAdministrator(edge: AuthContext, request: IncomingMessage): Promise<AdministrationCredential> {
+  const bearer = credentialOf(request, ADMIN_KEY_OR_TOKEN)
+  switch (bearer.kind) {
+    case 'none':
+      throw noAuth()
+    case 'malformed_key':
+      throw invalidKey()
+    case 'key':
+      throw new GatewayError('FORBIDDEN', INFERENCE_KEY)
+    case 'admin_key':
+      return { kind: 'admin_key', hash: hashKey(bearer.key) }
+    case 'other':
+      return { kind: 'sign_in', ...(await edge.verifyPerson(bearer.value)) }
+  }
+}
+
+const INFERENCE_KEY =
+  'A key for inference opens no administration; use an admin key (svc_admin_…) or a sign-in token with a role'
 
 /** Null: somebody who signed in and never minted a key. */
 async function findAccount(edge: AuthContext, request: IncomingMessage): Promise<string | null> {
@@ -143,18 +183,24 @@ async function findAccount(edge: AuthContext, request: IncomingMessage): Promise
   return account
 }
 
+type ActiveKey = Extract<KeyState, { kind: 'active' }>
+
 /** Throws INVALID_KEY unless the key is alive; calls keys once where the admission store does not know it. */
 export async function proveKey(edge: AuthContext, caller: Caller): Promise<ProvenCaller> {
   for (let filled = false; ; filled = true) {
     const reply = await orUnavailable(edge.admission.authenticate(caller))
     if (reply.kind === 'active') {
-      const { plan, overage, extra, used } = reply
-      return { ...caller, plan, overage, extra, used }
+      const { plan, overage, extra, used, project } = reply
+      return { ...caller, plan, overage, extra, used, project: projectOf(edge, caller, project) }
     }
     if (reply.kind === 'deny') throw invalidKey()
     if (filled) throw new GatewayError('SERVICE_UNAVAILABLE', 'The key could not be checked; try again shortly')
     await fillKey(edge, caller)
   }
+}
+
+function projectOf({ plans }: AuthContext, { keyHash }: Caller, project: ActiveKey['project']): ProjectOfKey | null {
+  return project ? { hardLimit: project.hardLimit, policy: plans.rememberPolicy(keyHash, project.policy) } : null
 }
 
 /** Has keys write the account into the admission store. Throws INVALID_KEY when keys does not know the key. */
@@ -177,49 +223,4 @@ export async function orUnavailable<Reply>(reply: Promise<Reply>): Promise<Reply
     if (!(cause instanceof AdmissionUnavailableError)) throw cause
     throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission is not available; try again shortly', {}, { cause })
   }
-}
-
-/** Decided offline. A well-formed key is still unproven. */
-type Bearer =
-  | { kind: 'none' }
-  | { kind: 'key'; key: string; parsed: ParsedKey }
-  | { kind: 'malformed_key' }
-  | { kind: 'other'; value: string }
-
-interface CredentialHeaders {
-  authorization?: string | undefined
-  'x-api-key'?: string | string[] | undefined
-}
-
-/** Of two credentials that differ, the route needs a key of this gateway, or else a token. */
-type Wanted = 'key' | 'other'
-
-/**
- * OpenAI's clients send `authorization: Bearer …`, Anthropic's `x-api-key: …`. Both mean the same. Tools send both where
- * the login of another service is left over, so the one that the route can use counts. Two keys have no one reading.
- */
-export function readCredential(headers: CredentialHeaders, wanted: Wanted = 'key'): Bearer | { kind: 'ambiguous' } {
-  const { authorization = '', 'x-api-key': apiKey = '' } = headers
-  if (apiKey === '') return readBearer(authorization)
-  const first = readValue(String(apiKey))
-  if (authorization.trim() === '' || bearerIn(authorization) === apiKey) return first
-  const second = readBearer(authorization)
-  const isClear = first.kind !== second.kind && [first, second].every(({ kind }) => kind === 'key' || kind === 'other')
-  return (isClear && [first, second].find(({ kind }) => kind === wanted)) || { kind: 'ambiguous' }
-}
-
-/** `header` is the raw field value; the scheme is compared without regard to case (RFC 9110). */
-function readBearer(header: string): Bearer {
-  if (header.trim() === '') return { kind: 'none' }
-  return readValue(bearerIn(header) ?? '')
-}
-
-function bearerIn(header: string): string | undefined {
-  return /^bearer +(\S+) *$/i.exec(header)?.[1]
-}
-
-function readValue(value: string): Bearer {
-  if (!value.startsWith(KEY_PREFIX)) return { kind: 'other', value }
-  const parsed = parseKey(value)
-  return parsed ? { kind: 'key', key: value, parsed } : { kind: 'malformed_key' }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatKey } from '@gateway/contracts/api-key'
-import { readCredential } from './authenticate.ts'
+import { readCredential } from './read-credential.ts'
 
 const key = formatKey({ keyId: 'AbCdEfGh', accountTag: 'Tag12345', secret: 's'.repeat(32) })
 const otherKey = formatKey({ keyId: 'AbCdEfGh', accountTag: 'Tag12345', secret: 't'.repeat(32) })
@@ -77,13 +77,13 @@ describe('x-api-key', () => {
 
   test('a route for signed-in people takes the token of the two', () => {
     const both = { authorization: `Bearer ${token}`, 'x-api-key': key }
-    expect(readCredential(both, 'other')).toEqual({ kind: 'other', value: token })
-    expect(readCredential({ authorization: `Bearer ${otherKey}`, 'x-api-key': key }, 'other').kind).toBe('ambiguous')
+    expect(readCredential(both, ['other'])).toEqual({ kind: 'other', value: token })
+    expect(readCredential({ authorization: `Bearer ${otherKey}`, 'x-api-key': key }, ['other']).kind).toBe('ambiguous')
   })
 
   test('two that are no keys have no one reading', () => {
     const both = { authorization: `Bearer ${token}`, 'x-api-key': 'sk-ant-api03-abc' }
-    for (const wanted of ['key', 'other'] as const) expect(readCredential(both, wanted).kind).toBe('ambiguous')
+    for (const wanted of ['key', 'other'] as const) expect(readCredential(both, [wanted]).kind).toBe('ambiguous')
   })
 
   test('an empty one is none', () => {

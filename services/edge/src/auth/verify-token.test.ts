@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'
 import { signIn } from '@gateway/stand-ins/sign-in'
 import { createLogger } from '@gateway/telemetry/logger'
-import { createVerifySignIn } from './verify-token.ts'
+import { createVerifyToken, verifyOwner } from './verify-token.ts'
 
 const logger = createLogger({ service: 'test', level: 'silent' })
 const audience = 'http://gateway.test'
@@ -18,9 +18,10 @@ test('a person who signed in at a real provider is known by issuer and subject',
   const redirectUri = 'http://127.0.0.1:9/callback'
   await using provider = await startIdentityProvider({ audience, consoleUrl: redirectUri })
   const token = await signIn(provider.issuer, { name: 'ada', redirectUri })
-  const verify = createVerifySignIn({ issuer: provider.issuer, audience, logger })
-  expect(await verify(token)).toEqual({ issuer: provider.issuer, subject: 'ada' })
-  const elsewhere = createVerifySignIn({ issuer: provider.issuer, audience: 'http://other.test', logger })
+  const verify = createVerifyToken({ issuer: provider.issuer, audience, logger })
+  expect(await verify(token)).toMatchObject({ issuer: provider.issuer, subject: 'ada', claims: { sub: 'ada' } })
+  expect(await verifyOwner(verify)(token)).toEqual({ issuer: provider.issuer, subject: 'ada' })
+  const elsewhere = createVerifyToken({ issuer: provider.issuer, audience: 'http://other.test', logger })
   await expect(elsewhere(token)).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
 })
 
@@ -90,15 +91,15 @@ describe('a forged or misplaced token', () => {
   ]
 
   test.each(cases)('%s is refused as INVALID_TOKEN', async (_what, forge) => {
-    const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger })
-    expect(await verify(await sign(good()))).toEqual({ issuer: issuer.issuer, subject: 'ada' })
+    const verify = createVerifyToken({ issuer: issuer.issuer, audience, logger })
+    expect(await verify(await sign(good()))).toMatchObject({ issuer: issuer.issuer, subject: 'ada' })
     await expect(verify(await forge())).rejects.toMatchObject({ code: 'INVALID_TOKEN' })
   })
 
   test('the log states once a minute why the edge refuses tokens of the issuer', async () => {
     const reported: unknown[] = []
     const log = { ...logger, warn: (fields: unknown) => void reported.push(fields) } as typeof logger
-    const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger: log })
+    const verify = createVerifyToken({ issuer: issuer.issuer, audience, logger: log })
     const forOthers = await sign({ ...good(), aud: 'http://other.test' })
     const forged = forOthers.replace(/.{8}$/, 'AAAAAAAA')
     for (const token of [forged, forOthers, forOthers]) await expect(verify(token)).rejects.toThrow()
@@ -106,7 +107,7 @@ describe('a forged or misplaced token', () => {
   })
 
   test('a flood of unknown key ids calls the issuer once per cool-down', async () => {
-    const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger })
+    const verify = createVerifyToken({ issuer: issuer.issuer, audience, logger })
     await verify(await sign(good()))
     const before = issuer.requests()
     const flood = await Promise.all(Array.from({ length: 50 }, (_, index) => sign(good(), { kid: `forged-${index}` })))
@@ -115,7 +116,7 @@ describe('a forged or misplaced token', () => {
   })
 
   test('keys that were fetched stay good while the issuer is away', async () => {
-    const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger })
+    const verify = createVerifyToken({ issuer: issuer.issuer, audience, logger })
     const token = await sign(good())
     await verify(token)
     await issuer[Symbol.asyncDispose]()
@@ -123,7 +124,7 @@ describe('a forged or misplaced token', () => {
   })
 
   test('an issuer that never responded is a 503, since the token may be good', async () => {
-    const verify = createVerifySignIn({ issuer: issuer.issuer, audience, logger })
+    const verify = createVerifyToken({ issuer: issuer.issuer, audience, logger })
     await issuer[Symbol.asyncDispose]()
     await expect(verify(await sign(good()))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })

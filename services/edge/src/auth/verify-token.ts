@@ -5,14 +5,27 @@
  * audience, which is a mistake of the configuration. An issuer that is away is a 503: the token may be good.
  */
 
-import { errors, jwtVerify } from 'jose'
+import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Logger } from '@gateway/telemetry/logger'
 import { followIssuerKeys, IssuerUnavailableError } from './issuer-keys.ts'
 
+export interface VerifiedToken extends KeyOwner {
+  claims: JWTPayload
+}
+export type VerifyToken = (token: string) => Promise<VerifiedToken>
+
 /** Resolves with the person who signed in. */
 export type VerifySignIn = (token: string) => Promise<KeyOwner>
+
+/** The claims of a token go no further than where they are needed. */
+export function verifyOwner(verify: VerifyToken): VerifySignIn {
+  return async (token) => {
+    const { issuer, subject } = await verify(token)
+    return { issuer, subject }
+  }
+}
 
 /** Asymmetric only: with a secret algorithm, the issuer's public key would be a valid secret. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -26,7 +39,7 @@ const MAX_TOKEN_LENGTH = 8_192
 /** `sub` is at most 255 characters (OpenID Connect Core, section 2). */
 const MAX_SUBJECT_LENGTH = 255
 
-export function createVerifySignIn({
+export function createVerifyToken({
   issuer,
   audience,
   logger,
@@ -34,7 +47,7 @@ export function createVerifySignIn({
   issuer: string
   audience: string
   logger: Logger
-}): VerifySignIn {
+}): VerifyToken {
   const findKey = followIssuerKeys(issuer, logger)
   let reportedAtMs = -Infinity
   const reportMisconfigured = (error: unknown) => {
@@ -55,7 +68,7 @@ export function createVerifySignIn({
         requiredClaims: ['sub', 'exp'],
       })
       if (!TYPES.has(protectedHeader.typ?.toLowerCase()) || !isSubject(payload.sub)) throw invalidToken()
-      return { issuer, subject: payload.sub }
+      return { issuer, subject: payload.sub, claims: payload }
     } catch (error) {
       if (error instanceof GatewayError) throw error
       if (error instanceof IssuerUnavailableError) {
@@ -79,7 +92,7 @@ function isSubject(subject: string | undefined): subject is string {
 }
 
 /** For gateways without an issuer: no token is a session. */
-export const refuseEveryToken: VerifySignIn = async () => {
+export const refuseEveryToken: VerifyToken = async () => {
   throw invalidToken()
 }
 

@@ -16,6 +16,7 @@ import type { Capability } from '@gateway/contracts/job'
 import { chooseAuto, type CostPreference } from '@gateway/auto/choose-auto'
 import { trainCustomLanes, type CustomLanes } from '@gateway/auto/custom-lanes'
 import { isRetired, planIncludes } from '@gateway/contracts/models'
+import { permitsLane, type Policy } from './policy.ts'
 
 export interface LaneChoice {
   lane: ServedModelConfig
@@ -27,7 +28,7 @@ export interface LaneChoice {
   wantedId?: string
 }
 
-/** Null: the plan includes no lane that can serve the request. */
+/** Null: plan and policy include no lane that can serve the request. */
 export function chooseLane(
   config: GatewayConfig,
   plan: PlanConfig,
@@ -35,9 +36,12 @@ export function chooseLane(
   needs: Capability[],
   messages: ChatMessage[],
   nowMs: number,
+  policy: Policy | null = null,
 ): LaneChoice | null {
   if (model.type !== 'auto') return { lane: model }
-  const lanes = usableLanes(config, plan, model, needs).filter((lane) => !isRetired(lane, nowMs))
+  const lanes = usableLanes(config, plan, model, needs).filter(
+    (lane) => !isRetired(lane, nowMs) && (policy === null || permitsLane(policy, lane)),
+  )
   if (lanes.length === 0) return null
   const { laneId: wantedId, ...why } = chooseAuto(
     messages,

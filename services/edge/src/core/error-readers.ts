@@ -29,6 +29,14 @@ function productsOf(userAgent: string): string[] {
 
 const LONGEST_AGENT = 500
 
+/** OpenAI's Administration API, and ours beside it. Their clients know no flat errors. */
+const ADMINISTRATION = /^\/(v1\/(organization|projects)|admin\/v1)(\/|$)/
+
+/** `target`: the request's, with its query. */
+export function isAdministration(target = ''): boolean {
+  return ADMINISTRATION.test(target.split('?', 1)[0]!)
+}
+
 /** True where a client of chat gets the contract's flat codes nested. */
 export function readsNested(headers: IncomingHttpHeaders, shape: ErrorShape = 'auto'): boolean {
   if (shape !== 'auto') return shape === 'openai'

@@ -36,7 +36,7 @@ function numbered(stream: StreamProfile, requestId: string): Required<Pick<Strea
   }
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 

@@ -1,20 +1,38 @@
 /**
- * The 429 of a limit that passes with time.
+ * The 429 of a limit that passes with time. Its sentence names the limit: the account's own, the key's, or the model's.
  */
 
-import { GatewayError, type RateLimitType } from '@gateway/contracts/errors'
+import { GatewayError, type LimitScope, type RateLimitType } from '@gateway/contracts/errors'
 
-const LIMIT_SENTENCES = {
-  requests: 'Too many requests in a minute',
-  tokens: 'Too many tokens in a minute',
-  day: "The day's requests are used up",
-  pending: 'Running requests hold the rest of the allowance',
-} as const satisfies Partial<Record<RateLimitType, string>>
+type PassingLimit = Exclude<RateLimitType, 'plan_limit' | 'guest_mint'>
 
-export function rateLimited(type: keyof typeof LIMIT_SENTENCES, retryAfterMs: number): GatewayError {
+/** `model`: the served model, where the limit is one of a model. */
+export function rateLimited(
+  type: PassingLimit,
+  retryAfterMs: number,
+  scope: LimitScope = 'account',
+  model?: string,
+): GatewayError {
   const waitMs = Math.ceil(retryAfterMs)
-  return new GatewayError('rate_limit_exceeded', `${LIMIT_SENTENCES[type]}; try again in ${waitMs} ms`, {
-    type,
-    retryAfterMs: waitMs,
-  })
+  const sentence = `${sentenceOf(type, scope, model)}; try again in ${waitMs} ms`
+  return new GatewayError('rate_limit_exceeded', sentence, { type, scope, retryAfterMs: waitMs })
+}
+
+function sentenceOf(type: PassingLimit, scope: LimitScope, model: string | undefined): string {
+  const of = ofLimit(scope, model)
+  switch (type) {
+    case 'requests':
+      return `Too many requests${of} in a minute`
+    case 'tokens':
+      return `Too many tokens${of} in a minute`
+    case 'day':
+      return `The day's requests${of} are used up`
+    case 'pending':
+      return `Running requests hold the rest of the ${scope === 'key' ? `monthly limit${of}` : 'allowance'}`
+  }
+}
+
+function ofLimit(scope: LimitScope, model: string | undefined): string {
+  if (scope === 'key') return ' of this key'
+  return scope === 'model' ? ` of the model ${model ?? 'requested'}` : ''
 }

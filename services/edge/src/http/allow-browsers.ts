@@ -5,6 +5,7 @@
 
 import cors from 'cors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
+import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Step } from './take-steps.ts'
 
@@ -23,6 +24,7 @@ const EXPOSED_HEADERS = [
   'x-svc-smart-route',
   'x-svc-warning',
   REPLAYED_HEADER,
+  RECEIPT_HEADER,
   'x-ratelimit-limit-requests',
   'x-ratelimit-remaining-requests',
   'x-ratelimit-reset-requests',
@@ -72,7 +74,7 @@ export function allowBrowsers(origins: string[]): Step[] {
   if (origins.length === 0) return [refuse]
   const allow = cors({
     origin: isOpen ? '*' : origins,
-    methods: ['GET', 'POST'],
+    methods: ['GET', 'POST', 'PATCH', 'DELETE'],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_MAX_AGE_S,
   })

@@ -12,15 +12,23 @@ type Trusts = (address: string, hop: number) => boolean
 /** A request's network. */
 export type ClientNetwork = (request: IncomingMessage) => string
 
-/** By `TRUST_PROXY` in Express' syntax. */
+/** A request's whole address. */
+export type ClientAddress = (request: IncomingMessage) => string
+
 export function clientNetwork(trustProxy: boolean | number | string): ClientNetwork {
+  const addressOf = readClientAddress(trustProxy)
+  return (request) => networkOf(addressOf(request))
+}
+
+/** By `TRUST_PROXY` in Express' syntax. */
+export function readClientAddress(trustProxy: boolean | number | string): ClientAddress {
   // Express compiles the setting; nothing else of this application is used.
   const app = express()
   app.set('trust proxy', trustProxy)
   const trusts = app.get('trust proxy fn') as Trusts
   return ({ socket, headers }) => {
     const forwardedFor = headers['x-forwarded-for'] as string | undefined
-    return networkOf(clientAddress(socket.remoteAddress ?? '', forwardedFor, trusts))
+    return withoutMapping(clientAddress(socket.remoteAddress ?? '', forwardedFor, trusts))
   }
 }
 
@@ -36,12 +44,16 @@ export function clientAddress(remoteAddress: string, forwardedFor: string | unde
   return address
 }
 
+/** A socket for both kinds of addresses has those of IPv4 within IPv6. */
+function withoutMapping(address: string): string {
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+}
+
 /** A person holds a whole IPv6 /64, so the cap counts a /64 as one. */
 export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped) return mapped
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.toLowerCase().split('::')
+  const unmapped = withoutMapping(address)
+  if (!isIPv6(unmapped)) return unmapped
+  const [head = '', tail] = unmapped.toLowerCase().split('::')
   const before = head === '' ? [] : head.split(':')
   const after = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : 8 - before.length - after.length

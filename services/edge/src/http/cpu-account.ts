@@ -3,6 +3,9 @@
  * waits, or is refused with the time to retry.
  *
  * The time counts for the request's sender at that moment. Where a proven key changes the sender, `moveFrom` moves it.
+ *
+ * Work that a thread could do instead counts apart, against the account's share of such work. An account that has used it up has
+ * threads do the work, and none of its requests waits for that.
  */
 
 import { availableParallelism } from 'node:os'
@@ -29,7 +32,13 @@ export class CpuAccount {
   readonly #owner: { readonly sender: string }
   readonly #countShed: (reason: 'sender_full') => void
   #usedMs = 0
+  #prepaidMs = 0
   #threadMs = 0
+  #isAdmitted = false
+  #isClosed = false
+  /** The event loop does a thread's work for the request: the time counts for this sender. */
+  #insteadOfThread: string | null = null
+  #insteadMs = 0
 
   constructor(shares: CpuShares, owner: { readonly sender: string }, countShed: (reason: 'sender_full') => void) {
     this.#shares = shares
@@ -47,13 +56,24 @@ export class CpuAccount {
     try {
       return work()
     } finally {
-      this.#charge(performance.now() - sinceMs)
+      this.#chargeWork(performance.now() - sinceMs)
     }
   }
 
-  /** The event loop reads so many bytes of the sender, to keep them. */
+  /** From now on the event loop does a thread's work for the request. False: the account has used up its share of that. */
+  workInsteadOfThread(account: string): boolean {
+    const sender = `at once ${account}`
+    if (waitFor(this.#shares, sender, performance.now()) > 0) return false
+    this.#insteadOfThread = sender
+    return true
+  }
+
+  /** The event loop reads so many bytes of the sender, to keep them. The announced ones are charged already. */
   chargeRead(bytes: number): void {
-    this.#charge(bytes * MS_OF_A_BYTE)
+    const ms = bytes * MS_OF_A_BYTE
+    const prepaidMs = Math.min(ms, this.#prepaidMs)
+    this.#prepaidMs -= prepaidMs
+    this.#charge(ms - prepaidMs)
   }
 
   /** The event loop reads so many bytes of the sender, and drops them. */
@@ -61,15 +81,28 @@ export class CpuAccount {
     this.#charge(bytes * MS_OF_A_DROPPED_BYTE)
   }
 
-  /** A thread read its body, which is the sender's fault where the request is refused. */
+  /** A thread read its body. That counts for its sender unless admission lets the request run, and nobody refuses it then. */
   usedThread(ms: number): void {
     this.#threadMs += ms
+    // Its client left meanwhile.
+    if (this.#isClosed) this.#chargeThread()
+  }
+
+  /** The request runs, and its account pays for that. */
+  admitted(): void {
+    this.#isAdmitted = true
+  }
+
+  /** Its response has closed. */
+  close(): void {
+    this.#isClosed = true
+    if (!this.#isAdmitted) this.#chargeThread()
   }
 
   /** The request is refused, which is work, too. Returns how long its sender waits for that. */
   chargeRefusal(): number {
-    this.#charge(REFUSAL_MS + this.#threadMs / CORES)
-    this.#threadMs = 0
+    this.#charge(REFUSAL_MS)
+    this.#chargeThread()
     // Refused together, they do not come back together.
     const longestMs = LONGEST_HOLD_MS * (0.5 + Math.random() / 2)
     return Math.min(longestMs, this.msOverShare())
@@ -77,8 +110,13 @@ export class CpuAccount {
 
   /** The edge serves the request without a backend. Resolves within the sender's share, as `waitForShare` does. */
   chargeOwnResponse(): Promise<void> {
-    this.#charge(REFUSAL_MS)
+    this.chargeServed()
     return this.waitForShare()
+  }
+
+  /** The same, where the sender waits for its share later. */
+  chargeServed(): void {
+    this.#charge(REFUSAL_MS)
   }
 
   isOverShare(): boolean {
@@ -90,19 +128,43 @@ export class CpuAccount {
     return waitFor(this.#shares, this.sender, performance.now())
   }
 
-  /** Rejects with a 429 where the sender has taken so much that a wait would not mend it. */
-  async waitForShare(): Promise<void> {
+  /**
+   * Rejects with a 429 where the sender has taken so much that a wait would not mend it. The bytes that are to come are charged at
+   * once. So requests that come together go on one after another: all of them would find the sender within its share.
+   */
+  async waitForShare(bytesToCome = 0): Promise<void> {
     const waitMs = this.msOverShare()
     if (waitMs > LONGEST_HOLD_MS) {
       this.#countShed('sender_full')
       throw overShare(waitMs)
     }
+    const ms = bytesToCome * MS_OF_A_BYTE
+    this.#prepaidMs += ms
+    this.#charge(ms)
     if (waitMs > 0) await sleep(waitMs)
+  }
+
+  /** The announced bytes are not kept. Those that come are charged as dropped. */
+  refuseAnnounced(): void {
+    this.#charge(-this.#prepaidMs)
+    this.#prepaidMs = 0
   }
 
   /** The time so far was counted for `before`; from now on it is the present sender's. */
   moveFrom(before: string): void {
     tookFor(this.#shares, before, this.sender, this.#usedMs, performance.now())
+  }
+
+  #chargeThread(): void {
+    this.#charge(this.#insteadMs + this.#threadMs / CORES)
+    this.#threadMs = 0
+    this.#insteadMs = 0
+  }
+
+  #chargeWork(ms: number): void {
+    if (this.#insteadOfThread === null) return this.#charge(ms)
+    this.#insteadMs += ms
+    took(this.#shares, this.#insteadOfThread, ms, performance.now())
   }
 
   #charge(ms: number): void {

@@ -10,7 +10,7 @@ import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadEdgeSettings } from '../config.ts'
-import { refuseEveryToken } from '../auth/verify-token.ts'
+import { refuseEveryToken, verifyOwner } from '../auth/verify-token.ts'
 import type { EdgeContext } from '../edge-context.ts'
 import { openLoadShedder } from './load-shedder.ts'
 import { createApp } from '../create-app.ts'
@@ -27,8 +27,8 @@ async function open(environment: NodeJS.ProcessEnv = {}): Promise<string> {
     settings,
     config: { current: loadDefaultConfig().config },
     shedder: opened.use(openLoadShedder()),
-    plans: { isDeadKey: () => false, planOf: () => null },
-    verifySignIn: refuseEveryToken,
+    plans: { isDeadKey: () => false, planOf: () => null, policyOf: () => null },
+    verifySignIn: verifyOwner(refuseEveryToken),
     metrics: edgeMetrics(createMetrics({ service: 'edge' })),
     tracer: NO_TRACING,
     logger: createLogger({ service: 'edge', level: 'silent' }),

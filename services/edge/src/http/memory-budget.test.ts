@@ -159,3 +159,17 @@ test('while responses that nobody reads fill their part, the senders with most o
   expect(slow.reserve(10_000)).toBe(true)
   expect(shed).toEqual(['unread_answer'])
 })
+
+test('a thread that read a body counts for its sender when its response closes, whether its client had left or not', () => {
+  for (const leavesFirst of [false, true]) {
+    const { open } = stage()
+    const { reservation, close } = open('10.0.0.1')
+    reservation.provenAs('team', false)
+    if (leavesFirst) close()
+    reservation.cpu.usedThread(10_000)
+    if (!leavesFirst) close()
+    const { reservation: next } = open('10.0.0.1')
+    next.provenAs('team', false)
+    expect(next.cpu.isOverShare()).toBe(true)
+  }
+})

@@ -83,10 +83,11 @@ export function noteProven(
   reservation: MemoryReservation,
   { account }: { account: string },
   refusal: unknown,
-): void {
+): boolean {
   const plan = edge.plans.planOf(account)
-  if (plan === null || (refusal instanceof GatewayError && refusal.code === 'INVALID_KEY')) return
+  if (plan === null || (refusal instanceof GatewayError && refusal.code === 'INVALID_KEY')) return false
   reservation.provenAs(account, findPlan(edge.config.current, plan).guest)
+  return true
 }
 
 interface KnownAccounts {
@@ -115,6 +116,8 @@ export class MemoryReservation implements ResponseReservation {
   readonly cpu: CpuAccount
   /** True where its address is over its share, and its key names an account that this edge has served. */
   isOfKnownAccount = false
+  /** True where the event loop reads a body that is not small. */
+  isReadAtOnce = false
   readonly #budget: ByteBudget
   readonly #request: IncomingMessage
   readonly #networkOf: ClientNetwork
@@ -224,6 +227,7 @@ export class MemoryReservation implements ResponseReservation {
 
   responseClosed(): void {
     this.#isClosed = true
+    this.cpu.close()
     if (this.#unread > 0) give(this.#budget, 'answers', this.#sender, this.#unread)
     this.#unread = 0
     if (this.#running === 0) this.#giveBody()

@@ -16,20 +16,23 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MOST_LEVELS } from '@gateway/contracts/json'
 import { loadDefaultConfig } from '@gateway/config/load-config'
+import { MOMENT_MS, SHARE } from '../core/cpu-shares.ts'
 import type { EdgeContext } from '../edge-context.ts'
 import { clientNetwork } from './client-network.ts'
 import { LargeJson } from '../requests/parse-json.ts'
 import { endAfterBody } from './drop-body.ts'
 import { type Fail, type Step, type StepResponse, takeSteps } from './take-steps.ts'
-import { type BytesInFlight, LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from './memory-budget.ts'
+import { type BytesInFlight, LARGEST_BODY_BYTES, reservationOf, trackBytesInFlight } from './memory-budget.ts'
 import { readClaimed, readJsonBody, readSmallJsonBody } from './read-json-body.ts'
+
+const GIGABYTE = 1024 ** 3
 
 let port: number
 let bytes: BytesInFlight
 const server = createServer()
 beforeAll(async () => {
   const echo: Step = (sent, response) => void response.end(JSON.stringify({ body: sent.body ?? null }))
-  bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
+  bytes = trackBytesInFlight(GIGABYTE, clientNetwork(false), () => {})
   const renderError: Fail = (error, request, response) => {
     if (!(error instanceof GatewayError)) throw error
     const body = JSON.stringify({ code: error.code, message: error.message })
@@ -38,7 +41,9 @@ beforeAll(async () => {
   }
   const listenerOf = (read: Step) => takeSteps('/', [read, echo], renderError)
   const admission = { admit: async () => ({ kind: 'allow', quotaStatus: { plan: 'free' } }) }
-  const plans = { planOf: () => 'free' }
+  const planOf = (account: string) =>
+    ({ a: 'free', team: 'free', neighbour: 'free', device: 'guest-device' })[account] ?? null
+  const plans = { planOf, policyOf: () => null }
   const shedder = { enter() {}, leave() {} }
   const edge = {
     bytes,
@@ -47,8 +52,8 @@ beforeAll(async () => {
     shedder,
     config: { current: loadDefaultConfig().config },
   } as unknown as EdgeContext
-  const claim: Step = (_requested, { locals }, next) => {
-    locals['principal'] = { account: 'a', keyId: 'k', keyHash: 'h' }
+  const claim: Step = ({ headers }, { locals }, next) => {
+    locals['principal'] = { account: headers['x-account'] ?? 'a', keyId: 'k', keyHash: 'h' }
     locals['measured'] = { requestId: 'r' }
     next()
   }
@@ -57,11 +62,20 @@ beforeAll(async () => {
     response.end(JSON.stringify(held))
   }
   const reportThread: Step = ({ body }, response) => void response.end(JSON.stringify(body instanceof LargeJson))
+  const runThenReport: Step = (sent, response, next) => {
+    const reservation = reservationOf(response)!
+    reservation.provenAs((response.locals['principal'] as { account: string }).account, false)
+    reservation.cpu.admitted()
+    return reportThread(sent, response, next)
+  }
+  // No other test takes of its senders' shares.
+  const apart = { ...edge, bytes: trackBytesInFlight(GIGABYTE, clientNetwork(false), () => {}) }
   const ways = new Map([
     ['/', listenerOf(readJsonBody)],
     ['/small', listenerOf(readSmallJsonBody)],
     ['/claimed', takeSteps('/', [claim, readClaimed(edge), reportHeld], renderError)],
     ['/thread', takeSteps('/', [claim, readClaimed(edge), reportThread], renderError)],
+    ['/tool', takeSteps('/', [claim, readClaimed(apart), runThenReport], renderError)],
   ])
   server.on('checkContinue', (sent, response) => void server.emit('request', sent, response))
   server.on('request', (sent, response) => ways.get(sent.url!)!(sent, response))
@@ -213,6 +227,55 @@ test('a client that leaves before its body is complete gets no response', async 
   await new Promise((resolve) => setTimeout(resolve, 50))
   socket.end()
   expect(await text(socket)).not.toContain('200 OK')
+})
+
+/** Of a length, with as many values as fit. */
+const bodyOf = (length: number) => `[${'1,'.repeat(length / 2 - 2)}1 ]`
+const isReadByThread = (account: string, body: string) =>
+  send({ path: '/tool', body, headers: { ...lengthOf(body), 'x-account': account } })
+
+describe("a coding tool's request of 128 KB", () => {
+  const [ofTool, longer] = [bodyOf(128 * 1024), bodyOf(128 * 1024 + 2)]
+
+  test.each<[string, string, string, boolean]>([
+    ['is read at once for an account that the edge has served', 'a', ofTool, false],
+    ['goes to a thread where it is longer', 'a', longer, true],
+    ['goes to a thread for a guest', 'device', ofTool, true],
+    ['goes to a thread for an account that the edge does not know', 'stranger', ofTool, true],
+  ])('%s', async (_name, account, body, expected) => {
+    expect(await isReadByThread(account, body)).toBe(expected)
+  })
+
+  test('goes to a thread again where its account has used up its share. Its small ones do not', async () => {
+    let requests = 0
+    while ((await isReadByThread('team', ofTool)) === false) expect(++requests).toBeLessThan(5_000)
+    expect(requests).toBeGreaterThan(0)
+    expect(await isReadByThread('team', BODY)).toBe(false)
+    expect(await isReadByThread('neighbour', ofTool)).toBe(false)
+  })
+})
+
+test('large bodies of one account that come together are read one after another, within its share', async () => {
+  const sinceMs = performance.now()
+  const headers = { 'content-type': 'application/json', 'content-length': LARGEST_BODY_BYTES, 'x-account': 'crowd' }
+  const MS_OF_A_BODY = LARGEST_BODY_BYTES * 2e-6
+  let goneAhead = 0
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const sent = request({ port, path: '/claimed', method: 'POST', headers: { ...headers, expect: '100-continue' } })
+      sent.on('error', () => {}).flushHeaders()
+      const goesAhead = once(sent, 'continue').then(() => {
+        goneAhead++
+        const mostMs = (performance.now() - sinceMs) * SHARE + MOMENT_MS + MS_OF_A_BODY
+        expect(goneAhead * MS_OF_A_BODY).toBeLessThanOrEqual(mostMs)
+        return 'goes ahead'
+      })
+      const refused = once(sent, 'response').then(async ([response]) => (await text(response)).slice(0, 29))
+      return Promise.race([goesAhead, refused]).finally(() => sent.destroy())
+    }),
+  )
+  expect(outcomes).toContain('goes ahead')
+  for (const outcome of outcomes) expect(outcome).toBeOneOf(['goes ahead', '{"code":"rate_limit_exceeded"'])
 })
 
 test('a known account does not wait for the threads where strangers at its address have used up their share', async () => {

@@ -1,11 +1,11 @@
 /**
- * Reads a JSON body: of up to 25 MB in a request to a model, small ones elsewhere. It refuses anything that is not JSON, and
- * the error names a form that it accepts. The limits hold for the unpacked body, too.
+ * Reads a JSON body: of up to 25 MB in a request to a model, small ones elsewhere; one call takes YAML. It refuses any other form, and
+ * the error names one that it accepts. The limits hold for the unpacked body, too.
  *
  * A request to a model reserves memory for its body before it is read, and the bytes read count against that. A small body of
- * an announced length is read at once, and admission proves its key in the call that admits. The edge looks the key up first
- * for any other body, and for small ones while too many come with unproven keys. So nobody makes the edge read and unpack
- * megabytes with a key that only looks like one.
+ * an announced length is read at once, and admission proves its key in the call that admits. So is a coding tool's request, where
+ * its key names an account that the edge has served. The edge looks the key up first for any other body, and for those while too
+ * many come with unproven keys. So nobody makes the edge read and unpack megabytes with a key that only looks like one.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -25,11 +25,11 @@ import {
   noteProven,
   type MemoryReservation,
 } from './memory-budget.ts'
-import { BodyBytes, invalid, LargeJson, parseJson, SMALL_BODY_BYTES } from '../requests/parse-json.ts'
+import { type BodyForm, JSON_FORM, refuseOtherTypes, unsupported, YAML_FORM } from './body-forms.ts'
+import { BodyBytes, invalid, LargeJson, MOST_AT_ONCE_BYTES, SMALL_BODY_BYTES } from '../requests/parse-json.ts'
 import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from './take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
-const JSON_TYPE = 'application/json'
 const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
 /** The bytes that Node reads of a body before anybody reads from it. */
 const READ_AHEAD_BYTES = 64 * 1024
@@ -76,15 +76,14 @@ export async function proveAndReserve(
 ): Promise<ProvenCaller> {
   const caller = await claimKey(edge, request)
   const reservation = edge.bytes.reserveRequest(request, response)
-  const proven = await proveFirst(edge, request, reservation, caller, async () => {
+  return proveFirst(edge, request, reservation, caller, async () => {
     const proven = await proveKey(edge, caller)
     const { rpm } = findPlan(edge.config.current, proven.plan)
     const waitMs = takeOne(edge.asides, proven.account, rpm, performance.now())
     if (waitMs > 0) throw rateLimited('requests', waitMs)
+    reservation.cpu.chargeServed()
     return proven
   })
-  await reservation.cpu.chargeOwnResponse()
-  return proven
 }
 
 async function reserveBody(
@@ -95,18 +94,30 @@ async function reserveBody(
 ): Promise<void> {
   const reservation = edge.bytes.reserveRequest(request, response)
   const { 'content-length': length } = request.headers
-  const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
+  const announced = packingOf(request) === null ? Number(length) : NaN
+  const isSmall = announced <= SMALL_BODY_BYTES
   // A stranger at the same address may have used up its share: no matter of an account that this edge has served.
   const isOverShare = reservation.cpu.isOverShare()
   if (isOverShare) reservation.isOfKnownAccount = namesKnownAccount(edge, request)
   const mayRead = !isOverShare || reservation.isOfKnownAccount
-  if (isSmall && mayRead && reservation.takeUnproven(Number(length))) return
+  if (isSmall && mayRead && reservation.takeUnproven(announced)) return
+  if (!isSmall && !isOverShare && announced <= MOST_AT_ONCE_BYTES && isServedAccount(edge, caller)) {
+    reservation.isReadAtOnce =
+      reservation.cpu.workInsteadOfThread(caller.account) && reservation.takeUnproven(announced)
+    if (reservation.isReadAtOnce) return
+  }
   await proveFirst(edge, request, reservation, caller, async () => {
     // A response that is kept under the key costs nothing, and passes limits that are used up.
     if (request.headers[IDEMPOTENCY_HEADER] !== undefined) return proveKey(edge, caller)
     const bytes = Number(length ?? SMALL_BODY_BYTES)
     return { ...caller, plan: await lookAtLimits(edge, caller, measuredOf(response).requestId, bytes) }
   })
+}
+
+/** Anybody may become a guest, so guests' bodies are read behind their limits. */
+function isServedAccount(edge: BodyContext, { account }: Caller): boolean {
+  const served = edge.plans.planOf(account)
+  return edge.config.current.plans.find(({ slug }) => slug === served)?.guest === false
 }
 
 async function proveFirst<Proven extends { account: string; plan: string }>(
@@ -122,11 +133,12 @@ async function proveFirst<Proven extends { account: string; plan: string }>(
     const proven = await reservation.whileProving(readAhead, prove)
     const { guest } = findPlan(edge.config.current, proven.plan)
     reservation.provenAs(proven.account, guest)
-    await reservation.cpu.waitForShare()
+    await reservation.cpu.waitForShare(length === undefined ? 0 : Math.min(Number(length), LARGEST_BODY_BYTES))
     reservation.takeProven(proven.account, guest, bytesToTake(request))
     return proven
   } catch (error) {
     noteProven(edge, reservation, caller, error)
+    reservation.cpu.refuseAnnounced()
     // The edge drops the bytes that Node has read, and counts more as they come. A client that waits for `100 Continue` sends
     // none.
     if (!waitsForContinue(request)) reservation.cpu.chargeDropped(readAhead)
@@ -156,16 +168,16 @@ function packingOf({ headers }: IncomingMessage): string | null {
 }
 
 /** `isLarge`: the body stays bytes ({@link LargeJson}). */
-const readJsonUpTo = (limit: number, isLarge: IsLarge = () => false): Step => {
+const readUpTo = (limit: number, isLarge: IsLarge = () => false, form = JSON_FORM): Step => {
   return (request, response, next) => {
     const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
     if (length === undefined && transfer === undefined) return next()
     // A client without a body may say so with a length of 0, and has no type to name.
-    if (length !== '0') refuseOtherTypes(request)
+    if (length !== '0') refuseOtherTypes(request, form)
     const openUnpacker = unpackerFor(packingOf(request))
     if (Number(length) > limit) return next(tooLarge(limit))
     goAhead(request, response)
-    readJson(request, response, next, { limit, isLarge, unpacker: openUnpacker() })
+    readBody(request, response, next, { limit, isLarge, form, unpacker: openUnpacker() })
   }
 }
 
@@ -178,11 +190,11 @@ function waitsForContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.expect !== undefined && httpVersion === '1.1'
 }
 
-function readJson(
+function readBody(
   request: StepRequest,
   response: StepResponse,
   next: Next,
-  { limit, isLarge, unpacker }: { limit: number; isLarge: IsLarge; unpacker: Transform | null },
+  { limit, isLarge, form, unpacker }: { limit: number; isLarge: IsLarge; form: BodyForm; unpacker: Transform | null },
 ): void {
   const grow = countsItself(request) ? reservationOf(response) : undefined
   const { 'content-length': length } = request.headers
@@ -218,7 +230,7 @@ function readJson(
     if (unpacker) reservationOf(response)?.bodyIs(bytes)
     reservationOf(response)?.cpu.chargeRead(bytes)
     try {
-      request.body = isLarge(bytes, response) ? new LargeJson(body.own()) : parsed(body, response)
+      request.body = isLarge(bytes, response) ? new LargeJson(body.own()) : parsed(body, form, response)
     } catch (error) {
       return over(error)
     }
@@ -235,22 +247,9 @@ function readJson(
 
 type IsLarge = (bytes: number, response: StepResponse) => boolean
 
-function parsed(body: BodyBytes, response: StepResponse): object {
-  if (body.length === 0) return {}
-  const parse = () => parseJson(body.bytes)
+function parsed(body: BodyBytes, form: BodyForm, response: StepResponse): unknown {
+  const parse = () => form.parse(body)
   return reservationOf(response)?.cpu.measure(parse) ?? parse()
-}
-
-const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i
-
-/** Bytes of another encoding than UTF-8 could hide their shape. */
-function refuseOtherTypes({ headers }: IncomingMessage): void {
-  const { 'content-type': type = '' } = headers
-  if (type === JSON_TYPE) return
-  const mediaType = type.split(';', 1)[0]!.trim().toLowerCase()
-  if (mediaType !== JSON_TYPE && !mediaType.endsWith('+json')) throw unsupported(`content-type ${JSON_TYPE}`)
-  const charset = CHARSET.exec(type)?.[1] ?? 'utf-8'
-  if (charset.toLowerCase() !== 'utf-8') throw unsupported('UTF-8 JSON')
 }
 
 const UNPACKERS = new Map<string, () => Transform>([
@@ -268,22 +267,21 @@ function unpackerFor(packing: string | null): () => Transform | null {
   return open
 }
 
-function unsupported(instead: string): GatewayError {
-  return new GatewayError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${instead}`)
-}
-
 function tooLarge(limit: number): GatewayError {
   const size = limit >= MEGABYTE ? `${limit / MEGABYTE} MB` : `${limit / 1024} KB`
   return new GatewayError('PAYLOAD_TOO_LARGE', `The body is larger than ${size}`)
 }
 
-export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
+export const readJsonBody = readUpTo(LARGEST_BODY_BYTES)
 /**
  * For handlers that can read a {@link LargeJson}, too. A body stays bytes where parsing it would take the others' time, or
  * where its sender has taken its share.
  */
-export const readBodyOrBytes = readJsonUpTo(LARGEST_BODY_BYTES, (bytes, response) => {
-  const { cpu, isOfKnownAccount } = reservationOf(response)!
-  return bytes > SMALL_BODY_BYTES || (bytes > 0 && !isOfKnownAccount && cpu.isOverShare())
+export const readBodyOrBytes = readUpTo(LARGEST_BODY_BYTES, (bytes, response) => {
+  const { cpu, isOfKnownAccount, isReadAtOnce } = reservationOf(response)!
+  const isLarge = bytes > SMALL_BODY_BYTES && !isReadAtOnce
+  return isLarge || (bytes > 0 && !isOfKnownAccount && cpu.isOverShare())
 })
-export const readSmallJsonBody = readJsonUpTo(64 * 1024)
+export const readSmallJsonBody = readUpTo(64 * 1024)
+/** A config of a thousand backends. */
+export const readYamlBody = readUpTo(512 * 1024, undefined, YAML_FORM)

@@ -13,19 +13,29 @@ import { reservationOf } from './memory-budget.ts'
 import { type ErrorSettings, sendError } from './send-error.ts'
 import { type Fail, measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
+/** The replacement of a path that another service has; null for any other path. */
+type InsteadOf = (path: string) => string | null
+
 /** The error names the path that a client with a wrong base URL meant. */
-export function notFound(paths: readonly string[]): RequestHandler {
+export function notFound(paths: readonly string[], insteadOf: InsteadOf = () => null): RequestHandler {
   const known = paths.filter((path) => !/[*{:]/.test(path))
   return (request) => {
+    refuseAbsent(request, insteadOf)
     throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}${hintFor(request.path, known)}`)
   }
 }
 
-export function methodNotAllowed(allowed: string[]): RequestHandler {
+export function methodNotAllowed(allowed: string[], insteadOf: InsteadOf): RequestHandler {
   const allow = allowed.join(', ')
   return (request) => {
+    refuseAbsent(request, insteadOf)
     throw new GatewayError('METHOD_NOT_ALLOWED', `${request.path} answers ${allow}`, { allow })
   }
+}
+
+function refuseAbsent({ method, path }: { method: string; path: string }, insteadOf: InsteadOf): void {
+  const instead = insteadOf(path)
+  if (instead !== null) throw new GatewayError('NOT_FOUND', `${method} ${path} is not served here: ${instead}`)
 }
 
 /** For the direct path, and for Express, which knows it by its fourth parameter. */

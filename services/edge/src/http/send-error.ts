@@ -6,7 +6,7 @@ import type { GatewayConfig } from '@gateway/contracts/config'
 import type { ErrorLinks } from '@gateway/contracts/error-bodies'
 import type { PublicError } from '@gateway/contracts/errors'
 import { renderError } from '@gateway/contracts/render-error'
-import { readsNested } from '../core/error-readers.ts'
+import { isAdministration, readsNested } from '../core/error-readers.ts'
 import { dialectOf } from '../core/read-path.ts'
 import { type DropsBodies, endAfterBody } from './drop-body.ts'
 import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
@@ -21,7 +21,7 @@ export function sendError(edge: ErrorSettings, error: PublicError, request: Step
   const { settings, config } = edge
   const dialect = dialectOf(request.url, request.headers)
   const { requestId } = measuredOf(response)
-  const isNested = readsNested(request.headers, config.current.errors)
+  const isNested = isAdministration(request.url) || readsNested(request.headers, config.current.errors)
   const { status, headers, body } = renderError(error, settings, { dialect, isNested, requestId })
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)

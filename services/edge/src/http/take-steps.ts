@@ -12,7 +12,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { randomFillSync } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import { NO_SPAN, type Span, type Tracer } from '@gateway/telemetry/tracing'
-import { type EdgeMetrics, OK } from '../metrics.ts'
+import { OK, type Traffic } from '../core/traffic.ts'
+import type { EdgeMetrics } from '../metrics.ts'
 
 export interface StepRequest extends IncomingMessage {
   /** Once it was read. */
@@ -54,6 +55,14 @@ export interface Measured {
   readonly startedAtMs: number
   /** The config's model that the request names, once it is known. */
   model: string
+  /** The account, once its key has proven to be alive. */
+  account: string
+  /** The backend that responds. */
+  backend: string
+  /** From the request to a stream's first content. */
+  firstTokenMs: number | null
+  /** Counts it at its end; null: it is no request to a model. */
+  traffic: Traffic | null
   /** The code of the error that ended the request. */
   failure: string | null
   readonly metrics: EdgeMetrics
@@ -70,10 +79,29 @@ export function beginRequest({ metrics, tracer }: { metrics: EdgeMetrics; tracer
         })
       : NO_SPAN
     const requestId = uuidv7({ random: freshBytes() })
-    const measured: Measured = { requestId, startedAtMs: performance.now(), model: '', failure: null, metrics, span }
+    const measured: Measured = {
+      requestId,
+      startedAtMs: performance.now(),
+      model: '',
+      account: '',
+      backend: '',
+      firstTokenMs: null,
+      traffic: null,
+      failure: null,
+      metrics,
+      span,
+    }
     response.locals['measured'] = measured
     response.setHeader('x-request-id', requestId)
     response.on('close', onClose)
+    next()
+  }
+}
+
+/** A request to a model. */
+export function countTraffic({ traffic }: { traffic: Traffic }): Step {
+  return (_request, response, next) => {
+    measuredOf(response).traffic = traffic
     next()
   }
 }
@@ -99,9 +127,12 @@ const methodOf = (response: StepResponse): string => response.req.method ?? ''
 
 function onClose(this: StepResponse): void {
   const measured = measuredOf(this)
-  const { metrics, model, failure, startedAtMs, span } = measured
+  const { metrics, model, failure, startedAtMs, span, traffic } = measured
   const outcome = failure ?? (this.writableFinished ? OK : 'client_gone')
-  metrics.responseEnded(endpointOf(this), model, outcome, performance.now() - startedAtMs)
+  const tookMs = performance.now() - startedAtMs
+  metrics.responseEnded(endpointOf(this), model, outcome, tookMs)
+  const { account, backend, firstTokenMs } = measured
+  traffic?.add({ model, backend, account, outcome, tookMs, firstTokenMs }, Date.now())
   if (span.isRecorded) endSpan(measured, this, outcome)
 }
 

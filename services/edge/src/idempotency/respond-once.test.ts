@@ -133,7 +133,12 @@ async function openEdge(index: number) {
     const inference = { ...ofChat, stream, body } as unknown as InferenceRequest
     const caller = { account: 'acc', keyId: 'key', keyHash: 'hash' }
     const run = (client: Client) => runAt(index, client, stream, requestId)
-    return respondOnce(edge, { key: 'the-key', caller, requestId, inference, deadlineMs: 20_000 }, response, run)
+    return respondOnce(
+      edge,
+      { key: 'the-key', caller, requestId, inference, deadlineMs: 20_000, countFault: async () => {} },
+      response,
+      run,
+    )
   })
   app.use(renderErrors(edge))
   const server = createServer(app).listen(0, '127.0.0.1')
@@ -163,7 +168,7 @@ function runAt(edge: number, client: Client, stream: boolean, requestId: string)
     stopped: false,
     async finish() {
       const usage = usageEvent({ requestId, account: 'acc' })
-      await client.keep?.(usage, new Uint8Array(0))
+      await client.keep?.(usage, new Uint8Array(0), {})
       await metered()
       client.finish(() => HEADERS)
       resolve()
@@ -490,6 +495,16 @@ test('an edge that was frozen stops a run that another edge has taken over', asy
   store = { ...store, renew: async (claims) => claims.map(({ requestId }) => requestId) }
   expect((await reading).text).toContain('"error"')
   expect(run.stopped).toBe(true)
+})
+
+test('a run has its key until another edge takes it, and while nobody can say', async () => {
+  const { run } = await firstRuns('stream')
+  expect(await run.client.owns?.()).toBe(true)
+  const held = store
+  store = { ...held, renew: () => Promise.reject(new Error('the store is away')) }
+  expect(await run.client.owns?.()).toBe(true)
+  store = { ...held, renew: async (claims) => claims.map(({ requestId }) => requestId) }
+  expect(await run.client.owns?.()).toBe(false)
 })
 
 test('a refused client may send another request under the same key at once', async () => {

@@ -38,6 +38,8 @@ interface OnceRequest {
   requestId: string
   inference: InferenceRequest
   deadlineMs: number
+  /** Counts a wrong request among the minute's. Throws where that, or its key, refuses it. */
+  countFault(fault: GatewayError): Promise<void>
 }
 
 /** One attempt at the request, with the reader that waits for its response. */
@@ -49,6 +51,7 @@ interface Attempt {
   stream: boolean
   dialect: ClientDialect
   giveUpAtMs: number
+  countFault: OnceRequest['countFault']
 }
 
 type Found = Exclude<ClaimResult, { kind: 'claimed' }>
@@ -70,7 +73,8 @@ export async function respondOnce(
   const giveUpAtMs = performance.now() + request.deadlineMs
   try {
     const { stream, dialect } = inference
-    const attempt = { claim, question, caller, reader, stream, dialect, giveUpAtMs }
+    const { countFault } = request
+    const attempt = { claim, question, caller, reader, stream, dialect, giveUpAtMs, countFault }
     if (await claimOrRead(edge, attempt)) {
       edge.metrics.idempotent('ran')
       runClaimed(edge, claim, reader, run)
@@ -105,16 +109,20 @@ function questionOf({
 
 async function claimFor(
   edge: OnceContext,
-  { key, caller, requestId }: OnceRequest,
+  { key, caller, requestId, countFault }: OnceRequest,
   question: Question,
 ): Promise<Claim> {
-  if (!idempotencyKey.safeParse(key).success) {
-    await proveKey(edge, caller)
-    throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: must be 1 to 255 visible ASCII characters`)
-  }
+  if (!idempotencyKey.safeParse(key).success)
+    throw await counted(countFault, 'must be 1 to 255 visible ASCII characters')
   const keys = await edge.idempotency.keys.current()
   const fingerprint = fingerprintOf(keys, question)
   return { account: caller.account, name: nameOf(key), requestId, owner: edge.bus.processId, fingerprint }
+}
+
+async function counted(countFault: OnceRequest['countFault'], sentence: string): Promise<GatewayError> {
+  const fault = new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: ${sentence}`)
+  await countFault(fault)
+  return fault
 }
 
 /** True: the key is this request's, and it has to run. A client that waits is one that a stopping edge waits for. */
@@ -168,7 +176,7 @@ async function readFound(edge: OnceContext, attempt: Attempt, found: Found, call
   const { claim, reader } = attempt
   if ((await isSameQuestion(edge, found, attempt)) === false) {
     edge.metrics.idempotent('refused')
-    throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: was used before, with another request`)
+    throw await counted(attempt.countFault, 'was used before, with another request')
   }
   const { requestId } = found
   if (found.kind === 'kept') {

@@ -16,6 +16,7 @@ import type { BytesInFlight } from '../http/memory-budget.ts'
 import type { IdempotencyPorts } from './ports.ts'
 import type { Client, Reader } from '../relay/client-writer.ts'
 import { billedClaimOf } from './response-keys.ts'
+import { CLAIM_LEASE_MS } from './running-responses.ts'
 import { sealResponse } from './stored-response.ts'
 import { shareResponse, type CompleteResponse } from './shared-response.ts'
 
@@ -82,6 +83,15 @@ function keepOf(edge: RunClaimedContext, claim: Claim) {
       const isOurs = await tryKeep()
       failpoint('edge.response-kept')
       return isOurs
+    },
+
+    /** A store that is away says nothing. */
+    async owns(): Promise<boolean> {
+      try {
+        return (await store.renew([claim], CLAIM_LEASE_MS)).length === 0
+      } catch {
+        return true
+      }
     },
 
     metered(): void {

@@ -40,6 +40,7 @@ function open() {
   const state = { consumed: 0, isStopped: false, isMetered: false, isFree: false }
   const shared = shareResponse({
     keep: async (response) => kept.push(response) > 0,
+    owns: async () => true,
     metered: () => (state.isMetered = true),
     free: async () => void (state.isFree = true),
   })
@@ -91,7 +92,7 @@ describe('a shared response', () => {
     message.fill(0)
     writer.write(Buffer.from('ghi'))
     const usage = usageEvent()
-    await writer.keep?.(usage, Buffer.from('jkl'))
+    await writer.keep?.(usage, Buffer.from('jkl'), {})
     expect({ end: reader.end, isMetered: state.isMetered }).toEqual({ end: undefined, isMetered: false })
     expect(kept).toMatchObject([{ contentType: 'text/event-stream', headers: HEADERS, usage }])
     expect(Buffer.concat(kept[0]!.pieces).toString()).toBe('abcghijkl')
@@ -145,7 +146,7 @@ test('a response whose held end makes it too large is not kept', async () => {
   const { writer, kept } = open()
   writer.begin('text/event-stream', () => HEADERS)
   writer.write(Buffer.alloc(MAX_KEPT_BYTES))
-  await writer.keep?.(usageEvent(), Buffer.alloc(1))
+  await writer.keep?.(usageEvent(), Buffer.alloc(1), {})
   expect(kept).toEqual([])
 })
 
@@ -159,7 +160,7 @@ describe('a response that is too large to keep', () => {
     writer.write(LARGE)
     writer.write(Buffer.from('end'))
     expect(shared.join(new TestReader())).toBe(false)
-    await writer.keep?.(usageEvent(), new Uint8Array(0))
+    await writer.keep?.(usageEvent(), new Uint8Array(0), {})
     writer.finish(() => FINAL)
     expect(kept).toEqual([])
     for (const reader of readers) {

@@ -44,6 +44,8 @@ type End = { headers: Headers } | { error: GatewayError }
 interface ResponseStore {
   /** False: another request has the key by now. */
   keep(response: CompleteResponse): Promise<boolean>
+  /** False: another request has the key by now. */
+  owns(): Promise<boolean>
   /** Its usage is stored. */
   metered(): void
   /** Nothing will be kept: the key is anyone's again. Never rejects. */
@@ -145,10 +147,12 @@ export function shareResponse(
     },
     // Each written byte has gone to the readers.
     restart: () => bytes === 0,
-    async keep(usage, rest) {
+    async keep(usage, rest, late) {
       if (!head || !isKeepable() || bytes + rest.byteLength > MAX_KEPT_BYTES) return true
-      return responseStore.keep({ ...head, pieces: [...pieces, rest], usage })
+      const headers = { ...head.headers, ...late }
+      return responseStore.keep({ ...head, headers, pieces: [...pieces, rest], usage })
     },
+    owns: () => responseStore.owns(),
     finish(headersNow) {
       responseStore.metered()
       conclude({ headers: headersNow() })

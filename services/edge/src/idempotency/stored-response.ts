@@ -16,12 +16,12 @@ import type { ConfigSource } from '@gateway/config/config-source'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClaimResult, HeldKey } from '@gateway/idempotency/port'
-import { fromPlanUnit } from '@gateway/pricing/charge'
 import { findPlan } from '@gateway/contracts/models'
 import { keptHead, type KeptHead } from '@gateway/contracts/idempotency'
 import { open, seal, type SealingKeys } from '@gateway/sealing/sealing'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { ProvenCaller } from '../auth/authenticate.ts'
+import { effectiveLimit } from '../core/effective-limit.ts'
 import { quotaHeaders } from '../core/response-headers.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 import type { MeteringClient } from '../rpc/service-clients.ts'
@@ -91,7 +91,7 @@ async function quotaNow(edge: ReplayContext, caller: ProvenCaller): Promise<Reco
     caller.used === null
       ? await edge.metering.quota({ account: caller.account, unit: plan.unit })
       : { used: caller.used, resetAtMs: monthOf(Date.now()).resetsAtMs }
-  const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra
+  const limit = effectiveLimit(plan, caller)
   return quotaHeaders({ plan: plan.slug, used, limit, windowResetAtMs: resetAtMs }, plan.unit)
 }
 

@@ -9,10 +9,12 @@
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
+import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
 import { partOf, requestAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
+import type { EdgeSettings } from '../config.ts'
 import { admit, type Admitted } from '../admission/admit.ts'
-import { countFault, type LimitsContext } from '../admission/look-ahead.ts'
+import { countFault, isOutsideOfPlan, type LimitsContext } from '../admission/look-ahead.ts'
 import { type Caller, claimKey } from '../auth/authenticate.ts'
 import { anthropicHeadersOf } from '../core/anthropic-headers.ts'
 import { adviceHeader, noticeHeaders } from '../core/response-headers.ts'
@@ -32,11 +34,15 @@ import {
 import { type OnceContext, respondOnce } from '../idempotency/respond-once.ts'
 import type { Client } from '../relay/client-writer.ts'
 import { httpClient, KEEP_ALIVE_AFTER_MS } from '../relay/http-client.ts'
+import type { ReceiptKeySource } from '../receipts/receipt-keys.ts'
+import type { ReceiptSigner } from '../receipts/sign-receipt.ts'
+import { readWantsReceipt } from '../receipts/wanted-receipt.ts'
 import { type RelayContext, relayResponse } from '../relay/relay-response.ts'
 import type { InferenceKind, InferenceRequest } from '../requests/inference-kinds.ts'
 import type { LargeBodies } from '../requests/large-bodies.ts'
 import { LargeJson } from '../requests/parse-json.ts'
 import { sessionOf } from '../requests/session.ts'
+import { TAGS_HEADER, tagsOf } from '../requests/tags.ts'
 import { understand, type Understood } from '../requests/understand.ts'
 import { timeForHeadersMs, type SdkTimeouts } from './client-timeouts.ts'
 import { planJob } from './plan-job.ts'
@@ -44,6 +50,8 @@ import { planJob } from './plan-job.ts'
 export interface InferenceContext extends BodyContext, LimitsContext, OnceContext, RelayContext {
   largeBodies: LargeBodies
   shedder: LoadShedder
+  receipts: ReceiptKeySource
+  settings: Pick<EdgeSettings, 'publicBaseUrl'>
 }
 
 /** A request from the time when its body is understood. */
@@ -55,6 +63,9 @@ interface Inference {
   measured: Measured
   endpoint: string
   reservation: MemoryReservation
+  /** A thread read its body, or the event loop did in its place. */
+  isLarge: boolean
+  wantsReceipt: boolean
   /** For an attempt under an `Idempotency-Key` Infinity: the client's next attempt joins the same response. */
   headersDueAtMs: number
 }
@@ -78,7 +89,16 @@ function chooseModel(edge: InferenceContext, kind: InferenceKind): Step {
     const config = edge.config.current
     const reservation = reservationOf(response)!
     const measured = measuredOf(response)
-    const { inference, model } = await understandFor(edge, caller, measured, config, kind, request.body, reservation)
+    const isLarge = request.body instanceof LargeJson || reservation.isReadAtOnce
+    const { inference, model, wantsReceipt } = await understandFor(
+      edge,
+      caller,
+      measured,
+      config,
+      kind,
+      request,
+      reservation,
+    )
     // `inference` holds all of it that is needed.
     request.body = undefined
     if (inference.dialect === 'messages') Object.assign(inference, anthropicHeadersOf(request.headers))
@@ -95,6 +115,8 @@ function chooseModel(edge: InferenceContext, kind: InferenceKind): Step {
       measured,
       endpoint: endpointOf(response),
       reservation,
+      isLarge,
+      wantsReceipt,
       headersDueAtMs: measured.startedAtMs + waitForHeadersMs(request, inference),
     } satisfies Inference
     next()
@@ -124,7 +146,9 @@ function clientOf(
 
 function runOnce(edge: InferenceContext, run: Inference, key: string, response: StepResponse): Promise<void> {
   const { caller, inference, measured, reservation } = run
-  const once = { key, caller, requestId: measured.requestId, inference, deadlineMs: MAX_REQUEST_MS }
+  const { requestId } = measured
+  const countWrong = (fault: GatewayError) => countFault(edge, caller, requestId, fault)
+  const once = { key, caller, requestId, inference, deadlineMs: MAX_REQUEST_MS, countFault: countWrong }
   return respondOnce(edge, once, response, (client, claim) =>
     reservation.whileRunning(() => runRequest(edge, run, client, claim)),
   )
@@ -132,15 +156,21 @@ function runOnce(edge: InferenceContext, run: Inference, key: string, response: 
 
 async function runRequest(edge: InferenceContext, run: Inference, client: Client, claim?: string): Promise<void> {
   refuseWhileUnmetered(edge)
+  const receipt = run.wantsReceipt ? await signerOf(edge) : null
   const admitted = await admitTraced(edge, run)
   const { caller, inference, model, endpoint, measured } = run
   const job = planJob(run, admitted, claim)
   const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, inference) }
   const body = inPromptOrder(inference.body, inference.members ?? [])
   const { keyHash } = caller
-  const relay = { admitted, notices, job, body, keyHash, deadlineMs: MAX_REQUEST_MS, endpoint, measured }
+  const relay = { admitted, notices, job, body, keyHash, deadlineMs: MAX_REQUEST_MS, endpoint, measured, receipt }
   // Dispatches the job, relays its response, settles its charge.
   await relayResponse(edge, relay, client)
+}
+
+/** Nor work that it could not sign for, where the client wants a receipt. */
+async function signerOf({ receipts, settings }: InferenceContext): Promise<ReceiptSigner> {
+  return { key: (await receipts.current()).signing, issuer: settings.publicBaseUrl }
 }
 
 /** The edge begins no work that it could not meter. */
@@ -152,37 +182,56 @@ function refuseWhileUnmetered(edge: InferenceContext): void {
 }
 
 async function admitTraced(edge: InferenceContext, run: Inference): Promise<Admitted> {
-  const { config, caller, measured, model, inference, reservation } = run
+  const { config, caller, measured, model, inference, reservation, isLarge } = run
   const admitting = partOf(edge.tracer, measured.span, 'admit')
   try {
     const admitted = await admit(edge, config, caller, measured.requestId, model, inference)
     reservation.provenAs(caller.account, admitted.plan.guest)
+    measured.account = caller.account
+    reservation.cpu.admitted()
     failpoint('edge.admitted')
     return admitted
   } catch (error) {
-    noteProven(edge, reservation, caller, error)
+    noteCaller(edge, run, error)
+    // Another refusal lets the account wait before the edge reads its next large body (`look-ahead.ts`).
+    if (isLarge && isOutsideOfPlan(error)) await countFault(edge, caller, measured.requestId, error)
     throw error
   } finally {
     admitting.end()
   }
 }
 
+/** The caller of a refused request, where its key has proven to be alive. */
+function noteCaller(
+  edge: InferenceContext,
+  { caller, measured, reservation }: Pick<Inference, 'caller' | 'measured' | 'reservation'>,
+  refusal: unknown,
+): void {
+  if (noteProven(edge, reservation, caller, refusal)) measured.account = caller.account
+}
+
 /** Only a caller with a live key learns the fault of its request. */
 async function understandFor(
   edge: InferenceContext,
   caller: Caller,
-  { requestId }: Measured,
+  measured: Measured,
   config: GatewayConfig,
   parse: InferenceKind,
-  body: unknown,
+  request: StepRequest,
   reservation: MemoryReservation,
-): Promise<Understood> {
+): Promise<Understood & Pick<Inference, 'wantsReceipt'>> {
+  const { body } = request
   try {
-    if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, reservation.cpu)
-    return reservation.cpu.measure(() => understand(config, parse, body))
+    const understood =
+      body instanceof LargeJson
+        ? await edge.largeBodies.understand(config, parse, body, reservation.cpu)
+        : reservation.cpu.measure(() => understand(config, parse, body))
+    const { inference } = understood
+    inference.tags = tagsOf(headerOf(request, TAGS_HEADER), inference.tags)
+    return { ...understood, wantsReceipt: readWantsReceipt(headerOf(request, RECEIPT_HEADER)) }
   } catch (error) {
-    await countFault(edge, caller, requestId, error)
-    noteProven(edge, reservation, caller, error)
+    await countFault(edge, caller, measured.requestId, error)
+    noteCaller(edge, { caller, measured, reservation }, error)
     throw error
   }
 }

@@ -10,6 +10,7 @@ import type { Admitted } from '../admission/admit.ts'
 import type { Measured } from '../http/take-steps.ts'
 import type { Caller } from '../auth/authenticate.ts'
 import type { InferenceRequest } from '../requests/inference-kinds.ts'
+import { hashEndUser } from '../requests/end-user.ts'
 import { affinityKeyOf } from '../requests/session.ts'
 
 export interface JobParts {
@@ -23,7 +24,7 @@ export interface JobParts {
 
 export function planJob(
   { config, caller, inference, measured, headersDueAtMs }: JobParts,
-  { plan, lane, price, estimate, hosted, quotaStatus }: Admitted,
+  { plan, policy, lane, price, estimate, hosted, quotaStatus }: Admitted,
   claim: string | undefined,
 ): PlannedJob & CompleteBill {
   return {
@@ -60,6 +61,10 @@ export function planJob(
     sessionId: inference.session?.id,
     agentId: inference.session?.agentId,
     parentAgentId: inference.session?.parentAgentId,
+    isProject: policy === null ? undefined : true,
+    userId: policy?.userId ?? undefined,
+    endUser: inference.endUser === undefined ? undefined : hashEndUser(caller.account, inference.endUser),
+    tags: inference.tags,
     modelAsked: inference.model,
     lane: lane.id,
     price,

@@ -6,9 +6,11 @@
 import type { z } from 'zod'
 import type { ConfigSource } from '@gateway/config/config-source'
 import { quoteQuery, type quoteResponse } from '@gateway/contracts/quote'
-import { chargeFor, fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
-import { makeOffer, planLimit } from '../admission/admit.ts'
+import { chargeFor, toPlanUnit } from '@gateway/pricing/charge'
+import { makeOffer } from '../admission/admit.ts'
+import { modelRefused } from '../admission/denials.ts'
 import { describePrice } from '../core/describe-price.ts'
+import { effectiveLimit, passesLimit } from '../core/effective-limit.ts'
 import type { LedgerFigures } from '../rpc/service-clients.ts'
 import { parseBody } from '../requests/inference-kinds.ts'
 import { KINDS } from '../requests/kinds.ts'
@@ -33,12 +35,13 @@ export function quote(edge: QuoteContext): Handler<'key'> {
       body instanceof LargeJson
         ? await edge.largeBodies.understand(config, KINDS[dialect], body, reservationOf(response)!.cpu)
         : understand(config, KINDS[dialect], body)
-    const { plan, chosen } = makeOffer(config, caller.plan, model, inference)
-    if (!chosen) throw planLimit(plan.slug, config, model)
+    const { policy } = caller.project ?? {}
+    const { plan, chosen, refusedBy } = makeOffer(config, caller.plan, model, inference, policy)
+    if (!chosen) throw modelRefused(refusedBy, plan.slug, config, model)
 
     const { lane, reason, price, estimate, worstCharge } = chosen
     const { used } = await edge.figures.quota({ account: caller.account, unit: plan.unit })
-    const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra
+    const limit = effectiveLimit(plan, caller)
     const usualCharge = chargeFor(price, {
       promptTokens: estimate.usualPromptTokens,
       completionTokens: estimate.usualTokens - estimate.usualPromptTokens,
@@ -57,7 +60,7 @@ export function quote(edge: QuoteContext): Handler<'key'> {
       estimated_charge: inPlanUnit(usualCharge),
       worst_case_charge: inPlanUnit(worstCharge),
       remaining: inPlanUnit(Math.max(0, limit - used)),
-      fits: caller.overage || used + worstCharge <= limit,
+      fits: passesLimit(caller) || used + worstCharge <= limit,
     } satisfies z.infer<typeof quoteResponse>)
   }
 }

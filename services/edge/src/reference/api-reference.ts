@@ -7,7 +7,7 @@ import type { ErrorCode } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { Credential } from '../auth/authenticate.ts'
 
-export type Method = 'GET' | 'POST'
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** An operation in the words of its users. */
 export interface Documentation {
@@ -21,6 +21,8 @@ export interface Documentation {
   /** Headers that it takes, besides those that every request has. */
   headers?: { name: string; description: string; schema?: ZodType }[]
   requestSchema?: ZodType
+  /** JSON where it is left out. */
+  requestType?: string
   /** The request may come without its body. */
   isBodyOptional?: true
   /** A WebSocket's: of one message of the server. */
@@ -49,13 +51,13 @@ export interface Example {
   body?: Record<string, unknown>
 }
 
-export const operationGroups = ['Inference', 'Models', 'Account', 'Keys'] as const
+export const operationGroups = ['Inference', 'Models', 'Account', 'Keys', 'Administration'] as const
 type OperationGroup = (typeof operationGroups)[number]
 
 interface CredentialTerms {
   sentence: string
   /** Where examples have it from. */
-  variable?: '$SVC_KEY' | '$SIGNIN_TOKEN'
+  variable?: '$SVC_KEY' | '$SIGNIN_TOKEN' | '$ADMIN_KEY'
   errors: ErrorCode[]
   /** In OpenAPI's terms. */
   security: object[]
@@ -81,6 +83,12 @@ export const credentials: Record<Credential, CredentialTerms> = {
     variable: '$SIGNIN_TOKEN',
     errors: ['NO_AUTH', 'INVALID_TOKEN', ...TWO_CREDENTIALS],
     security: [{ signIn: [] }],
+  },
+  administrator: {
+    sentence: 'An admin key (svc_admin_…), or the sign-in token of a person who may do this.',
+    variable: '$ADMIN_KEY',
+    errors: ['NO_AUTH', 'INVALID_KEY', 'INVALID_TOKEN', 'FORBIDDEN', ...TWO_CREDENTIALS],
+    security: [{ adminKey: [] }, { signIn: [] }],
   },
 }
 
@@ -114,6 +122,7 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
     condition: 'The time that the client itself allows was over.',
     action: 'Allow more time, or pick a faster model.',
   },
+  CONFLICT: { condition: 'The state of the thing forbids the change; the message says why.', action: 'Do as it says.' },
   PAYLOAD_TOO_LARGE: { condition: 'The body is larger than 25 MB.', action: 'Send less.' },
   UNSUPPORTED_MEDIA_TYPE: { condition: 'The body is not JSON.', action: 'Send application/json in UTF-8.' },
   UPGRADE_REQUIRED: {
@@ -121,11 +130,13 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
     action: 'Use that protocol; for WebSocket, connect to /v1/responses.',
   },
   quota_exceeded: {
-    condition: "The billing cycle's allowance is used up.",
+    condition: "The billing cycle's allowance is used up, or (scope key) the monthly limit of the key.",
     action: 'Wait for resetDate, enable overage, or top up at topupUrl.',
   },
   rate_limit_exceeded: {
-    condition: 'A limit per minute or day is reached, or (type plan_limit) the plan does not include the model.',
+    condition:
+      'A limit per minute or day is reached, or (type plan_limit) the plan, the project or the key does not include the model. ' +
+      'scope names the limit: that of the account, of the key, or of the account for this model.',
     action: 'Wait retry_after_ms and retry; with plan_limit, pick an included model or another plan.',
   },
   UPSTREAMS_EXHAUSTED: {

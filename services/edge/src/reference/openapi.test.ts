@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { chatRequest } from '@gateway/contracts/chat'
 import { openApiDocument } from './openapi.ts'
-import { reference } from '../routes.ts'
+import { fullReference as reference } from '../routes.ts'
 
 const document = openApiDocument('https://gateway.example', reference)
 

@@ -42,6 +42,7 @@ export function openApiDocument(serverUrl: string, operations: Operation[]): Ope
           name: 'x-api-key',
           description: 'The same, as Anthropic’s clients send it.',
         },
+        adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key (svc_admin_…).' },
         signIn: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A sign-in token.' },
       },
       schemas: Object.fromEntries(
@@ -52,7 +53,8 @@ export function openApiDocument(serverUrl: string, operations: Operation[]): Ope
 }
 
 function describe(operation: Operation): object {
-  const { id, group, summary, description, credential, requestSchema, isBodyOptional = false, examples } = operation
+  const { id, group, summary, description, credential, examples } = operation
+  const { requestSchema, requestType = 'application/json', isBodyOptional = false } = operation
   const bodies = examples.flatMap(({ name, body }) => (body ? [[name, { value: body }]] : []))
   return {
     operationId: id,
@@ -65,7 +67,7 @@ function describe(operation: Operation): object {
       requestBody: {
         required: !isBodyOptional,
         content: {
-          'application/json': { schema: schemaOf(requestSchema, 'input'), examples: Object.fromEntries(bodies) },
+          [requestType]: { schema: schemaOf(requestSchema, 'input'), examples: Object.fromEntries(bodies) },
         },
       },
     }),

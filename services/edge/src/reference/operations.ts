@@ -33,6 +33,8 @@ import {
 } from '@gateway/contracts/responses'
 import { usageQuery, usageRecord } from '@gateway/contracts/usage-api'
 import * as z from 'zod'
+import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
+import { TAGS_HEADER } from '../requests/tags.ts'
 
 const INFERENCE_ERRORS: ErrorCode[] = [
   'quota_exceeded',
@@ -46,6 +48,18 @@ const IDEMPOTENCY_HEADER = {
   schema: idempotencyKey,
   description:
     '1 to 255 visible ASCII characters. The same key and body again within 24 hours joins the request that runs, or gets its answer (up to 1 MB) again, charged once. With it, a request runs on when its client leaves.',
+}
+
+const TAGS = {
+  name: TAGS_HEADER,
+  description:
+    'team=search,env=prod: at most 8 pairs, names and values of 1 to 64 of A-Z a-z 0-9 . _ -. The ledger groups usage by them. Pairs of OpenAI’s metadata that fit count, too. The user (safety_identifier, user, or metadata.user_id of Messages) is kept as the first 22 characters of base64url(SHA-256(account, newline, user)).',
+}
+
+const RECEIPT = {
+  name: RECEIPT_HEADER,
+  description:
+    '1: the answer comes with a receipt, a compact JWS (EdDSA) over the request id, account, model, tokens, charge, time and SHA-256 of the content. It is the trailer x-svc-receipt, and a header of answers up to 256 KB. In a stream it is svc_receipt of the last event with usage, over the events before (comments and pings left out). /.well-known/jwks.json has the keys.',
 }
 
 const OF_ANTHROPIC = {
@@ -64,7 +78,7 @@ export const operations = {
       'svc-best chooses a lane for each message and says which in x-svc-smart-route. A model that you name is never rewritten.',
     ],
     requestSchema: chatRequest,
-    headers: [IDEMPOTENCY_HEADER],
+    headers: [IDEMPOTENCY_HEADER, TAGS, RECEIPT],
     responseSchema: chatCompletion,
     eventSchema: chatChunk,
     examples: [
@@ -112,7 +126,7 @@ export const operations = {
       'A stream ends with response.completed or response.incomplete and data: [DONE], which are sent once the usage is recorded. A later failure is response.failed, and no [DONE].',
     ],
     requestSchema: responsesRequest,
-    headers: [IDEMPOTENCY_HEADER],
+    headers: [IDEMPOTENCY_HEADER, TAGS, RECEIPT],
     responseSchema: responseObject,
     eventSchema: responseEvent,
     examples: [
@@ -166,7 +180,7 @@ export const operations = {
       'In POST /v1/responses a last item compaction_trigger does the same, also in a stream: its output is the one compaction item.',
     ],
     requestSchema: compactRequest,
-    headers: [IDEMPOTENCY_HEADER],
+    headers: [IDEMPOTENCY_HEADER, TAGS, RECEIPT],
     responseSchema: compactedResponse,
     examples: [
       {
@@ -192,7 +206,7 @@ export const operations = {
       'A refusal by a backend that speaks the format has its status and its body. So has a 429 or 5xx of the only backend of a model, with its retry-after.',
     ],
     requestSchema: messagesRequest,
-    headers: [IDEMPOTENCY_HEADER],
+    headers: [IDEMPOTENCY_HEADER, TAGS, RECEIPT],
     responseSchema: message,
     eventSchema: messageEvent,
     examples: [
@@ -249,7 +263,7 @@ export const operations = {
     summary: 'Embeddings',
     description: ['Turns each text into a vector of 768 numbers, in the order of the inputs.'],
     requestSchema: embeddingsRequest,
-    headers: [IDEMPOTENCY_HEADER],
+    headers: [IDEMPOTENCY_HEADER, TAGS, RECEIPT],
     responseSchema: embeddingList,
     examples: [
       { name: 'One text', body: { model: 'svc-embed', input: 'The river bends.' } },
@@ -262,7 +276,7 @@ export const operations = {
     summary: 'Images',
     description: ['Draws a picture from a text: a PNG in data[0].b64_json.'],
     requestSchema: imagesRequest,
-    headers: [IDEMPOTENCY_HEADER],
+    headers: [IDEMPOTENCY_HEADER, TAGS, RECEIPT],
     responseSchema: imageGeneration,
     examples: [{ name: 'A picture', body: { model: 'svc-image', prompt: 'A river seen from above', size: '512x512' } }],
     errors: INFERENCE_ERRORS,

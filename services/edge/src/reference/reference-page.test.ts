@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { reference } from '../routes.ts'
+import { fullReference, reference } from '../routes.ts'
 import { operations } from './operations.ts'
 import { curlExample, escape, type JsonSchema, referencePage, schemaRows } from './reference-page.ts'
 
@@ -8,7 +8,7 @@ const addresses = {
   consoleUrl: 'https://gateway.example/console',
   stylesheet: '/docs/styles.css',
 }
-const page = referencePage(addresses, reference)
+const page = referencePage(addresses, fullReference)
 
 test('every description is of one route', () => {
   expect(reference.map(({ id }) => id).toSorted()).toEqual(Object.keys(operations).toSorted())

@@ -49,9 +49,12 @@ export interface Client extends Reader {
   restart(): boolean
   /**
    * Makes the complete response one that can be given again, before its usage is stored. Only some are. `rest`: the bytes
-   * that are not written yet. False: another edge has taken the request over, and this response is nobody's.
+   * that are not written yet, and headers that were not known at the beginning. False: another edge has taken the request over,
+   * and this response is nobody's.
    */
-  keep?(usage: UsageEvent, rest: Uint8Array): Promise<boolean>
+  keep?(usage: UsageEvent, rest: Uint8Array, headers: Headers): Promise<boolean>
+  /** False: another edge has taken the request over while this process stood still. Only some may lose it. */
+  owns?(): Promise<boolean>
 }
 
 /** The source of a client that still waits for one. */

@@ -12,8 +12,9 @@
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
+import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { streamForm } from '../core/event-stream.ts'
+import { asBuffer, streamForm } from '../core/event-stream.ts'
 import { measuredOf, type StepResponse } from '../http/take-steps.ts'
 import { responseReservationOf } from '../http/memory-budget.ts'
 import { type Client, type Consumed, type Headers, NO_SOURCE } from './client-writer.ts'
@@ -124,7 +125,7 @@ export function jsonResponse(response: ServerResponse, consumed: Consumed): Resp
         return
       }
       if (!response.headersSent) {
-        response.writeHead(200, { ...headersOfBegin(), 'content-type': contentType })
+        response.writeHead(200, { ...trailed(response, headersOfBegin()), 'content-type': contentType })
         // They count again where they wait for the client.
         reservation.release(heldBytes - bytes.byteLength)
       }
@@ -140,10 +141,14 @@ export function jsonResponse(response: ServerResponse, consumed: Consumed): Resp
       heldBytes = 0
       return true
     },
-    finish(headers) {
+    finish(headersNow) {
+      const headers = headersNow()
+      const receipt = headers[RECEIPT_HEADER]
       if (!response.headersSent) {
-        response.writeHead(200, { ...headers(), 'content-type': contentType, 'content-length': heldBytes })
+        const length = receipt === undefined && { 'content-length': heldBytes }
+        response.writeHead(200, { ...trailed(response, headers), 'content-type': contentType, ...length })
       }
+      if (receipt !== undefined) response.addTrailers({ [RECEIPT_HEADER]: receipt })
       const last = held.length === 1 ? held[0]! : Buffer.concat(held)
       // Headers and a short body in one string are one write; bytes would be a second piece beside the headers.
       if (last.byteLength <= SHORT_BYTES) response.end(asBuffer(last).toString('latin1'), 'latin1')
@@ -153,6 +158,13 @@ export function jsonResponse(response: ServerResponse, consumed: Consumed): Resp
       response.destroy()
     },
   }
+}
+
+/** A client of HTTP/1.0 gets no trailers, and none may be announced to it. */
+function trailed(response: ServerResponse, headers: Headers): Headers {
+  if (headers['trailer'] === undefined || response.req.httpVersionMinor > 0) return headers
+  const { trailer: _, ...others } = headers
+  return others
 }
 
 /** A stream's headers are sent by then, whether its backend has begun or not. */
@@ -203,10 +215,6 @@ export function streamResponse(
       response.end(form.failure(error))
     },
   }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /** Sends bytes and reports them as consumed once the client's socket takes more again. */

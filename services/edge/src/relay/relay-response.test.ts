@@ -121,6 +121,7 @@ async function stage(
     keyHash: 'hash',
     deadlineMs: 10_000,
     endpoint: '/',
+    receipt: null,
   }
   app.get('/', async (_request, response) => {
     const client = seen(httpClient(response, job))
@@ -748,3 +749,25 @@ test('a run whose key another edge has by its end gives its client no end, and t
   expect(text).not.toContain('[DONE]')
   await expect.poll(() => reports).toMatchObject([{ outcome: 'edge_lost', delivered: false, usage: USAGE }])
 })
+
+test.each(['its router is lost', 'its backend fails'])(
+  'a run whose key another edge has when %s gives way to it, and the ledger can distinguish it',
+  async (how) => {
+    const failure = {
+      code: 'UPSTREAMS_EXHAUSTED',
+      message: 'none left',
+      attempted: ['a'],
+      attempts: ATTEMPTS,
+      usage: USAGE,
+    }
+    const serve = (job: IncomingJob, routerId: string) => {
+      beginStream(job)
+      if (how === 'its backend fails') job.failure(encode(failure))
+      else setTimeout(() => hub.cut(routerId), 50)
+    }
+    const seen = (client: Client): Client => ({ ...client, owns: async () => false })
+    const { url, reports } = await stage(serve, { stream: true, seen })
+    expect((await readAll(await fetch(url))).text).toContain('SERVICE_UNAVAILABLE')
+    await expect.poll(() => reports).toMatchObject([{ outcome: 'edge_lost', delivered: false }])
+  },
+)

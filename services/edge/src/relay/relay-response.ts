@@ -9,6 +9,7 @@
 import type { Bus } from '@gateway/bus/port'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ResponseEnd, ResponseFailure, ResponseHead, PlannedJob } from '@gateway/contracts/job'
+import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chargeFor } from '@gateway/pricing/charge'
@@ -21,7 +22,9 @@ import { anthropicLimitHeaders, smartRouteHeader, quotaStatusHeaders } from '../
 import type { LoadShedder } from '../http/load-shedder.ts'
 import type { BytesInFlight } from '../http/memory-budget.ts'
 import type { Measured } from '../http/take-steps.ts'
-import { type Client, openResponseWindow, type ResponseWindow, type Source } from './client-writer.ts'
+import { type ContentRecord, recordContent } from '../receipts/record-content.ts'
+import { type ReceiptSigner, signReceipt } from '../receipts/sign-receipt.ts'
+import { type Client, type Headers, openResponseWindow, type ResponseWindow, type Source } from './client-writer.ts'
 import { runJob, type ResponseEvents, type JobRun, type RouterLoss } from './run-job.ts'
 import { lapse, release, type Reported, settle, type SettleContext, settleInTime, usageEvent } from './settle.ts'
 import { takenOver } from './taken-over.ts'
@@ -42,6 +45,8 @@ interface Relay {
   deadlineMs: number
   endpoint: string
   measured: Measured
+  /** Null: the client wants no receipt. */
+  receipt: ReceiptSigner | null
 }
 
 /** Resolves when the response has ended. Rejects with the error to send while nothing has been sent yet. */
@@ -66,6 +71,8 @@ class RelayedResponse implements ResponseEvents, Source {
   /** The head of the router that responds now; another router begins again. */
   #head: ResponseHead | null = null
   #window: ResponseWindow
+  /** Of the bytes that have passed the window. */
+  #content: ContentRecord | null = null
 
   constructor(edge: RelayContext, relay: Relay, client: Client) {
     this.#edge = edge
@@ -76,7 +83,7 @@ class RelayedResponse implements ResponseEvents, Source {
   }
 
   begin(): void {
-    const { job, body, deadlineMs, keyHash, admitted } = this.#relay
+    const { job, body, deadlineMs, keyHash, admitted, measured } = this.#relay
     const { bus, shedder, running } = this.#edge
     this.#client.listen(this)
     shedder.enter()
@@ -86,8 +93,14 @@ class RelayedResponse implements ResponseEvents, Source {
       account: job.account,
       requestId: job.requestId,
       keyHash,
-      reservation: { worstCharge: admitted.worstCharge, window: job.window },
+      reservation: {
+        worstCharge: admitted.worstCharge,
+        window: job.window,
+        keyId: admitted.policy === null ? undefined : job.keyId,
+      },
       stream: job.stream,
+      measured,
+      planVersion: admitted.quotaStatus.planVersion,
       cut: () => {
         if (this.#depart('cut')) this.#client.fail(invalidKey())
       },
@@ -104,6 +117,7 @@ class RelayedResponse implements ResponseEvents, Source {
   onHead(head: ResponseHead): void {
     const { admitted, job, measured } = this.#relay
     this.#head = head
+    measured.backend = head.backend
     if (this.#phase !== 'wanted') return
     if (measured.span.isRecorded) measured.span.set(headAttributes(head, admitted))
     if (job.stream) this.#measureBegin(head)
@@ -155,9 +169,11 @@ class RelayedResponse implements ResponseEvents, Source {
   }
 
   #openWindow(): ResponseWindow {
-    const { job } = this.#relay
-    return openResponseWindow(streamDialect(job), {
-      reader: this.#client,
+    const { job, receipt } = this.#relay
+    const dialect = streamDialect(job)
+    this.#content = receipt && recordContent(dialect, this.#client)
+    return openResponseWindow(dialect, {
+      reader: this.#content ?? this.#client,
       consumed: (bytes) => this.#run?.consumed(bytes),
       reservation: this.#edge.bytes.reserveResponse(job.account),
       onOutOfMemory: () => {
@@ -187,8 +203,7 @@ class RelayedResponse implements ResponseEvents, Source {
   }
 
   async #respondAndBill(word: LastWord): Promise<Reported | null> {
-    const departure = this.#phase === 'wanted' || this.#phase === 'over' ? null : this.#phase
-    this.#phase = 'over'
+    const departure = await this.#departureAt(word)
     const head = this.#head
     const { job } = this.#relay
     const { events } = this.#window
@@ -201,15 +216,27 @@ class RelayedResponse implements ResponseEvents, Source {
     return settleBill(this.#edge, job, bill)
   }
 
+  /**
+   * A process that stood still may see its router's loss before it learns that another edge has the request. The client pays that
+   * edge's run alone.
+   */
+  async #departureAt(word: LastWord): Promise<Departure | null> {
+    const departure = this.#phase === 'wanted' || this.#phase === 'over' ? null : this.#phase
+    this.#phase = 'over'
+    if (departure !== null || word.kind === 'end' || (await this.#client.owns?.()) !== false) return departure
+    this.#client.fail(takenOver())
+    return 'edge_lost'
+  }
+
   async #deliver(head: ResponseHead, charge: Charge): Promise<Reported | null> {
     const { job, measured } = this.#relay
     const { usage } = charge
     if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
     const event = usageEvent(job, charge)
-    const rest = this.#window.rest()
+    const { rest, headers } = await this.#lastBytes(event)
     let reported: Reported | null = null
     try {
-      if ((await this.#client.keep?.(event, rest)) === false) return await this.#yieldTo(event)
+      if ((await this.#client.keep?.(event, rest, headers)) === false) return await this.#yieldTo(event)
       reported = settle(this.#edge, event)
       await reported.inTime
     } catch (cause) {
@@ -221,9 +248,17 @@ class RelayedResponse implements ResponseEvents, Source {
     failpoint('edge.usage-stored')
     if (rest.length > 0) this.#client.write(rest)
     if (!job.stream) this.#measureBegin(head)
-    this.#client.finish(() => responseHeaders(this.#relay, head, chargeFor(job.price, usage)))
+    this.#client.finish(() => ({ ...responseHeaders(this.#relay, head, chargeFor(job.price, usage)), ...headers }))
     failpoint('edge.response-ended')
     return reported
+  }
+
+  /** With the receipt, where the client wants one. */
+  async #lastBytes(event: UsageEvent): Promise<{ rest: Uint8Array; headers: Headers }> {
+    const rest = this.#window.rest()
+    const { receipt } = this.#relay
+    if (this.#content === null || receipt === null) return { rest, headers: {} }
+    return this.#content.conclude(rest, (content) => signReceipt(receipt, event, content))
   }
 
   /** The run that took the request over is the one that its client pays for. */
@@ -239,6 +274,7 @@ class RelayedResponse implements ResponseEvents, Source {
     const tookMs = performance.now() - measured.startedAtMs
     if (backendMs !== undefined) metrics.added(endpoint, tookMs - backendMs)
     if (!job.stream) return
+    measured.firstTokenMs = tookMs
     metrics.firstToken(job.lane, tookMs)
     measured.span.event('first content')
   }
@@ -284,7 +320,7 @@ function headAttributes(head: ResponseHead, { lane }: Admitted): Attributes {
 
 /** `spent`: this request's cost, once that is known. */
 function responseHeaders(
-  { admitted, notices, job }: Relay,
+  { admitted, notices, job, receipt }: Relay,
   head: ResponseHead | null,
   spent = 0,
 ): Record<string, string> {
@@ -293,6 +329,7 @@ function responseHeaders(
     ...notices,
     ...(job.dialect === 'messages' && { ...anthropicLimitHeaders(admitted.quotaStatus), 'request-id': job.requestId }),
   }
+  if (receipt && !job.stream) headers['trailer'] = RECEIPT_HEADER
   // The pool is known before its response: headers that keep-alive commits early name it, too.
   headers['x-svc-upstream'] = head?.upstream ?? job.pool
   if (head?.droppedParams) headers['x-svc-dropped-params'] = head.droppedParams.join(', ')

@@ -53,7 +53,7 @@ const BODIES: [string, InferenceKind, (value: string) => string][] = [
     'chat',
     chat,
     (x) =>
-      `{"model":"m","messages":[{"role":"user","content":"5.00 \\"1e9"}],"tools":[{"type":"function","function":{"name":"f","parameters":${x}}}],"metadata":${x},"seed":${x}}`,
+      `{"model":"m","messages":[{"role":"user","content":"5.00 \\"1e9"}],"tools":[{"type":"function","function":{"name":"f","parameters":${x}}}],"some_new_field":${x},"seed":${x}}`,
   ],
   [
     'responses',

@@ -26,7 +26,9 @@ import {
 } from '../core/estimate-tokens.ts'
 import { type BodyMember, writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey } from './conversation-key.ts'
+import { endUserOf } from './end-user.ts'
 import { sessionOfCacheKey, type Session } from './session.ts'
+import { type Tags, tagsInMetadata } from './tags.ts'
 
 /** A parsed request, in the terms that the rest of the journey uses. */
 export interface InferenceRequest extends OutputRequest, AnthropicHeaders {
@@ -49,6 +51,9 @@ export interface InferenceRequest extends OutputRequest, AnthropicHeaders {
   /** The same for all turns of a conversation: where the client names no session, it stands for one. */
   conversationKey?(): string
   session?: Session | undefined
+  tags?: Tags | undefined
+  /** As the client names its user. It leaves the edge as a hash alone, except in the client's own body. */
+  endUser?: string | undefined
   /** `windowTokens`: the most that a prompt can have on the lane. */
   estimate(lane: ServedModelConfig, windowTokens?: number): TokenEstimate
   /** Set where a vendor runs tools for the request: the calls of them that the lane allows. */
@@ -86,6 +91,8 @@ export const chat: InferenceKind = (body, models) => {
     thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
     conversationKey: () => conversationKey(request.messages),
     session: sessionOfCacheKey(request['prompt_cache_key']),
+    tags: tagsInMetadata(request.metadata),
+    endUser: endUserOf(request),
     estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('chat', request),
     body: bytes,
@@ -105,6 +112,7 @@ export const embeddings: InferenceKind = (body) => {
     includeUsage: false,
     encodingFormat: request.encoding_format ?? 'float',
     vectorsOf: (model) => vectorsOf(model, request.dimensions),
+    endUser: endUserOf(request),
     capsOutput: true,
     estimate: () => estimateEmbeddings(request),
     body: jobBody(request).bytes,
@@ -121,6 +129,7 @@ export const images: InferenceKind = (body, models) => {
     messages: [],
     stream: false,
     includeUsage: false,
+    endUser: endUserOf(request),
     capsOutput: true,
     estimate: () => estimateImages(request),
     body: jobBody(request).bytes,

@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { loadDefaultConfig } from '@gateway/config/load-config'
 import { GatewayError } from '@gateway/contracts/errors'
+import { hostedTools } from '@gateway/contracts/hosted-tools'
 import fc from 'fast-check'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { CLIENTS } from '@gateway/testing/client-fixtures'
@@ -13,7 +14,12 @@ import { countTokens } from './messages.ts'
 import { BodyBytes, LargeJson, parseJson } from './parse-json.ts'
 import { understand, type Understood } from './understand.ts'
 
-const { config } = loadDefaultConfig()
+const { config: usualConfig } = loadDefaultConfig()
+/** Each model may run every tool of a vendor. */
+const config = {
+  ...usualConfig,
+  models: usualConfig.models.map((one) => (one.type === 'chat' ? { ...one, hostedTools: [...hostedTools] } : one)),
+}
 const shed: string[] = []
 const used: number[] = []
 let bodies: LargeBodies
@@ -36,7 +42,7 @@ const inPlace = (kind: KindName, text: string) => understand(config, KINDS[kind]
 
 /** All values that the rest of a request's way reads of it. */
 function valuesOf({ inference, model }: Understood): unknown {
-  const { estimate: _estimate, vectorsOf, conversationKey, messages: _messages, body, ...rest } = inference
+  const { estimate: _estimate, hostedCalls: _calls, vectorsOf, conversationKey, messages: _, body, ...rest } = inference
   const offers = config.plans.map((plan) => makeOffer(config, plan.slug, model, inference))
   const vectors = vectorsOf?.(model)
   return { ...rest, model, offers, vectors, key: conversationKey?.(), body: Buffer.from(body).toString() }
@@ -51,6 +57,11 @@ const message = fc.record({
 })
 const messages = fc.array(message, { minLength: 1, maxLength: 8 })
 const model = fc.constantFrom('svc-best', 'svc-instant', 'svc-agent', 'svc-pro')
+/** Undefined most of the time, as in usual requests. */
+const toolsOf = (...types: string[]) =>
+  fc.option(fc.array(fc.record({ type: fc.constantFrom(...types), name: fc.constant('t') }), { maxLength: 4 }), {
+    nil: undefined,
+  })
 const requests: Partial<Record<KindName, fc.Arbitrary<object>>> = {
   chat: fc.record({
     model,
@@ -58,13 +69,21 @@ const requests: Partial<Record<KindName, fc.Arbitrary<object>>> = {
     max_tokens: fc.option(fc.integer({ min: 1, max: 900 })),
     stream: fc.boolean(),
     seed: fc.constant(5),
+    web_search_options: fc.constantFrom(undefined, {}),
   }),
-  messages: fc.record({ model, messages, max_tokens: fc.integer({ min: 1, max: 900 }) }),
+  messages: fc.record({
+    model,
+    messages,
+    max_tokens: fc.integer({ min: 1, max: 900 }),
+    tools: toolsOf('web_search_20250305', 'web_fetch_20250910', 'custom', 'of_tomorrow'),
+  }),
   responses: fc.record({
     model,
     input: fc.oneof(fc.string(), messages),
     instructions: fc.string({ maxLength: 5_000 }),
     stream: fc.boolean(),
+    tools: toolsOf('web_search', 'file_search', 'mcp', 'function', 'of_tomorrow'),
+    max_tool_calls: fc.option(fc.integer({ min: 1, max: 30 })),
   }),
   compact: fc.record({ model, input: fc.oneof(fc.string(), messages), instructions: fc.string({ maxLength: 5_000 }) }),
   embeddings: fc.record({
@@ -132,13 +151,25 @@ test('a request learns the CPU time that a thread took to read its body, right o
   for (const ms of used) expect(ms).toBeGreaterThan(0)
 })
 
-test.runIf(process.platform === 'linux')('a thread that reads gives way to the event loop', async () => {
-  await inThread('chat', '{"messages":[{"role":"user","content":"x"}]}')
-  const nices = globSync('/proc/self/task/*/stat').map((path) =>
-    Number(readFileSync(path, 'utf8').split(') ')[1]?.split(' ')[16]),
-  )
-  expect(nices).toContain(getPriority() + 5)
-})
+/** Of the threads that read bodies: the kernel keeps 15 letters of a name. */
+const priorities = () =>
+  globSync('/proc/self/task/*/stat').flatMap((path) => {
+    const stat = /\((.*)\) (.*)/s.exec(readFileSync(path, 'utf8'))
+    return stat?.[1] === 'large bodies' ? [Number(stat[2]!.split(' ')[16])] : []
+  })
+
+test.runIf(process.platform === 'linux')(
+  'a thread that reads is there before the first body, and gives way to the event loop',
+  { timeout: 120_000 },
+  async () => {
+    await bodies[Symbol.asyncDispose]()
+    await expect.poll(priorities).toEqual([])
+    bodies = openLargeBodies((reason) => shed.push(reason), 120_000)
+    await expect.poll(priorities, { timeout: 60_000 }).toEqual([getPriority() + 5])
+    await inThread('chat', '{"messages":[{"role":"user","content":"x"}]}')
+    expect(priorities()).toEqual([getPriority() + 5])
+  },
+)
 
 test('senders take turns: one with a crowd of bodies makes another wait for a few of them', async () => {
   const heavy = JSON.stringify({ messages: Array.from({ length: 2_000 }, () => ({ role: 'user', content: 'x' })) })

@@ -7,7 +7,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import type { ReadingConfig } from './pack-request.ts'
-import { type Done, readLarge, type Read, type Reading } from './read-large.ts'
+import type { Done, Read, Reading } from './read-large.ts'
 
 /** Beside a busy thread it has a quarter of a core. */
 const NICER = 5
@@ -15,6 +15,9 @@ const NICEST = 19
 
 // Linux knows a priority of each thread; elsewhere it would hold for the whole process.
 if (process.platform === 'linux') setPriority(Math.min(NICEST, getPriority() + NICER))
+
+// Behind that: these modules take most of the thread's start.
+const { readLarge } = await import('./read-large.ts')
 
 let config: ReadingConfig = { models: [], windows: new Map() }
 

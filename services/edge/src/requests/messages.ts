@@ -9,6 +9,7 @@ import { countTokensRequest, messagesRequest, type CountTokensRequest } from '@g
 import { chatNeeds } from '../core/chat-needs.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { conversationKey } from './conversation-key.ts'
+import { endUserOfUserId } from './end-user.ts'
 import { hostedCallsIn, jobBody, parseBody, type InferenceKind } from './inference-kinds.ts'
 import { sessionOfUserId } from './session.ts'
 
@@ -31,6 +32,7 @@ export const messages: InferenceKind = (body) => {
     thinkingDisabled: request.thinking?.type === 'disabled',
     conversationKey: () => conversationKey(view),
     session: sessionOfUserId(request.metadata?.user_id),
+    endUser: endUserOfUserId(request.metadata?.user_id),
     estimate: (_lane, windowTokens) =>
       estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('messages', request),

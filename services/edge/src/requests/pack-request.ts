@@ -6,6 +6,7 @@
 import { messagesForAuto } from '@gateway/auto/read-text'
 import type { ChatMessage } from '@gateway/contracts/chat'
 import type { GatewayConfig, ModelConfig, ServedModelConfig } from '@gateway/contracts/config'
+import type { HostedCalls } from '@gateway/contracts/hosted-tools'
 import type { TokenEstimate } from '../core/estimate-tokens.ts'
 import type { InferenceRequest } from './inference-kinds.ts'
 import type { Understood } from './understand.ts'
@@ -25,20 +26,24 @@ type Functions = {
 
 interface OfLane {
   estimate: TokenEstimate
+  hosted: HostedCalls | undefined
 }
 
-/** A new function of a request needs its results packed, too: the type of `plain` below names it. */
+/** No function leaves a thread. A new one of a request needs its results packed, too: the compiler names it. */
+type Plain = Omit<InferenceRequest, Functions | 'messages'> & { [Name in Functions]?: never }
+
 export interface PackedRequest {
-  inference: Omit<InferenceRequest, Functions | 'messages'>
+  inference: Plain
   messages: ChatMessage[]
   modelId: string
   vectors: ReturnType<NonNullable<InferenceRequest['vectorsOf']>> | undefined
   conversationKey: string | undefined
+  asksHostedTools: boolean
   ofLanes: Map<string, OfLane>
 }
 
 export function packRequest({ inference, model }: Understood, { models, windows }: ReadingConfig): PackedRequest {
-  const { estimate, vectorsOf, conversationKey, messages, ...plain } = inference
+  const { estimate, hostedCalls, vectorsOf, conversationKey, messages, ...plain } = inference
   const lanes = lanesOf(model, models)
   return {
     inference: plain,
@@ -46,13 +51,19 @@ export function packRequest({ inference, model }: Understood, { models, windows 
     modelId: model.id,
     vectors: vectorsOf?.(model),
     conversationKey: conversationKey?.(),
-    ofLanes: new Map(lanes.map((lane) => [lane.id, { estimate: estimate(lane, windows.get(lane.id)) }])),
+    asksHostedTools: hostedCalls !== undefined,
+    ofLanes: new Map(
+      lanes.map((lane) => [
+        lane.id,
+        { estimate: estimate(lane, windows.get(lane.id)), hosted: hostedCalls?.(lane) } satisfies OfLane,
+      ]),
+    ),
   }
 }
 
 /** `model`: of the config that the request was read with. */
 export function unpackRequest(packed: PackedRequest, model: ModelConfig): Understood {
-  const { inference, messages, vectors, conversationKey, ofLanes } = packed
+  const { inference, messages, vectors, conversationKey, asksHostedTools, ofLanes } = packed
   const ofLane = ({ id }: { id: string }): OfLane => {
     const known = ofLanes.get(id)
     if (!known) throw new Error(`a request was not read for the lane ${id}`)
@@ -64,6 +75,7 @@ export function unpackRequest(packed: PackedRequest, model: ModelConfig): Unders
     ...(vectors && { vectorsOf: () => vectors }),
     ...(conversationKey !== undefined && { conversationKey: () => conversationKey }),
     estimate: (lane) => ofLane(lane).estimate,
+    hostedCalls: asksHostedTools ? (lane) => ofLane(lane).hosted! : undefined,
   }
   return { inference: unpacked, model }
 }

@@ -17,8 +17,10 @@ import { chatNeeds } from '../core/chat-needs.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey } from './conversation-key.ts'
+import { endUserOf } from './end-user.ts'
 import { hostedCallsIn, parseBody, withModel, type InferenceKind, type InferenceRequest } from './inference-kinds.ts'
 import { sessionOfCacheKey } from './session.ts'
+import { tagsInMetadata } from './tags.ts'
 
 export const responses: InferenceKind = (body, models) => {
   const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
@@ -49,6 +51,8 @@ export function inferenceOf(
     thinkingDisabled: request.reasoning?.effort === 'none',
     conversationKey: () => conversationKey(view.messages),
     session: sessionOfCacheKey(request.prompt_cache_key),
+    tags: tagsInMetadata(request.metadata),
+    endUser: endUserOf(request),
     estimate: (lane, windowTokens) => estimateChat(counted, lane.maxOutputTokens, windowTokens, memberBytes),
     hostedCalls: hostedCallsIn('responses', request),
     body: bytes,

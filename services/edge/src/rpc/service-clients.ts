@@ -6,6 +6,7 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
+import type { CallOrigin } from '@gateway/contracts/administration/envelope'
 import type { FindSessionReply, FindSessionRequest, KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
 import { type RequestedBy, type Read, procedures, type Written } from '@gateway/contracts/bus-roles'
@@ -18,6 +19,8 @@ export function createKeysClient(bus: Bus) {
   const callOf = callsOn(bus)
   const fill = callOf('keysFill')
   const findSession = callOf('keysFindSession')
+  const read = callOf('keysAdminister', true)
+  const change = callOf('keysAdminister')
   return {
     /** Requests of one key that miss at once are filled by one call. */
     fill: shareCalls(({ account, keyHash }) => `${account} ${keyHash}`, fill),
@@ -30,7 +33,10 @@ export function createKeysClient(bus: Bus) {
     rotate: endsKey(findSession, callOf('keysRotate')),
     revoke: endsKey(findSession, callOf('keysRevoke')),
     list: callOf('keysList'),
+    /** A call that only reads may be served twice. */
+    administer: (question: Written<'keysAdminister', 'request'>, isRead: boolean) => (isRead ? read : change)(question),
     responseSecrets: callOf('keysAnswerSecrets'),
+    receiptSecrets: callOf('keysReceiptSecrets'),
   }
 }
 
@@ -40,6 +46,8 @@ const TRIES = 5
 interface Ending {
   owner: KeyOwner
   keyHash: string
+  /** For the audit log. */
+  origin?: CallOrigin | undefined
 }
 
 /**
@@ -53,11 +61,11 @@ export function endsKey<Reply extends { kind: string; isLate?: boolean | undefin
   findSession: (question: FindSessionRequest) => Promise<FindSessionReply>,
   end: (question: Ending & { ticket?: string | undefined }) => Promise<Reply>,
 ): (question: Ending) => Promise<Reply> {
-  return async ({ owner, keyHash }) => {
+  return async ({ owner, keyHash, origin }) => {
     for (let tries = 0; tries < TRIES; tries++) {
       const session = await findSession({ owner, toEnd: keyHash })
       const ticket = session.kind === 'found' ? session.ticket : undefined
-      const reply = await end({ owner, keyHash, ...(ticket !== undefined && { ticket }) })
+      const reply = await end({ owner, keyHash, ...(ticket !== undefined && { ticket }), ...(origin && { origin }) })
       if (!reply.isLate) return reply
     }
     throw new GatewayError('SERVICE_UNAVAILABLE', 'The key is being minted again and again; try again shortly')
@@ -68,15 +76,19 @@ export type MeteringClient = ReturnType<typeof createMeteringClient>
 
 export function createMeteringClient(bus: Bus) {
   const callOf = callsOn(bus)
-  const warm = callOf('meteringWarm')
+  const warmTogether = shareCalls(
+    ({ account, keyId = '' }: { account: string; keyId?: string }) => `${account} ${keyId}`,
+    callOf('meteringWarm'),
+  )
   return {
-    /** Writes the account's window total into the admission store, once for all requests that find it cold at once. */
-    warm: shareCalls(
-      (account) => account,
-      (account: string) => warm({ account }),
-    ),
+    /**
+     * Writes the account's window total, and that of a project's key, into the admission store. One call serves all requests that
+     * find it cold at once.
+     */
+    warm: (account: string, keyId?: string) => warmTogether(keyId === undefined ? { account } : { account, keyId }),
     quota: callOf('meteringQuota'),
     usage: callOf('meteringAccountUsage'),
+    administer: callOf('meteringAdminister'),
   }
 }
 
@@ -88,6 +100,21 @@ export function createRoutersClient(bus: Bus) {
   return {
     countTokens: (question: Written<'routersCountTokens', 'request'>) =>
       edge.request('routersCountTokens', question, { timeoutMs: COUNT_TIMEOUT_MS }),
+  }
+}
+
+export type OperatorClient = ReturnType<typeof createOperatorClient>
+
+/** For administrators: the figures and states of other services. */
+export function createOperatorClient(bus: Bus) {
+  const callOf = callsOn(bus)
+  return {
+    showRouters: callOf('routersShow'),
+    overview: callOf('meteringOverview'),
+    usageOfAccount: callOf('meteringAccountUsage'),
+    usageByAccount: callOf('meteringUsageByAccount'),
+    reconcileKeys: callOf('keysReconcile'),
+    reconcileTotals: callOf('meteringReconcile'),
   }
 }
 
@@ -115,23 +142,24 @@ const SILENT_FOR_MS = 1_000
 type Call<Name extends RequestedBy<'edge'>> = (question: Written<Name, 'request'>) => Promise<Read<Name, 'reply'>>
 
 /** Returns a function that makes the call of each procedure. */
-export function callsOn(bus: Bus): <Name extends RequestedBy<'edge'>>(name: Name) => Call<Name> {
+export function callsOn(
+  bus: Bus,
+): <Name extends RequestedBy<'edge'>>(name: Name, isRepeatable?: boolean) => Call<Name> {
   const edge = rpcClient('edge', bus)
-  return (name) => async (question) => {
-    const timeoutPolicy = procedures[name].isRepeatable
-      ? { failingForMs: FAILURE_PASSES_WITHIN_MS, silentForMs: SILENT_FOR_MS }
-      : {}
-    try {
-      return await edge.request(name, question, {
-        timeoutMs: REQUEST_TIMEOUT_MS,
-        absentForMs: REQUEST_TIMEOUT_MS,
-        ...timeoutPolicy,
-      })
-    } catch (cause) {
-      const message = 'A part of the gateway does not answer; try again shortly'
-      throw new GatewayError('SERVICE_UNAVAILABLE', message, {}, { cause })
+  return (name, isRepeatable = procedures[name].isRepeatable) =>
+    async (question) => {
+      const timeoutPolicy = isRepeatable ? { failingForMs: FAILURE_PASSES_WITHIN_MS, silentForMs: SILENT_FOR_MS } : {}
+      try {
+        return await edge.request(name, question, {
+          timeoutMs: REQUEST_TIMEOUT_MS,
+          absentForMs: REQUEST_TIMEOUT_MS,
+          ...timeoutPolicy,
+        })
+      } catch (cause) {
+        const message = 'A part of the gateway does not answer; try again shortly'
+        throw new GatewayError('SERVICE_UNAVAILABLE', message, {}, { cause })
+      }
     }
-  }
 }
 
 /**
