@@ -11,7 +11,7 @@ import './theme-variables.css'
 import './theme/global.css'
 import { App } from './app.tsx'
 import type { Problem } from './core/explain-problem.ts'
-import { currentPath } from './navigation.ts'
+import { currentAddress } from './navigation.ts'
 import { ProblemNotice } from './parts/problem-notice.tsx'
 import { readConfig } from './read-config.ts'
 import { Gate } from './pages/sign-in/gate.tsx'
@@ -37,7 +37,7 @@ async function start(): Promise<void> {
   const config = await readConfig()
   // The identity provider sends people back to the one address that it knows.
   if (new URL(config.consoleUrl).origin !== window.location.origin) {
-    window.location.replace(`${config.consoleUrl}${currentPath()}`)
+    window.location.replace(`${config.consoleUrl}${currentAddress()}`)
     return
   }
   const session = openSession(config)

@@ -3,11 +3,14 @@
  * history entry. The browser's storage stays empty.
  */
 
-import { useSyncExternalStore } from 'react'
+import { useMemo, useSyncExternalStore } from 'react'
 import { BASE_PATH } from './read-config.ts'
 
 export interface EntryState {
-  /** The person had signed in. After a reload the page first tries the identity provider without a prompt. */
+  /**
+   * The person had signed in, so after a reload the page signs in again without a prompt. False: the identity provider knew nobody,
+   * or the person signed out. Undefined: this is the first visit.
+   */
   signedIn?: boolean
   colorScheme?: 'light' | 'dark' | 'auto'
 }
@@ -16,6 +19,27 @@ export interface EntryState {
 export function currentPath(): string {
   const { pathname } = window.location
   return pathname.startsWith(`${BASE_PATH}/`) ? pathname.slice(BASE_PATH.length).replace(/\/$/, '') : ''
+}
+
+/** With the query: `/organization/audit?type=project.created`. */
+export function currentAddress(): string {
+  return `${currentPath()}${window.location.search}`
+}
+
+/** The members of the query; a page that filters a list has its filters there. */
+export function useQueryMembers(): Readonly<Record<string, string>> {
+  const search = useSyncExternalStore(onNavigation, () => window.location.search)
+  return useMemo(() => Object.fromEntries(new URLSearchParams(search)), [search])
+}
+
+/** Replaces members of the query, without a step back to the former ones; an empty text removes one. */
+export function changeQuery(change: Readonly<Record<string, string>>): void {
+  const query = new URLSearchParams(window.location.search)
+  for (const [name, text] of Object.entries(change)) {
+    if (text === '') query.delete(name)
+    else query.set(name, text)
+  }
+  navigate(`${currentPath()}${query.size > 0 ? `?${query}` : ''}`, { replace: true })
 }
 
 export function entryState(): EntryState {

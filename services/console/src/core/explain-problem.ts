@@ -134,6 +134,12 @@ function explainCode(code: string, message: string, details?: z.infer<typeof fla
         code,
         mayPass: false,
       }
+    case 'FORBIDDEN':
+      return { title: 'You may not do that', advice: sentence(message), code, mayPass: false }
+    case 'NOT_FOUND':
+      return { title: 'It is not there, or you may not see it', advice: sentence(message), code, mayPass: false }
+    case 'CONFLICT':
+      return { title: 'That is not possible now', advice: sentence(message), code, mayPass: false }
     case 'UPSTREAMS_EXHAUSTED':
       return {
         title: 'Every backend of this model failed',

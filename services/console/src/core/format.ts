@@ -9,6 +9,9 @@ const LOCALE = 'en'
 const upToThree = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 3 })
 const date = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
 const shortDate = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const time = new Intl.DateTimeFormat(LOCALE, {
+  ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' },
+})
 const moment = new Intl.DateTimeFormat(LOCALE, {
   ...{ day: 'numeric', month: 'short', year: 'numeric' },
   ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' },
@@ -68,6 +71,11 @@ export function formatDate(iso: string): string {
 
 export function formatShortDate(iso: string): string {
   return shortDate.format(new Date(iso))
+}
+
+/** `08:15` */
+export function formatTime(iso: string): string {
+  return time.format(new Date(iso))
 }
 
 /** `21 Nov 2026, 08:15 UTC` */

@@ -34,6 +34,12 @@ export function datesFor(period: Period, today: string | undefined): UsageDates 
   return { from: dayOf(todayMs - (Number(period) - 1) * DAY_MS), to: today }
 }
 
+/** From the first day of the month to today, in UTC. */
+export function monthToDate(nowMs: number): Span {
+  const today = dayOf(nowMs)
+  return { from: `${today.slice(0, 7)}-01`, to: today }
+}
+
 export interface DayUsage extends UsageTotals {
   day: string
 }

@@ -27,7 +27,7 @@ export interface Caller {
 }
 
 export interface RequestOptions {
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   body?: object
   /** The response is the same for every token, so the request carries none. */
   isPublic?: boolean

@@ -40,3 +40,15 @@ export const StopIcon = draw('M7 7h10v10H7z', { fill: 'currentColor' })
 export const BookIcon = draw(
   'M5 5.5A1.5 1.5 0 0 1 6.5 4H19v13H6.5A1.5 1.5 0 0 0 5 18.5 1.5 1.5 0 0 0 6.5 20H19M5 5.5v13',
 )
+export const FolderIcon = draw('M4 7a1 1 0 0 1 1-1h4.5l2 2H19a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1z')
+export const UsersIcon = draw(
+  'M12.5 8.5a3.5 3.5 0 1 1-7 0 3.5 3.5 0 0 1 7 0M3 19a6 6 0 0 1 12 0M16 5.2a3.5 3.5 0 0 1 0 6.6M17.5 14.2A6 6 0 0 1 21 19',
+)
+export const GaugeIcon = draw('M4.5 18a9 9 0 1 1 15 0M12 14l4-5M12 14v.1')
+export const LimitsIcon = draw('M4 7h8M16 7h4M4 12h2M10 12h10M4 17h10M18 17h2M14 5v4M8 10v4M16 15v4')
+export const SwitchIcon = draw('m8 9 4-4 4 4M8 15l4 4 4-4', { size: 16 })
+export const BackendsIcon = draw('M5 5h14v6H5zM5 13h14v6H5zM8 8v.1M8 16v.1M11.5 8H16M11.5 16H16')
+export const AuditIcon = draw(
+  'M9 5H6a1 1 0 0 0-1 1v13a1 1 0 0 0 1 1h12a1 1 0 0 0 1-1V6a1 1 0 0 0-1-1h-3M9 4h6v3H9zM8.5 13.5l2.5 2.5 4.5-5',
+)
+export const ReceiptIcon = draw('M6 4h12v16l-2-1.4-2 1.4-2-1.4-2 1.4-2-1.4L6 20zM9 9h6M9 13h6')

@@ -12,8 +12,14 @@ export interface Column<Row> {
 export interface WideTableProps<Row> {
   label: string
   rows: readonly Row[]
-  /** The first column, which identifies a row. */
-  name: { title: string; of: (row: Row) => string; className?: 'mono' }
+  /** The first column, which identifies a row. `keyOf`: where two rows may have one name. */
+  name: {
+    title: string
+    of: (row: Row) => string
+    keyOf?: (row: Row) => string
+    cell?: (row: Row) => ReactNode
+    className?: 'mono'
+  }
   columns: readonly Column<Row>[]
 }
 
@@ -34,9 +40,9 @@ export function WideTable<Row>({ label, rows, name, columns }: WideTableProps<Ro
         </Table.Thead>
         <Table.Tbody>
           {rows.map((row) => (
-            <Table.Tr key={name.of(row)}>
+            <Table.Tr key={name.keyOf?.(row) ?? name.of(row)}>
               <Table.Th scope="row" className={name.className}>
-                {name.of(row)}
+                {name.cell?.(row) ?? name.of(row)}
               </Table.Th>
               {columns.map(({ cell, isFigure }, index) => (
                 <Table.Td key={index} ta={isFigure ? 'end' : undefined}>

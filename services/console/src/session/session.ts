@@ -3,13 +3,22 @@
  *
  * The access token lives in this module's memory and nowhere else. Only during a sign-in does `sessionStorage` hold
  * anything: the state and verifier, and the work of an ended session. A reload loses the token, so the page signs in again,
- * without a prompt while the provider's own session lasts. A sign-out in one tab signs out all.
+ * without a prompt while the provider's own session lasts. So does the first visit by an address. The page tries once: its history
+ * entry keeps the outcome. A sign-out in one tab signs out all, and the page that follows tries nothing.
  */
 
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { ErrorResponse, InMemoryWebStorage, UserManager, WebStorageStateStore, type User } from 'oidc-client-ts'
 import type { Problem } from '../core/explain-problem.ts'
-import { addressOf, currentPath, entryState, navigate, keepState, type EntryState } from '../navigation.ts'
+import {
+  addressOf,
+  currentAddress,
+  currentPath,
+  entryState,
+  navigate,
+  keepState,
+  type EntryState,
+} from '../navigation.ts'
 import { explainSignIn } from './explain-sign-in.ts'
 import { collectWork, restoreWork } from './keep-over-sign-in.ts'
 
@@ -49,6 +58,10 @@ const NOBODY = ['login_required', 'interaction_required', 'consent_required', 'a
 /** A tab that signs out notifies the others here. */
 const CHANNEL = 'gateway-console'
 const CALLBACK = '/callback'
+/** The `state` of a sign-out, which the identity provider returns. */
+const SIGNED_OUT = 'signed-out'
+/** After this time a first visitor sees the sign-in page, also where the identity provider is slow. */
+const SILENT_FOR_MS = 4_000
 /** The longest delay of a browser's timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -87,7 +100,7 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
 
   async function goToProvider(prompt?: 'none'): Promise<void> {
     const left = user ? { subject: user.profile.sub, kept: collectWork() } : undefined
-    const redirect: RedirectState = { path: currentPath(), entry: entryState(), ...(left && { left }) }
+    const redirect: RedirectState = { path: currentAddress(), entry: entryState(), ...(left && { left }) }
     await manager?.signinRedirect({ state: redirect, ...(prompt && { prompt }) })
   }
 
@@ -101,16 +114,35 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
       enter(signedIn)
     } catch (error) {
       void manager!.clearStaleState()
-      navigate('', { replace: true })
       // Without a session at the identity provider, `prompt=none` ends with these errors: nothing failed.
       const isNobody = error instanceof ErrorResponse && NOBODY.includes(error.error ?? '')
+      const before = isNobody ? (error.state as RedirectState | undefined) : undefined
+      navigate(before?.path ?? '', { replace: true, ...(before && { state: before.entry }) })
       leave(isNobody || query === '' ? null : explainSignIn(error))
     }
   }
 
+  /** The first visit: the identity provider may know the person. No failure of this attempt is shown. */
+  async function tryProvider(): Promise<void> {
+    const timer = setTimeout(() => leaveOpening(), SILENT_FOR_MS)
+    // The sign-in reads these again, from the manager's memory.
+    const isThere = await manager!.metadataService.getMetadata().then(
+      () => true,
+      () => false,
+    )
+    if (state.kind !== 'opening') return
+    if (isThere) return goToProvider('none').catch(leaveOpening)
+    clearTimeout(timer)
+    leaveOpening()
+  }
+
+  function leaveOpening(): void {
+    if (state.kind === 'opening') leave(null)
+  }
+
   async function giveUp(): Promise<void> {
     await manager?.clearStaleState()
-    if (state.kind === 'opening') leave(null)
+    leaveOpening()
   }
 
   async function open(): Promise<void> {
@@ -118,7 +150,13 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
     if (currentPath() === CALLBACK) return comeBack()
     // Removes the state of a sign-in that the person gave up.
     await manager.clearStaleState()
-    if (!entryState().signedIn) return become({ kind: 'signed-out', problem: null })
+    if (new URLSearchParams(window.location.search).get('state') === SIGNED_OUT) {
+      navigate('', { replace: true })
+      return leave(null)
+    }
+    const { signedIn } = entryState()
+    if (signedIn === undefined) return tryProvider()
+    if (!signedIn) return become({ kind: 'signed-out', problem: null })
     await goToProvider('none').catch((error: unknown) => leave(explainSignIn(error)))
   }
 
@@ -160,7 +198,7 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
       // Some providers have no such endpoint and keep their own session. Either way the browser leaves the page, and
       // with it all that the page held of the person.
       await manager
-        ?.signoutRedirect({ ...(idToken && { id_token_hint: idToken }) })
+        ?.signoutRedirect({ extraQueryParams: { state: SIGNED_OUT }, ...(idToken && { id_token_hint: idToken }) })
         .catch(() => window.location.reload())
     },
     tokenAccepted() {

@@ -1,30 +1,73 @@
 import { ActionIcon, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { useId } from 'react'
+import { useMe } from '../gateway/administration.ts'
 import { useConfig } from '../gateway/use-caller.ts'
+import { usePageParameter } from '../page-parameters.ts'
 import { BookIcon, LeaveIcon, Mark, MoonIcon, SunIcon } from '../parts/icons.tsx'
 import { PageLink } from '../parts/page-link.tsx'
 import { useSession, useSessionState } from '../session/use-session.ts'
 import classes from './navigation.module.css'
-import { PAGES } from './pages.ts'
+import { ACCOUNT_PAGES, ORGANIZATION_PAGES, pathTo, PROJECT_PAGES, type ConsolePage } from './pages.ts'
+import { ScopeSwitcher } from './scope-switcher.tsx'
 
-/** A column beside the page; on a phone, a bar above it and one below. */
-export function Navigation({ current }: { current: string }) {
+/**
+ * A column beside the page: the pages of the own account or of one project, and those of the organization. On a phone, a bar above
+ * the page and one below, with the pages of the present part alone.
+ */
+export function Navigation({ current }: { current: ConsolePage }) {
+  const me = useMe()
+  const project = usePageParameter('project')
+  const isOfOrganization = ORGANIZATION_PAGES.includes(current)
   return (
     <nav aria-label="Console" className={classes.side}>
       <div className={classes.brand}>
         <Mark size={28} />
-        <span>Model Gateway</span>
+        <span className={classes.product}>Model Gateway</span>
       </div>
-      <div className={classes.pages}>
-        {PAGES.map(({ path, name, Icon }) => (
-          <PageLink key={path} to={path} className={classes.page} aria-current={path === current ? 'page' : undefined}>
-            <Icon />
-            <span>{name}</span>
-          </PageLink>
-        ))}
+      <ScopeSwitcher isOfOrganization={isOfOrganization} />
+      <div className={isOfOrganization ? classes.otherPages : classes.pages}>
+        <Pages pages={project ? PROJECT_PAGES : ACCOUNT_PAGES} current={current} parameters={{ project }} />
       </div>
+      {me?.role && <Organization current={current} isHere={isOfOrganization} />}
       <Account />
     </nav>
   )
+}
+
+function Organization({ current, isHere }: { current: ConsolePage; isHere: boolean }) {
+  const id = useId()
+  return (
+    <div role="group" aria-labelledby={id} className={classes.organization} data-is-here={isHere}>
+      <p id={id} className={classes.part}>
+        Organization
+      </p>
+      <div className={isHere ? classes.pages : classes.otherPages}>
+        <Pages pages={ORGANIZATION_PAGES} current={current} parameters={{}} />
+      </div>
+    </div>
+  )
+}
+
+interface PagesProps {
+  pages: readonly ConsolePage[]
+  current: ConsolePage
+  parameters: Readonly<Record<string, string>>
+}
+
+function Pages({ pages, current, parameters }: PagesProps) {
+  return pages
+    .filter(({ isHidden }) => !isHidden)
+    .map((page) => (
+      <PageLink
+        key={page.path}
+        to={pathTo(page, parameters)}
+        className={classes.page}
+        aria-current={page === current ? 'page' : undefined}
+      >
+        <page.Icon />
+        <span>{page.name}</span>
+      </PageLink>
+    ))
 }
 
 function Account() {

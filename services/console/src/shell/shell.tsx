@@ -5,13 +5,15 @@
 import { Button, Modal, Skeleton } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Component, Suspense, useEffect, useState, type MouseEvent, type ReactNode } from 'react'
+import { useRightsQuery } from '../gateway/administration.ts'
 import { createQueryClient } from '../gateway/queries.ts'
 import { useConfig } from '../gateway/use-caller.ts'
 import { usePath } from '../navigation.ts'
+import { PageParametersContext } from '../page-parameters.ts'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { useSession, useSessionState } from '../session/use-session.ts'
 import { Navigation } from './navigation.tsx'
-import { fetchPages, pageAt } from './pages.ts'
+import { fetchPages, ORGANIZATION_PAGES, pageAt } from './pages.ts'
 import classes from './shell.module.css'
 
 /** Moves the focus without a new address: its history entry would lack the sign-in and the colour scheme. */
@@ -22,25 +24,52 @@ function skip(event: MouseEvent): void {
 
 export default function Shell() {
   const [client] = useState(createQueryClient)
-  const page = pageAt(usePath())
-  useEffect(() => void fetchPages(), [])
   return (
     <QueryClientProvider client={client}>
+      <Frame />
+      <SessionEnded />
+    </QueryClientProvider>
+  )
+}
+
+function Frame() {
+  const path = usePath()
+  const { page, parameters } = pageAt(path)
+  const rights = useRightsQuery()
+  const role = rights.data?.role ?? null
+  useEffect(() => void fetchPages(role), [role])
+  const needsRole = role === null && ORGANIZATION_PAGES.includes(page)
+  return (
+    <PageParametersContext value={parameters}>
       <a href="#content" className="skip-link" onClick={skip}>
         Skip to the page
       </a>
       <div className={classes.frame}>
-        <Navigation current={page.path} />
+        <Navigation current={page} />
         <main id="content" tabIndex={-1} className={classes.content}>
-          <PageBoundary key={page.path}>
+          <PageBoundary key={path}>
             <Suspense fallback={<PageSkeleton />}>
-              <page.Page />
+              {needsRole ? <Closed isKnown={!rights.isPending} /> : <page.Page />}
             </Suspense>
           </PageBoundary>
         </main>
       </div>
-      <SessionEnded />
-    </QueryClientProvider>
+    </PageParametersContext>
+  )
+}
+
+/** An address of the organization's part: a person without a role there makes none of its calls. */
+function Closed({ isKnown }: { isKnown: boolean }) {
+  if (!isKnown) return <PageSkeleton />
+  return (
+    <ProblemNotice
+      problem={{
+        title: 'This page is for those who run the gateway',
+        advice: 'Your sign-in has no role in the organization. Its owner gives roles at the identity provider.',
+        code: 'FORBIDDEN',
+        mayPass: false,
+      }}
+    />
   )
 }
 

@@ -1,10 +1,11 @@
-import { Button, Group, Modal } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import { Button } from '@mantine/core'
+import { useState } from 'react'
 import { formatAgo, formatMoment } from '../../core/format.ts'
 import type { ListedKey } from '../../gateway/queries.ts'
 import { useRevokeKey, useRotateKey, useShowKey } from '../../gateway/change-keys.ts'
 import { problemOf } from '../../parts/query-view.tsx'
 import { Card } from '../../parts/card.tsx'
+import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
 import { Fact, Facts } from '../../parts/facts.tsx'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'
 import classes from './current-key.module.css'
@@ -79,34 +80,5 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
         refused, and responses that are being streamed are cut off. You can create a new key afterwards.
       </ConfirmDialog>
     </Card>
-  )
-}
-
-interface ConfirmDialogProps {
-  opened: boolean
-  title: string
-  confirm: string
-  isWorking: boolean
-  isDangerous?: boolean
-  onCancel: () => void
-  onConfirm: () => void
-  children: ReactNode
-}
-
-/** Confirms a change that cannot be undone. The focus begins on Cancel. */
-function ConfirmDialog(props: ConfirmDialogProps) {
-  const { opened, title, confirm, isWorking, isDangerous = false, onCancel, onConfirm, children } = props
-  return (
-    <Modal opened={opened} onClose={onCancel} title={title}>
-      <p>{children}</p>
-      <Group mt="lg" gap="sm" justify="flex-end">
-        <Button variant="default" data-autofocus onClick={onCancel}>
-          Cancel
-        </Button>
-        <Button color={isDangerous ? 'red.8' : undefined} loading={isWorking} onClick={onConfirm}>
-          {confirm}
-        </Button>
-      </Group>
-    </Modal>
   )
 }

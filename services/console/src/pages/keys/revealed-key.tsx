@@ -1,16 +1,13 @@
 import { Button } from '@mantine/core'
-import { useEffect, useRef } from 'react'
 import { Card } from '../../parts/card.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
+import { SecretValue } from '../../parts/secret-value.tsx'
 import { exportKey, Snippets } from '../../parts/snippets.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
 import classes from './revealed-key.module.css'
 
 /** The complete key, until the person closes the card. The page stores it nowhere. */
 export function RevealedKey({ value, onDone }: { value: string; onDone: () => void }) {
-  const start = useRef<HTMLDivElement>(null)
-  useEffect(() => start.current?.focus(), [value])
   return (
     <Card
       title="Your key"
@@ -20,12 +17,7 @@ export function RevealedKey({ value, onDone }: { value: string; onDone: () => vo
         </Button>
       }
     >
-      <div ref={start} tabIndex={-1} className={classes.key}>
-        <code className={classes.value} aria-label="The key">
-          {value}
-        </code>
-        <CopyButton value={value} label="Copy key" />
-      </div>
+      <SecretValue value={value} />
       <p className={classes.advice}>
         Copy it now and keep it like a password: whoever has it spends your allowance. It is not shown again by itself.
       </p>

@@ -1,0 +1,4 @@
+import type { CallOutput } from '../../gateway/administration.ts'
+
+/** All backends, together and as each router sees them. */
+export type Backends = CallOutput<'backends.list'>
