@@ -270,7 +270,7 @@ describe('promises to an operator', () => {
     ['edge', ['53', 'client', '6379', '443', '4318']],
     ['router', ['53', 'client', '443', '8000', '4318']],
     ['keys', ['53', 'client', '6379', '5432', '4318']],
-    ['metering', ['53', 'client', '6379', '5432', '4318']],
+    ['metering', ['53', 'client', '6379', '5432', '443', '465', '4318']],
   ])('%s may go to %j and nowhere else', (service, ports) => {
     const { egress } = named('NetworkPolicy', `gateway-model-gateway-${service}`).spec as {
       egress: { ports: { port: string | number }[] }[]
@@ -371,6 +371,13 @@ test.each([
   ['https://a.example/deployments/x:9/v1', 443],
 ])('the policy opens the port of %s: %d', (url, port) => {
   expect(openPorts('router', render('minimal', '--set-string', `config.backends[0].url=${url}`))).toContain(port)
+})
+
+test('metering reaches no webhook and no mail server unless the values open their ports', () => {
+  expect(openPorts('metering', render('minimal'))).toEqual([53, 53, 'client', 6379, 5432])
+  const settings = 'networkPolicy.flowsOut.ports[0].port=587,networkPolicy.flowsOut.ports[0].protocol=TCP'
+  expect(openPorts('metering', render('minimal', '--set', settings))).toContain(587)
+  expect(openPorts('keys', render('minimal', '--set', settings))).not.toContain(587)
 })
 
 /** To which its policy lets the service go. */

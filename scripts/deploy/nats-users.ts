@@ -5,8 +5,8 @@
 
 import { join } from 'node:path'
 import { type BusRole, busRoles, type Procedure, procedures } from '@gateway/contracts/bus-roles'
-import { accountStream, groups, usageStream } from '@gateway/contracts/subjects'
-import { consuming, ensuringStream, framesTo, ownInbox, type Permissions } from '@gateway/bus/permissions'
+import { consumedAccountStream, groups, keptStream, usageStream } from '@gateway/contracts/subjects'
+import { consuming, ensuringStream, framesTo, keepingIn, ownInbox, type Permissions } from '@gateway/bus/permissions'
 
 interface RolePermissions extends Permissions {
   /** May respond once to each request that reached it. */
@@ -15,7 +15,7 @@ interface RolePermissions extends Permissions {
 
 export const NATS_USERS_PATH = join(import.meta.dirname, '../../deploy/chart/files/nats-users.conf')
 
-const streams = [usageStream, accountStream]
+const streams = [usageStream, consumedAccountStream]
 /** Longer than any caller waits for a response. */
 const RESPONSE_WITHIN = '1m'
 
@@ -31,7 +31,10 @@ export function permissionsOf(role: BusRole): RolePermissions {
       if (procedure.kind === 'job') for (const other of procedure.to) publish.add(framesTo(other))
       if (procedure.kind === 'event') for (const right of ensuringStream(streamOf(subject).name)) publish.add(right)
     }
-    if (!procedure.to.includes(role)) continue
+    if (procedure.kind === 'kept' && procedure.from.includes(role)) {
+      for (const right of keepingIn(keptStream.name)) publish.add(right)
+    }
+    if (!procedure.to.includes(role) || procedure.kind === 'kept') continue
     if (procedure.kind === 'event') {
       const { name: stream, consumers } = streamOf(subject)
       for (const consumer of consumers) for (const right of consuming(stream, consumer)) publish.add(right)

@@ -39,8 +39,10 @@ function routeOf({ kind, from, to }: Procedure): string {
       return `${sender} → one of ${to.map(groupOf).join(', ')}`
     case 'news':
       return `${sender} → every ${receiver}`
+    case 'kept':
+      return `${sender} → JetStream → ${receiver}`
     case 'event':
-      return `${sender} → JetStream → ${receiver || 'operators'}`
+      return `${sender} → JetStream → ${receiver}`
   }
 }
 

@@ -11,6 +11,7 @@ interface Package {
 
 const ALLOWED = new Set([
   ...['MIT', 'Apache-2.0', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'BlueOak-1.0.0', 'Unlicense', 'CC0-1.0'],
+  'MIT-0',
   // Fonts, which the console ships as they are.
   'OFL-1.1',
 ])

@@ -137,9 +137,7 @@ ports: {{ if .flow.ports }}{{ toJson .flow.ports }}{{ else }}[{ port: {{ include
   valueFrom: { secretKeyRef: { name: {{ toYaml $values.secrets.natsPasswords.name }}, key: {{ .service }} } }
 - { name: NATS_URL, value: {{ include "gateway.natsUrl" . | quote }} }
 - { name: NATS_STREAM_REPLICAS, value: {{ $values.nats.streamReplicas | quote }} }
-{{- if ne .service "metering" }}
 - { name: GATEWAY_CONFIG, value: /etc/model-gateway/gateway.yaml }
-{{- end }}
 {{- if ne .service "router" }}
 - name: REDIS_URL
   valueFrom: { secretKeyRef: { name: {{ toYaml $values.secrets.redis.name }}, key: {{ toYaml $values.secrets.redis.key }} } }

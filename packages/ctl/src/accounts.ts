@@ -3,7 +3,8 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { AccountReply, AccountView } from '@gateway/contracts/accounts-api'
+import { type AccountReply, type AccountView, accountView } from '@gateway/contracts/accounts-api'
+import { camelCased } from '@gateway/contracts/administration/snake-case'
 import { readDecimalNumber } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
 import { oneLine, type CommandResult } from './command-result.ts'
@@ -20,6 +21,15 @@ export async function setPlan(gateway: Gateway, subject: string, plan: string): 
 export async function setOverage(gateway: Gateway, subject: string, text: string): Promise<CommandResult> {
   if (text !== 'on' && text !== 'off') throw new UsageError(`overage is on or off, not ${text}`)
   return describe(accountIn(await gateway.request('keysSetOverage', { subject, overage: text === 'on' })))
+}
+
+export async function setSuspended(gateway: Gateway, subject: string, suspended: boolean): Promise<CommandResult> {
+  const {
+    object: _,
+    id: _id,
+    ...account
+  } = await gateway.administer('accounts.update', { account_id: subject, suspended })
+  return describe(accountView.parse(camelCased(account)))
 }
 
 /** The same bound as a plan's limit. */
@@ -72,6 +82,7 @@ function describe(account: AccountView): CommandResult {
     ...(issuer === null ? [] : [['subject', `${issuer}|${subject}`]]),
     ['plan', plan],
     ['overage', overage ? 'on' : 'off'],
+    ...(account.suspended ? [['state', 'suspended: no edge admits a key of it']] : []),
     ['top-ups', `${extra} ${unit} this month`],
     ...keys.map(({ keyId, status, createdAt, lastUsedAt }) => {
       return ['key', `${keyId}  ${status}, made ${createdAt}, ${lastUsedAt ? `last used ${lastUsedAt}` : 'never used'}`]

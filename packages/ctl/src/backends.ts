@@ -11,6 +11,18 @@ export async function showBackends(gateway: Gateway): Promise<CommandResult> {
   return { data: reply, text: describe(reply, Date.now()) }
 }
 
+const CONTROLS = {
+  eject: 'is out until it is restored; a request reaches it as the last resort alone',
+  drain: 'gets no new request until it is restored; open ones finish',
+  restore: 'is in use again',
+} as const
+export type Control = keyof typeof CONTROLS
+
+export async function controlBackend(gateway: Gateway, control: Control, id: string): Promise<CommandResult> {
+  const data = await gateway.administer(`backends.${control}`, { backend_id: id })
+  return { data, text: `${id} ${CONTROLS[control]}` }
+}
+
 interface Row {
   router: RouterView
   backend: BackendView

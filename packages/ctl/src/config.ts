@@ -1,6 +1,6 @@
 /**
  * `config check`: finds the mistakes in a config file, and valid parts that are hardly meant so. `config import`: a file of
- * another gateway as one of ours. Neither needs a gateway.
+ * another gateway as one of ours. Neither needs a gateway; with `--url`, that gateway checks the file by its own version.
  */
 
 import { readFile } from 'node:fs/promises'
@@ -12,6 +12,7 @@ import type { ConfigFileInput, ModelConfig } from '@gateway/contracts/config'
 import { findModel, isRetired } from '@gateway/contracts/models'
 import { UsageError } from '@gateway/service/report-fatal'
 import { oneLine, renderTable, type CommandResult } from './command-result.ts'
+import type { Gateway } from './gateway.ts'
 import { importLitellm } from './import-litellm.ts'
 
 export interface CheckOptions {
@@ -33,6 +34,24 @@ export async function checkConfigFile(
   return {
     data: { file, usable, revision: config?.revision ?? null, problems, warnings, notices },
     text: [...tableOf(review), ...notices.map((notice) => `note: ${notice}`), verdict(file, review)].join('\n'),
+    findsFault: !usable || (strict && warnings.length > 0),
+  }
+}
+
+/** The gateway of the address checks the file, by its own version. It has no secrets to look for. */
+export async function checkConfigAt(
+  { administer }: Pick<Gateway, 'administer'>,
+  file: string,
+  { strict = false, former }: CheckOptions,
+): Promise<CommandResult> {
+  if (former !== undefined) throw new UsageError('--former is for a check without --url')
+  const { object: _, ...checked } = await administer('config.check', { yaml: await readText(file) })
+  const { usable, problems, warnings, notices } = checked
+  const found = `${count(problems.length, 'error')}, ${count(warnings.length, 'warning')}`
+  const last = usable ? `can be used: ${found}; revision ${checked.revision}` : `cannot be used: ${found}`
+  return {
+    data: { file, ...checked },
+    text: [...tableOf(checked), ...notices.map((notice) => `note: ${notice}`), `${file} ${last}`].join('\n'),
     findsFault: !usable || (strict && warnings.length > 0),
   }
 }
@@ -91,7 +110,7 @@ function writeYaml({ extends: base, backends = [], pools = [], models = [], plan
   return [`extends: ${base}`, ...lines]
 }
 
-function tableOf({ problems, warnings }: ConfigReview): string[] {
+function tableOf({ problems, warnings }: Pick<ConfigReview, 'problems' | 'warnings'>): string[] {
   const rows = [
     ...problems.map((problem) => ({ kind: 'error', ...problem })),
     ...warnings.map((warning) => ({ kind: 'warning', ...warning })),

@@ -20,6 +20,7 @@ export function announceReady(
 Model Gateway is ready at ${url}
   console        ${settings.consoleUrl}  (start here)
   docs           ${settings.edge.docsUrl}
+  administer     npm run ctl -- admin-keys create
   data           ${settings.dataDir}
   configuration  ${configuration}
   sign-in        ${issuer}${settings.edge.signIn ? '' : '  (development only: takes any name, needs no password)'}

@@ -23,7 +23,8 @@ export interface StandaloneSettings {
   /** Null: one is made and kept in the data folder. */
   masterSecret: string | null
   tracing: TracingSettings
-  /** The router's, which alone resolves the config's `${NAME}`. */
+  smtpUrl: string | undefined
+  /** For router and metering, which alone resolve the config's `${NAME}`. */
   environment: NodeJS.ProcessEnv
 }
 
@@ -38,6 +39,7 @@ const VARIABLES = {
   GATEWAY_CONFIG: variables.GATEWAY_CONFIG,
   DATA_DIR: variables.DATA_DIR,
   KEYS_MASTER_SECRET: variables.KEYS_MASTER_SECRET.optional(),
+  SMTP_URL: variables.SMTP_URL,
   ...tracingVariables,
 }
 
@@ -56,6 +58,7 @@ export function loadSettings(environment: NodeJS.ProcessEnv, backend: string | n
     configPath: parsed.GATEWAY_CONFIG,
     dataDir: resolve(parsed.DATA_DIR),
     masterSecret: parsed.KEYS_MASTER_SECRET ?? null,
+    smtpUrl: parsed.SMTP_URL,
     tracing: tracingSettings(parsed),
     environment,
   }

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
-import { accountStream, usageStream } from '@gateway/contracts/subjects'
+import { consumedAccountStream, usageStream } from '@gateway/contracts/subjects'
 import { startEdge } from '@gateway/edge/start'
 import { startEmbeddedPostgres } from '@gateway/embedded-postgres/start'
 import { openMemoryIdempotency } from '@gateway/idempotency/memory'
@@ -49,7 +49,15 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const tracer = opening.use(await openTracing('standalone', settings.tracing, logger))
   const backend = opening.use(await startBackend({ keepCalls: 0 }))
   const environment = { ...settings.environment, [SIMULATED_BACKEND_VARIABLE]: backend.url }
-  const config = opening.use(await openConfigSource({ path: settings.configPath, environment, logger, metrics }))
+  const config = opening.use(
+    await openConfigSource({
+      path: settings.configPath,
+      environment,
+      resolves: ['backends', 'webhooks'],
+      logger,
+      metrics,
+    }),
+  )
   const { dataDir } = settings
   await openDataFolder(dataDir)
   const log = (line: string) => logger.debug({ line }, 'postgres')
@@ -67,7 +75,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const urgent = opening.use(await openDatabase(databaseUrl, { poolSize: URGENT_CONNECTIONS }))
   const admission = opening.use(openMemoryAdmission({ onLapsed: countLapsedLeases(metrics) }))
   const idempotency = opening.use(openMemoryIdempotency())
-  const hub = createMemoryHub({ streams: [usageStream, accountStream] })
+  const hub = createMemoryHub({ streams: [usageStream, consumedAccountStream] })
   /** The values that each service shares with the process, under its own name. */
   const shared = async (service: string) => {
     const own = metrics.of(service)
@@ -79,13 +87,16 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
     }
   }
 
-  const [metering, keys, router] = await Promise.all([
-    startMetering({ ...(await shared('metering')), admission, databaseUrl, database }),
+  const webhooks = { config, environment, smtpUrl: settings.smtpUrl }
+  const exports = { config, environment }
+  const [metering, keys] = await Promise.all([
+    startMetering({ ...(await shared('metering')), admission, databaseUrl, database, webhooks, exports }),
     startKeys({ ...(await shared('keys')), admission, databaseUrl, database, urgent, config, masterSecret }),
-    startRouter({ ...(await shared('router')), config, environment }),
   ])
   opening.use(metering)
   opening.use(keys)
+  // Keys replies with the drained backends before the router takes a job.
+  const router = await startRouter({ ...(await shared('router')), config, environment })
   opening.use(router)
   const signIn = settings.edge.signIn ?? (await inDataFolder(dataDir, startDevelopmentSignIn(settings, opening)))
   const edge = opening.use(
