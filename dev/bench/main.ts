@@ -17,6 +17,7 @@ import { prefixCache } from './prefix-cache/run.ts'
 import { profile } from './profile/run.ts'
 import { quick } from './quick.ts'
 import { quickAgainst } from './quick-against.ts'
+import { receipts } from './receipts.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
 import { soak } from './soak/run.ts'
 import { bareProxy } from './subjects/bare-proxy.ts'
@@ -35,6 +36,7 @@ const HELP = [
   "  quick    a minute: the gateway's CPU per request and per chunk, by process",
   '           --against <commit>: both in turn, and the ratio; two minutes a round, --rounds 3',
   '  ways     the Messages and the Responses API over chat, CPU per request; --rounds 2 launches',
+  '  receipts CPU per request with a signed receipt and without; --rounds 3',
   '  peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct',
   '  plain | latency | stream   one step of it',
   `  scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those`,
@@ -120,6 +122,8 @@ async function run(): Promise<void> {
       return quickAgainst({ commit: values.against, rounds, signal, say })
     case 'ways':
       return ways({ rounds, fresh: values.fresh, signal, say })
+    case 'receipts':
+      return receipts({ rounds, signal })
     case 'all':
       await comparing(ALL_STEPS)
       return scaling()

@@ -52,6 +52,8 @@ export interface Order {
   tools?: number
   /** Messages behind the prompt, in the endpoint's dialect. */
   turns?: readonly object[]
+  /** The client's cap on the response. The gateway ends a longer one. */
+  capTokens?: number
 }
 
 const distribution = z.object({
@@ -123,7 +125,7 @@ export async function runLoad(
   }
 }
 
-const CAP_TOKENS = 1_000
+const USUAL_CAP_TOKENS = 1_000
 const SENTENCE = 'Please summarise what the operator of a gateway should look at first. '
 
 const PARAMETERS = ['path', 'pattern', 'content', 'command', 'reason']
@@ -144,7 +146,8 @@ function withTurns(body: object, turns: readonly object[]): object {
 }
 
 function requestText(endpoint: Endpoint, order: Order): string {
-  const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200, tools = 0, turns = [] } = order
+  const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200 } = order
+  const { tools = 0, turns = [], capTokens = USUAL_CAP_TOKENS } = order
   const prompt = `bench chunks=${chunks} every_us=${everyUs} first_us=${firstUs} bytes=${bytes}. `
   const content = prompt + SENTENCE.repeat(Math.ceil(promptBytes / SENTENCE.length)).slice(0, promptBytes)
   const offered = Array.from({ length: tools }, (_, at) => toolNamed(`tool_${at}`))
@@ -153,7 +156,7 @@ function requestText(endpoint: Endpoint, order: Order): string {
   const body = JSON.stringify({
     model: endpoint.model,
     stream,
-    ...withTurns(client.body(content, CAP_TOKENS), turns),
+    ...withTurns(client.body(content, capTokens), turns),
     ...functions,
   })
   const headers: Record<string, string> = {

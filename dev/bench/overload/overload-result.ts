@@ -51,5 +51,14 @@ const launch = z.object({
 export const overloadResult = z.object({ environment, launches: z.array(launch) })
 
 export type Level = z.infer<typeof level>
+
+/**
+ * Goodput as a part of the most that could come: the capacity, or the rate offered where that is less. The rate offered once follows
+ * from the capacity before the level alone. On a machine that became faster meanwhile, a gateway that serves every request would
+ * else stay below 1.
+ */
+export function goodputShare({ goodput, offered, capacity }: Level, launchCapacity: number): number {
+  return goodput / Math.min(capacity ?? launchCapacity, offered)
+}
 export type Streams = z.infer<typeof streams>
 export type OverloadResult = z.infer<typeof overloadResult>

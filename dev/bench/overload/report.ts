@@ -3,7 +3,7 @@
  */
 
 import { describeTaking, figure, spread, table } from '../report/markdown.ts'
-import type { Level, OverloadResult } from './overload-result.ts'
+import { goodputShare, type Level, type OverloadResult } from './overload-result.ts'
 
 export function reportOverload(after: OverloadResult, before?: OverloadResult): string {
   const runs = [...(before ? [{ name: 'before', result: before }] : []), { name: before ? 'after' : '', result: after }]
@@ -12,7 +12,7 @@ export function reportOverload(after: OverloadResult, before?: OverloadResult): 
       [name, describeTaking(result.environment, result.launches)].filter(Boolean).join(': '),
     ),
     levelTable(runs),
-    'Goodput and the rate offered are in times the capacity in a closed loop just before and after each level (before all levels in the record before): ' +
+    'Goodput and the rate offered are in times the capacity in a closed loop just before and after each level (before all levels in the record before; goodput in times the rate offered where that is less): ' +
       `${runs.map(({ name, result }) => `${name} ${spread(result.launches.map(({ capacity }) => capacity))}`.trim()).join(', ')} requests a second. ` +
       'A whole answer counts when it came within two seconds of when the request was due; p50 and p99 are of those. Each figure is the median of the launches; in brackets the least and the most.',
     streamTable(runs),
@@ -35,7 +35,7 @@ function levelTable(runs: Runs): string {
       return [
         `${factor} ×`,
         name,
-        of(({ goodput, capacity: own }, capacity) => goodput / (own ?? capacity)),
+        of(goodputShare),
         of(({ p50 }) => p50),
         of(({ p99 }) => p99),
         of(({ refused }) => refused * 100),

@@ -14,7 +14,7 @@ import { watchNeighbours } from '../harness/neighbours.ts'
 import { readResult, writeResult } from '../harness/results.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { openRig, PLAIN } from '../scale/rig.ts'
-import { overloadResult, type Level, type OverloadResult, type Streams } from './overload-result.ts'
+import { goodputShare, overloadResult, type Level, type OverloadResult, type Streams } from './overload-result.ts'
 import { reportOverload } from './report.ts'
 
 const PART = 'overload'
@@ -74,7 +74,7 @@ export async function overload({ rounds, fresh, deadlineMs, signal, say }: Overl
       const { goodput, p99, refused, gaveUp } = level
       const shares = `${percent(refused)} refused, ${percent(gaveUp)} gave up`
       const own = `the generator's own p99 of lateness ${generatorLateMs.toFixed(1)} ms`
-      const ratio = `${(goodput / level.capacity).toFixed(2)} of ${level.capacity.toFixed(0)}`
+      const ratio = `${goodputShare(level, capacity).toFixed(2)} of ${level.capacity.toFixed(0)}`
       say(
         `  ${times} times: ${goodput.toFixed(0)} whole a second (${ratio}), p99 ${p99.toFixed(0)} ms, ${shares}; ${own}`,
       )

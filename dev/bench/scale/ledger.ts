@@ -91,16 +91,16 @@ async function addRows(database: Database, from: number, count: number): Promise
 async function sumUp(database: Database): Promise<void> {
   await database.query(`
       begin;
-      truncate metering.daily_usage, metering.windows;
-      insert into metering.daily_usage
-         select account, metering.day_of(started_at, "window"), model_asked, unit,
-           count(*), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), sum(charge)
-         from metering.ledger group by 1, 2, 3, 4;
+      truncate metering.usage_notes, metering.usage_by_day, metering.usage_by_minute, metering.usage_of_organization, metering.windows;
+      insert into metering.usage_by_day
+         select account, metering.day_of(started_at, "window"), model_asked, key_id, '', 'chat', unit,
+           count(*), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, 0, 0, 0, 0, sum(charge)
+         from metering.ledger group by 1, 2, 3, 4, 7;
       insert into metering.windows (account, "window", milli_tokens, nano_usd, unit, unit_since, version)
          select account, "window", sum(charge), 0, 'tokens', max(started_at), 1 from metering.ledger group by 1, 2;
       commit`)
   await database.query('analyze metering.windows')
-  await database.query('analyze metering.daily_usage')
+  await database.query('analyze metering.usage_by_day')
 }
 
 async function measure(ledger: TestLedger, step: number, signal: AbortSignal): Promise<Record<string, number>> {

@@ -111,7 +111,7 @@ function configOver(backendPort: number, dialects: readonly ClientDialect[], ven
       type: 'chat',
       pool: id,
       multiplier: 1,
-      maxOutputTokens: 8_192,
+      maxOutputTokens: 64_000,
     })),
     plans: [
       { slug: 'guest-device', limit: 5_000, rpm: 60, tpm: 100_000, perDay: 100, guest: true },

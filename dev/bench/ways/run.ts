@@ -5,7 +5,7 @@
 
 import { startBackend } from '../harness/backend.ts'
 import { costed } from '../harness/costs.ts'
-import { runLoad, type Endpoint, type LoadOptions, type Order } from '../harness/load.ts'
+import { runLoad, type Endpoint, type LoadOptions, type LoadResult, type Order } from '../harness/load.ts'
 import { describeEnvironment, loadNow } from '../harness/machine.ts'
 import { compileNative, type NativePrograms } from '../harness/native.ts'
 import { watchNeighbours } from '../harness/neighbours.ts'
@@ -22,9 +22,14 @@ const SHORT_STREAM: Order = { stream: true, chunks: 50, everyUs: 1_000, bytes: 2
 /** 40 KB, as a coding tool's first request. A response repeats the tools, in three of its events. */
 export const CODING_TOOL_ORDER: Order = { ...SHORT_STREAM, promptBytes: 15_000, tools: 20 }
 /** In each chunk: the response by chat is then as long as the response to the same order. */
-const AS_MANY_BYTES = 1_800
+const AS_MANY_BYTES = { bytes: 1_750, capTokens: 64_000 }
 const LOAD: LoadOptions = { connections: 32, seconds: 3 }
 const WARM_UP: LoadOptions = { connections: 32, seconds: 2 }
+/**
+ * State is sealed for its account, so each of these accounts sends requests of its own. An edge that one account alone fills refuses
+ * it for its share of the time.
+ */
+const ACCOUNTS_WITH_STATE = 8
 
 interface Way {
   name: string
@@ -32,7 +37,7 @@ interface Way {
   endpoint: Pick<Endpoint, 'path' | 'dialect'> & { model?: string }
   /** By whose name its cost is compared. */
   over: string | null
-  /** The conversation's turns with the state of reasoning. All requests of the way are of one account, whose state it is. */
+  /** The conversation's turns with the state of reasoning, each account's with its own. */
   turns?: keyof TurnsWithState
   /** The way by which a backend's own events of the same kind pass untouched. */
   passed?: string
@@ -63,7 +68,7 @@ const WAYS: Way[] = [
   ...streamed('40 KB with tools', CODING_TOOL_ORDER),
   {
     name: 'chat, 40 KB with tools, as many bytes as a response',
-    order: { ...CODING_TOOL_ORDER, bytes: AS_MANY_BYTES },
+    order: { ...CODING_TOOL_ORDER, ...AS_MANY_BYTES },
     endpoint: chat,
     over: 'chat, 40 KB with tools',
   },
@@ -81,26 +86,27 @@ function streamed(what: string, order: Order): Way[] {
   ]
 }
 
-/** A coding tool behind a model that reasons: eight calls with their results, and the state before each. */
+/**
+ * A coding tool behind a model that reasons: eight calls with their results, and the state before each. A chat client that knows the
+ * vendor keeps the state itself. One whose response is as long as the Responses API's shows the price of the bytes alone.
+ */
 function reasoning(): Way[] {
   const model = laneOf(SIGNING_VENDOR)
-  const over = 'chat, 8 turns without state'
-  const way = (name: string, endpoint: Way['endpoint'], turns: keyof TurnsWithState): Way => {
-    return {
-      name,
-      order: CODING_TOOL_ORDER,
-      endpoint: { ...endpoint, model },
-      over: name === over ? null : over,
-      turns,
-    }
+  const [byChat, long] = ["chat, 8 turns with the vendor's own state", 'the same, as many bytes as a response']
+  const way = (name: string, endpoint: Way['endpoint'], turns: keyof TurnsWithState, over: string | null): Way => {
+    return { name, order: CODING_TOOL_ORDER, endpoint: { ...endpoint, model }, over, turns }
   }
   return [
-    way(over, chat, 'plain'),
-    way('chat, 8 turns with sealed state', chat, 'chat'),
-    way('messages, translated, 8 turns with sealed state', messages, 'messages'),
-    way('responses, translated, 8 turns with sealed state', responses, 'responses'),
+    way('chat, 8 turns without state', chat, 'plain', byChat),
+    way(byChat, chat, 'vendor', null),
+    way('chat, 8 turns with sealed state', chat, 'chat', byChat),
+    way('messages, translated, 8 turns with sealed state', messages, 'messages', byChat),
+    { ...way(long, chat, 'vendor', byChat), order: { ...CODING_TOOL_ORDER, ...AS_MANY_BYTES } },
+    { ...way('responses, translated, 8 turns with sealed state', responses, 'responses', byChat), passed: long },
   ]
 }
+
+type LoadTotals = Pick<LoadResult, 'requests' | 'bytes'>
 
 export interface WaysOptions {
   rounds: number
@@ -136,20 +142,31 @@ async function launchOnce(programs: NativePrograms, signal: AbortSignal, say: Wa
     dialects: ['messages', 'responses'],
     vendors: [SIGNING_VENDOR],
   })
-  const tokens = gateway.keys.slice(0, 1)
-  const withState = await sealTurns(gateway.dataDir, tokens[0]!)
-  const run = async ({ name, endpoint, order, turns }: Way, options: LoadOptions) => {
-    const given = turns === undefined ? {} : { tokens }
-    const sent = turns === undefined ? order : { ...order, turns: withState[turns] }
-    const target = { ...gateway.endpoint, ...endpoint, ...given }
-    const result = await runLoad(programs.load, target, sent, { ...options, signal })
-    if (result.failed > 0) throw new Error(`${name}: ${result.failed} failed, the first: ${result.firstFailure}`)
-    return result
+  const accounts = await Promise.all(
+    gateway.keys
+      .slice(0, ACCOUNTS_WITH_STATE)
+      .map(async (key) => ({ key, turns: await sealTurns(gateway.dataDir, key) })),
+  )
+  const run = async ({ name, endpoint, order, turns }: Way, options: LoadOptions): Promise<LoadTotals> => {
+    const target = { ...gateway.endpoint, ...endpoint }
+    const connections = options.connections / accounts.length
+    const loads =
+      turns === undefined
+        ? [runLoad(programs.load, target, order, { ...options, signal })]
+        : accounts.map(({ key, turns: withState }) => {
+            const sent = { ...order, turns: withState[turns] }
+            return runLoad(programs.load, { ...target, tokens: [key] }, sent, { ...options, connections, signal })
+          })
+    const results = await Promise.all(loads)
+    const broken = results.find(({ failed }) => failed > 0)
+    if (broken) throw new Error(`${name}: ${broken.failed} failed, the first: ${broken.firstFailure}`)
+    const sum = (of: 'requests' | 'bytes') => results.reduce((total, result) => total + result[of], 0)
+    return { requests: sum('requests'), bytes: sum('bytes') }
   }
   const turn = async (ways: Way[]) => {
     const costs: Turn = {}
     for (const way of ways) {
-      const requests = ({ requests }: { requests: number }) => requests
+      const requests = ({ requests }: LoadTotals) => requests
       const { result, cpuMs } = await costed(gateway.processes(), () => run(way, LOAD), requests, signal)
       costs[way.name] = cpuMs
       say(`  ${way.name}: ${Math.round(result.bytes / result.requests)} bytes per answer`)

@@ -19,8 +19,8 @@ const SIGNATURE_CHARACTERS = 1_200
 const ARGUMENTS = JSON.stringify({ path: 'services/edge/src/main.ts', pattern: 'the operator of a gateway' })
 const RESULT = 'The file has twelve lines that match; the first of them begins the server. '.repeat(6)
 
-/** Behind the first message of the user; `plain`: by chat, without any state. */
-export type TurnsWithState = Record<ClientDialect | 'plain', object[]>
+/** Behind the first message of the user; by chat: `plain` without any state, `vendor` with it as the vendor gives it. */
+export type TurnsWithState = Record<ClientDialect | 'plain' | 'vendor', object[]>
 
 /** Of the account of this key. */
 export async function sealTurns(dataDir: string, key: string): Promise<TurnsWithState> {
@@ -33,12 +33,14 @@ export async function sealTurns(dataDir: string, key: string): Promise<TurnsWith
     states: new AccountSeal(() => keys, account),
     stateKind: kindOfState({ dialect: 'chat', vendor: SIGNING_VENDOR, backend: lane, model: 'bench' }),
   }
-  const turns: TurnsWithState = { plain: [], chat: [], responses: [], messages: [] }
+  const turns: TurnsWithState = { plain: [], vendor: [], chat: [], responses: [], messages: [] }
   for (let turn = 0; turn < TURNS; turn++) {
     const id = `call_${turn}`
-    const value = { on: 'call', extra_content: { google: { thought_signature: signatureOf(turn) } } }
+    const signed = { extra_content: { google: { thought_signature: signatureOf(turn) } } }
+    const value = { on: 'call', ...signed }
     const piece = { kind: target.stateKind, value, text: 0, calls: 0 }
     turns.plain.push(...byChat(id))
+    turns.vendor.push(...byChat(id, signed))
     turns.chat.push(...byChat(sealed(sealInId(target, id, [piece]))))
     turns.responses.push(...byResponses(id, sealed(sealValue(target, value))))
     turns.messages.push(...byMessages(id, sealed(sealMarked(target, value))))
@@ -55,8 +57,8 @@ function sealed(token: string | null): string {
   return token
 }
 
-function byChat(id: string): object[] {
-  const call = { id, type: 'function', function: { name: 'tool_0', arguments: ARGUMENTS } }
+function byChat(id: string, signed: object = {}): object[] {
+  const call = { id, type: 'function', function: { name: 'tool_0', arguments: ARGUMENTS }, ...signed }
   return [
     { role: 'assistant', content: null, tool_calls: [call] },
     { role: 'tool', tool_call_id: id, content: RESULT },

