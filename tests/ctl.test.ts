@@ -106,6 +106,7 @@ describe.each<{
     expect(router).toMatchObject({ pid: expect.any(Number), draining: false, configRevision: expect.any(String) })
     expect(backends).toContainEqual({
       backend: 'simulated-a',
+      control: null,
       state: 'healthy',
       untilMs: null,
       outstanding: 0,
@@ -179,6 +180,47 @@ describe.each<{
     const revoked = await ctl('keys', 'revoke', parseKey(key)!.keyId)
     expect(revoked).toMatchObject({ code: 0, out: expect.stringContaining(tag) })
     expect(await sendRequest(place.edge, key)).toBe(401)
+  })
+
+  test('a project is created, listed and archived', async () => {
+    const created = await ctl('projects', 'create', 'Search', '--plan', 'pro', '--json')
+    const project = JSON.parse(created.out) as { id: string }
+    expect(project).toMatchObject({ name: 'Search', plan: 'pro', status: 'active', personal: false })
+    const listed = async (...args: string[]) => (await ctl('projects', 'list', ...args)).out
+    expect(await listed()).toContain(`${project.id}  Search`)
+    expect((await ctl('projects', 'archive', project.id)).out).toContain('no edge admits a key of it')
+    expect(await listed()).not.toContain(project.id)
+    expect(await listed('--archived')).toMatch(new RegExp(`${project.id}.* archived`))
+    expect(await ctl('projects', 'archive', 'proj_unknown0')).toMatchObject({
+      code: 1,
+      err: 'There is no project proj_unknown0\n',
+    })
+  })
+
+  test('the first admin key is made here, and then commands work over HTTP until it is revoked', async () => {
+    const { value, id } = JSON.parse((await ctl('admin-keys', 'create', 'terraform', '--json')).out) as {
+      value: string
+      id: string
+    }
+    const overHttp = (...args: string[]) => ctl('--url', place.edge, '--admin-key', value, ...args)
+    expect((await overHttp('projects', 'create', 'Maps')).out).toMatch(/^the project proj_/)
+    expect((await overHttp('projects', 'list')).out).toBe((await ctl('projects', 'list')).out)
+    expect((await overHttp('admin-keys', 'list')).out).toContain(`${id}  terraform`)
+    expect(await overHttp('audit', 'verify')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^[1-9]\d* rows are as the gateway wrote them/),
+    })
+    expect((await overHttp('admin-keys', 'revoke', id)).out).toContain('opens nothing any more')
+    expect(await overHttp('projects', 'list')).toMatchObject({ code: 1, err: 'Invalid key\n' })
+  })
+
+  test('over HTTP every command needs a live admin key', async () => {
+    const { err } = await ctl('--url', place.edge, 'projects', 'list')
+    expect(err).toContain('GATEWAY_ADMIN_KEY')
+    const forged = await ctl('--url', place.edge, '--admin-key', 'svc_admin_no', 'projects', 'list')
+    expect(forged).toMatchObject({ code: 1, err: expect.stringMatching(/key/i) })
+    const usage = await ctl('--url', place.edge, '--admin-key', 'svc_admin_no', 'usage')
+    expect(usage).toMatchObject({ code: 1, out: '', err: 'Invalid key\n' })
   })
 })
 

@@ -21,6 +21,9 @@ const CHAT = '/v1/chat/completions'
 const chat = { model: 'svc-instant', messages: userMessages('Say: hi'), max_tokens: 10 }
 /** An edge that reads it finds no JSON. */
 const LARGE_AND_BROKEN = `{"model":"svc-instant","messages":[${'x'.repeat(200_000)}`
+const LARGE_PROMPT = userMessages('word '.repeat(20_000))
+/** Three requests a minute, and no model of the paid plans. */
+const UNPAID = { slug: 'three-unpaid', limit: 1e9, rpm: 3, tpm: 1e9 }
 
 const stack = new AsyncDisposableStack()
 let gateway: OperatedGateway
@@ -28,13 +31,16 @@ let url: string
 
 beforeAll(async () => {
   const backends = await startBackends(stack)
-  const standalone = stack.use(await startStandalone({ config: configFor(backends) }))
+  const config = configFor(backends) as { plans: object[] }
+  const standalone = stack.use(await startStandalone({ config: { ...config, plans: [...config.plans, UNPAID] } }))
   url = standalone.url
   gateway = { urls: [url], issuer: standalone.issuer, backends, dataDir: standalone.dataDir }
 })
 afterAll(() => stack.disposeAsync())
 
 const post = (key: string, body: unknown, path = CHAT) => send(url, path, { key, body })
+const postOnce = (key: string, name: string, body: unknown) =>
+  send(url, CHAT, { key, body, headers: { 'idempotency-key': name } })
 const refusalOf = ({ status, body }: Reply) => [status, (body['error'] as { type?: string } | undefined)?.type]
 
 describe('a large body is refused before it is read', () => {
@@ -76,6 +82,27 @@ describe('a wrong request takes its place in the minute', () => {
     expect((await post(key, chat)).status).toBe(200)
     expect((await post(key, wrong)).status).toBeOneOf([400, 404])
     expect(refusalOf(await post(key, wrong))).toEqual([429, 'requests'])
+    expect(refusalOf(await post(key, chat))).toEqual([429, 'requests'])
+  })
+
+  test('a large one for a model outside of its plan, which the edge has read; a small one takes none', async () => {
+    const { key } = await newDeveloperOn(gateway, UNPAID.slug)
+    const outside = { ...chat, model: 'svc-pro' }
+    for (let turn = 0; turn < 4; turn++) expect(refusalOf(await post(key, outside))).toEqual([429, 'plan_limit'])
+    const large = { ...outside, messages: LARGE_PROMPT }
+    for (let turn = 0; turn < 3; turn++) expect(refusalOf(await post(key, large))).toEqual([429, 'plan_limit'])
+    expect(refusalOf(await post(key, large))).toEqual([429, 'requests'])
+    expect(refusalOf(await post(key, LARGE_AND_BROKEN))).toEqual([429, 'requests'])
+  })
+
+  test('one under an Idempotency-Key of another request, and one under no valid Idempotency-Key', async () => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.threeAMinute.slug)
+    expect((await postOnce(key, 'first', chat)).status).toBe(200)
+    expect((await postOnce(key, 'first', { ...chat, messages: LARGE_PROMPT })).status).toBe(400)
+    expect((await postOnce(key, 'a b', chat)).status).toBe(400)
+    expect(refusalOf(await postOnce(key, 'first', { ...chat, messages: LARGE_PROMPT }))).toEqual([429, 'requests'])
+    expect(refusalOf(await postOnce(key, 'a b', chat))).toEqual([429, 'requests'])
+    expect((await postOnce(key, 'first', chat)).status).toBe(200)
     expect(refusalOf(await post(key, chat))).toEqual([429, 'requests'])
   })
 

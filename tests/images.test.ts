@@ -41,11 +41,20 @@ async function fill(target: string): Promise<void> {
   folders.set(target, folder)
 }
 
+/** The workspace's packages that a service names. Together they name no others. */
+function packagesOf(service: string): string[] {
+  const { dependencies } = JSON.parse(readFileSync(`${service}/package.json`, 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  const own = Object.keys(dependencies).filter((name) => name.startsWith('@gateway/'))
+  return own.map((name) => name.replace('@gateway', 'packages'))
+}
+
 /** Performs the stage of the Dockerfile that builds the console, in a copy of its inputs. */
 async function builtConsole(): Promise<string> {
   const { app: workspace } = stack.use(await containedFolder())
   const shared = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.json']
-  for (const path of [...shared, 'packages/contracts', 'packages/pricing', 'services/console']) {
+  for (const path of [...shared, ...packagesOf('services/console'), 'services/console']) {
     const filter = (source: string) => !/\/(?:node_modules|dist)$/.test(source)
     await cp(path, join(workspace, path), { recursive: true, filter })
   }

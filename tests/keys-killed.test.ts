@@ -70,7 +70,7 @@ async function liveThroughKeys(story: Story, subject: string): Promise<void> {
   const owner: KeyOwner = { issuer: 'https://id.example', subject }
   for (let turn = 0; !story.over; turn++) {
     const minted = await sendRequest(story, 'keysMint', { owner })
-    if (!minted) continue
+    if (minted?.kind !== 'minted') continue
     const { key } = minted
     const keyHash = hashOf(key)
     // As an edge does: a rotation that was given up and comes late ends no key that a mint has returned since.

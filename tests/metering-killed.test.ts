@@ -4,8 +4,6 @@
  * admission store agrees, with nothing left pending.
  */
 
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitsWith } from '@gateway/admission/limits-for-tests'
 import type { Admission } from '@gateway/admission/port'
@@ -14,11 +12,11 @@ import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
 import { subjects, usageStream } from '@gateway/contracts/subjects'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
 import { expect, test } from 'vitest'
 import { requestIdAt, usageEvent } from '../services/metering/test/usage-events.ts'
+import { killProcess, startMetering } from './promises/metering-process.ts'
 
 const KILLS = 6
 const REQUESTS_PER_ROUND = 2_400
@@ -36,8 +34,8 @@ test('metering killed under load loses no request and charges none twice', async
   const admission = running.use(await openRedisAdmission({ url: redis.url, timeoutMs: 5_000 }))
   const bus = running.use(await openNatsBus({ url: nats.url, name: 'test', streams: [usageStream] }))
   const environment = { NATS_URL: nats.url, REDIS_URL: redis.url, DATABASE_URL: databaseUrl }
-  let metering = startMetering(environment)
-  running.defer(() => kill(metering))
+  let metering = startMetering(environment, 'warn')
+  running.defer(() => killProcess(metering))
 
   const { window } = await admission.currentWindow()
   for (const account of ACCOUNTS) await openAccount(admission, account, window)
@@ -56,9 +54,9 @@ test('metering killed under load loses no request and charges none twice', async
       'rows come in',
       async () => (await countRows(database)) > rowsBefore + Math.random() * REQUESTS_PER_ROUND,
     )
-    await kill(metering)
+    await killProcess(metering)
     rowsAtKill.push(await countRows(database))
-    metering = startMetering(environment)
+    metering = startMetering(environment, 'warn')
   }
   publish([...late, ...late])
   await Promise.all(published)
@@ -78,22 +76,6 @@ test('metering killed under load loses no request and charges none twice', async
   const charged = sums.reduce((all, { sum }) => all + sum, 0)
   expect(charged).toBe(requests * 100 * CHARGE_PER_TOKEN)
 })
-
-function startMetering(environment: Record<string, string>): ChildProcess {
-  const metering = spawn(process.execPath, ['services/metering/src/main.ts'], {
-    env: { ...environment, LOG_LEVEL: 'warn', HEALTH_PORT: '0' },
-    stdio: 'inherit',
-  })
-  dieWithParent(metering)
-  return metering
-}
-
-async function kill(process: ChildProcess): Promise<void> {
-  if (process.exitCode !== null || process.signalCode !== null) return
-  const exited = once(process, 'exit')
-  process.kill('SIGKILL')
-  await exited
-}
 
 async function openAccount(admission: Admission, account: string, window: string): Promise<void> {
   const keys = [{ keyHash: 'key', version: 1, active: true }]

@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { OBSERVABILITY_FOLDER, readPanelExpressions, readRules } from '@gateway/testing/observability-files'
 import { readExpression } from '@gateway/testing/promql'
@@ -28,19 +29,25 @@ import {
   startBackends,
 } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
+import { type Receiver, SECRET, startReceiver } from '../services/metering/test/webhook-receiver.ts'
 
 const stack = new AsyncDisposableStack()
 let cluster: Cluster
 let gateway: Gateway
 let developer: Caller & { token: string }
 let before: Scrape
+let receiver: Receiver
 
 beforeAll(async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-metrics-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const backends = await startBackends(stack)
   const config = join(dataDir, 'gateway.yaml')
-  await writeFile(config, JSON.stringify(withNarrowBackends(configFor(backends, { requestsPerMinute: 1_000 }))))
+  receiver = stack.use(await startReceiver())
+  const webhooks = [{ url: receiver.url, secret: SECRET, events: ['key.revoked'], allowPrivate: true }]
+  const exports = [{ id: 'files', to: pathToFileURL(join(dataDir, 'exports')).href, format: 'ndjson' }]
+  const narrow = withNarrowBackends(configFor(backends, { requestsPerMinute: 1_000 }))
+  await writeFile(config, JSON.stringify({ ...narrow, webhooks, exports }))
   const environment = { GATEWAY_CONFIG: config, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' }
   cluster = stack.use(await startCluster({ edges: 1, routers: 1, dataDir, ownServers: true, environment }))
   gateway = { urls: [cluster.edges[0]!], issuer: cluster.issuer, backends }
@@ -78,6 +85,7 @@ describe('an operator sees', () => {
     expect(await added('gateway_bus_acknowledge_seconds_count', { service: 'edge' })).toBe(1)
     await expect.poll(() => added('gateway_metering_reports_total', { outcome: 'recorded' }), soon).toBe(1)
     expect(await added('gateway_metering_lag_seconds_count')).toBe(1)
+    await expect.poll(() => added('gateway_project_requests', { project: 'other' }), soon).toBe(1)
     const now = await scrapeCluster(cluster)
     expect(sumOf(now, 'gateway_bus_durable_pending')).toBe(0)
     expect(sumOf(now, 'gateway_bus_durable_backlog')).toBe(0)
@@ -137,8 +145,9 @@ describe('an operator sees', () => {
     const socket = new WebSocket(`${gateway.urls[0].replace('http', 'ws')}/v1/responses`, {
       headers: { authorization: `Bearer ${developer.key}` },
     })
-    await during(() => once(socket, 'open'))
-    // The connection may have opened before the first look.
+    // A first look at the figures takes longer than a socket needs to open.
+    const opened = once(socket, 'open')
+    await during(() => opened)
     expect(sumOf(await scrapeCluster(cluster), 'gateway_websockets')).toBe(1)
     socket.close()
     await expect.poll(async () => sumOf(await scrapeCluster(cluster), 'gateway_websockets'), soon).toBe(0)
@@ -189,6 +198,23 @@ describe('an operator sees', () => {
     await expect.poll(depth, { interval: 250 }).toBe(0)
     expect(await added('gateway_bus_request_seconds_count', { service: 'keys', subject: 'keys.rotate' })).toBe(1)
   })
+
+  test('deliveries of webhooks, and that none waits', async () => {
+    // The rotation above ended a key.
+    const delivered = async () => {
+      const now = await scrapeCluster(cluster)
+      return sumOf(now, 'gateway_webhook_attempts_total', { channel: 'webhook', outcome: 'delivered' })
+    }
+    await expect.poll(delivered, soon).toBe(1)
+    expect(receiver.received.map(({ type }) => type)).toEqual(['key.revoked'])
+    expect(sumOf(await scrapeCluster(cluster), 'gateway_webhook_oldest_waiting_seconds')).toBeLessThan(60)
+  })
+})
+
+test('an operator sees that no export is behind', async () => {
+  const page = async () =>
+    (await scrapeCluster(cluster)).samples.filter(({ name }) => name === 'gateway_export_behind_seconds')
+  await expect.poll(page, soon).toMatchObject([{ labels: { export: 'files' }, value: 0 }])
 })
 
 test('no series names an account, a key, a prompt or a value that a client made up', async () => {

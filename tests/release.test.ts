@@ -5,11 +5,13 @@
  */
 
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { showRoutersReply } from '@gateway/contracts/routers-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { billOfMaterials } from '../scripts/release/bill-of-materials.ts'
 import { versionOf } from '../scripts/release/versions.ts'
@@ -17,6 +19,7 @@ import { userMessages, newGuest } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 const run = promisify(execFile)
+const SOON = { timeout: 60_000, interval: 50 }
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 
@@ -45,6 +48,9 @@ beforeAll(async () => {
   const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as Manifest
   for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) await link(name)
   command = join(installed, manifest.bin['model-gateway']!)
+  const bin = join(folder, 'node_modules/.bin')
+  await mkdir(bin, { recursive: true })
+  await symlink(command, join(bin, 'model-gateway'))
 })
 
 interface Manifest {
@@ -80,6 +86,39 @@ test('the installed gateway serves a chat and its console, and ends on SIGTERM',
   const { stdout } = await run(command, ['ctl', 'backends'], { env: { ...environment, DATA_DIR: gateway.dataDir } })
   expect(stdout).toContain('simulated')
   expect(await gateway.stop('SIGTERM')).toBe(0)
+})
+
+test("an administrator's commands reach a gateway over HTTP, from an empty folder and an empty home", async () => {
+  await using gateway = await startStandalone({ command: [command], environment })
+  const onSocket = { env: { ...environment, DATA_DIR: gateway.dataDir } }
+  const { stdout: created } = await run(command, ['ctl', '--json', 'admin-keys', 'create'], onSocket)
+  const { value } = JSON.parse(created) as { value: string }
+  const cwd = join(folder, 'administrator')
+  const HOME = join(folder, 'home')
+  for (const empty of [cwd, HOME]) await mkdir(empty)
+  const env = { ...environment, HOME, GATEWAY_ADMIN_KEY: value }
+  const ctl = async (...words: string[]): Promise<unknown> => {
+    const npx = ['--no', '--', 'model-gateway', 'ctl', '--json', '--url', gateway.url, ...words]
+    const { stdout } = await run('npx', npx, { cwd, env })
+    return JSON.parse(stdout)
+  }
+
+  const { id } = (await ctl('projects', 'create', 'search')) as { id: string }
+  expect(await ctl('projects', 'list')).toMatchObject([{ id, name: 'search', status: 'active' }])
+  expect(await ctl('accounts', 'set-plan', id, 'pro')).toMatchObject({ plan: 'pro' })
+  const topUp = ['accounts', 'top-up', id, '1000', '--id', randomUUID()]
+  expect(await ctl(...topUp)).toEqual(await ctl(...topUp))
+  const control = async () => {
+    const { routers } = showRoutersReply.parse(await ctl('backends'))
+    return routers.map(({ backends }) => backends.find(({ backend }) => backend === 'simulated-a')!.control)
+  }
+  expect(await ctl('backends', 'drain', 'simulated-a')).toMatchObject({ control: 'drained' })
+  await expect.poll(control, SOON).toEqual(['drained'])
+  expect(await ctl('backends', 'restore', 'simulated-a')).toMatchObject({ control: null })
+  await expect.poll(control, SOON).toEqual([null])
+  expect(await ctl('projects', 'archive', id)).toMatchObject({ status: 'archived' })
+  // The admin key, the project, its plan, the top-up, drain, restore and archive.
+  expect(await ctl('audit', 'verify')).toMatchObject({ checked: 7, problem: null })
 })
 
 test('its help lists the commands that such a user has', async () => {

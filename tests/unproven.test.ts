@@ -62,7 +62,12 @@ async function contents(): Promise<Record<string, string>> {
   return held
 }
 
-/** Waits until all stores have the owner's earlier changes: nothing moves by itself any more. */
+const NOTHING = createHash('sha256').update('').digest('hex')
+
+/**
+ * Waits until all stores have the owner's earlier changes: nothing moves by itself any more. Notes of usage move into sums every few
+ * seconds.
+ */
 async function settledContents(): Promise<Record<string, string>> {
   let before = await contents()
   await expect
@@ -70,7 +75,8 @@ async function settledContents(): Promise<Record<string, string>> {
       const held = await contents()
       const isStill = JSON.stringify(held) === JSON.stringify(before)
       before = held
-      return isStill
+      const hasMoved = held['the table metering.usage_notes'] === NOTHING
+      return isStill && hasMoved && held['the table keys.spending'] !== NOTHING
     }, SETTLED)
     .toBe(true)
   return before
@@ -96,7 +102,9 @@ test('the stores hold the same after any request with a dead, a rotated or a for
   await restartEdge()
   const before = await settledContents()
   await using writes = await watchWrites(cluster.servers.redis.url)
-  for (const operation of reference.filter(({ credential }) => credential !== 'none')) {
+  // No inference key opens the calls of administration, and their audit log has each refusal.
+  const ofAccounts = reference.filter(({ credential }) => credential !== 'none' && credential !== 'administrator')
+  for (const operation of ofAccounts) {
     for (const key of Object.values(dead)) {
       for (const [how, path, parts] of waysToRequest(operation, key)) {
         const { status } = await send(gateway.urls[0], path, parts)

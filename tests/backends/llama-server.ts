@@ -27,6 +27,8 @@ interface Options {
   embeddings?: boolean
   /** Says the likeliest words, and ends before it writes a question of its own. */
   chats?: boolean
+  /** Of each slot. */
+  contextTokens?: number
 }
 
 /**
@@ -38,11 +40,12 @@ const THREADS = ['--threads', '1', '--threads-batch', '1']
 /** The model was never trained to chat, so a template shows it how a tool is called. */
 const TEMPLATE = join(import.meta.dirname, 'continue-examples.jinja')
 
-export async function startLlama({ slots = 2, embeddings = false, chats = false }: Options = {}): Promise<LlamaServer> {
+export async function startLlama(options: Options = {}): Promise<LlamaServer> {
+  const { slots = 2, embeddings = false, chats = false, contextTokens = CONTEXT_TOKENS } = options
   const port = await freePort()
   const root = `http://127.0.0.1:${port}`
   const args = ['--model', variable('LLAMA_MODEL'), '--alias', MODEL, '--host', '127.0.0.1', '--port', String(port)]
-  const sizes = ['--parallel', String(slots), '--ctx-size', String(CONTEXT_TOKENS * slots), ...THREADS]
+  const sizes = ['--parallel', String(slots), '--ctx-size', String(contextTokens * slots), ...THREADS]
   const kind = embeddings ? ['--embeddings', '--pooling', 'mean'] : ['--jinja', '--chat-template-file', TEMPLATE]
   const manners = chats ? ['--temp', '0', '--reverse-prompt', 'user:'] : []
   const child = spawn(variable('LLAMA_SERVER'), [...args, ...sizes, ...kind, ...manners, '--no-warmup'], {

@@ -3,6 +3,7 @@
  * chat and is strict: a request that the API does not allow is refused with the fault's name.
  */
 
+import type { ServerResponse } from 'node:http'
 import { type HttpBackend, sendJson, startHttpBackend } from '../../services/router/test/http-backend.ts'
 
 export interface Turn {
@@ -15,6 +16,8 @@ export interface ScriptedBackend extends HttpBackend {
   /** Tokens of every response that it gave. */
   reported: { prompt_tokens: number; completion_tokens: number }[]
   script: readonly Turn[]
+  /** So many of the next streams break off behind their first content, as those of a backend that is killed. */
+  cuts: number
 }
 
 type Json = Record<string, unknown>
@@ -30,15 +33,26 @@ export async function startScriptedBackend(): Promise<ScriptedBackend> {
       // Each turn has other figures, so that a sum identifies its turns.
       const usage = { prompt_tokens: 100 + results * 17, completion_tokens: 10 + results * 3 }
       const total = { ...usage, total_tokens: usage.prompt_tokens + usage.completion_tokens }
+      if (body.stream === true && backend.cuts > 0) {
+        backend.cuts--
+        return breakOff(response, chunksOf(turn, results, total))
+      }
       backend.reported.push(usage)
       if (body.stream !== true) return sendJson(response, 200, completionOf(turn, results, total))
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (const chunk of chunksOf(turn, results, total)) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
       return response.end('data: [DONE]\n\n')
     }),
-    { reported: [], script: [] },
+    { reported: [], script: [], cuts: 0 },
   )
   return backend
+}
+
+/** Behind the role and the first piece. The connection ends in the middle of the body. */
+function breakOff(response: ServerResponse, [role, first]: Json[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const chunk of [role, first]) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
+  response.socket?.end()
 }
 
 const NAMED = { id: 'chatcmpl-1', created: 1, model: 'scripted' }

@@ -35,6 +35,7 @@ test('a page whose script is gone, as in the middle of an update, says that a re
 test('the page distinguishes an identity provider that is away from the gateway', async () => {
   const { page } = await stage.visit()
   await openConsole(stage, page)
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
   await page.route(`${stage.gateway.issuer}/**`, (route) => route.abort())
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('alert').getByText('The identity provider cannot be reached').waitFor()
@@ -46,6 +47,7 @@ test('the page distinguishes an identity provider that is away from the gateway'
 test('the page distinguishes an identity provider that returns a page of its own from one that is away', async () => {
   const { page } = await stage.visit()
   await openConsole(stage, page)
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
   await page.route(`${stage.gateway.issuer}/.well-known/**`, (route) =>
     route.fulfill({
       contentType: 'text/html',

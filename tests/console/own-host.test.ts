@@ -54,6 +54,30 @@ test('people sign in there, create a key and use the playground', async () => {
   await turn.getByText('Auto chose').waitFor()
 })
 
+test('an owner administers from there: every method of the API may be called', async () => {
+  const { page } = await stage.visit()
+  await page.goto(consoleUrl)
+  await signIn(page, `owner-${newName()}`)
+  await page.getByRole('group', { name: 'Organization' }).getByRole('link', { name: 'Projects' }).click()
+  await page.getByRole('button', { name: 'Create project' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Elsewhere')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByRole('heading', { name: 'Elsewhere' }).waitFor()
+  await page.getByRole('navigation').getByRole('link', { name: 'Limits' }).click()
+  await page.getByRole('button', { name: 'Change plan' }).click()
+  await page.getByLabel('Overage').selectOption('on')
+  await page.getByRole('button', { name: 'Save' }).click()
+  // The dialog's choice has the same word.
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await page.getByText('on', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Set a limit' }).click()
+  await page.getByLabel('Tokens of allowance').fill('5000')
+  await page.getByRole('button', { name: 'Save' }).click()
+  const card = page.getByRole('region', { name: 'Spend limit' })
+  await card.getByRole('button', { name: 'Remove' }).click()
+  await card.getByText('None: the plan’s allowance alone holds.').waitFor()
+})
+
 test('the gateway itself serves no console', async () => {
   const response = await fetch(`${stage.gateway.url}/console`)
   expect(response.status).toBe(404)

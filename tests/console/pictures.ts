@@ -6,13 +6,14 @@
 import { mkdir } from 'node:fs/promises'
 import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { ProjectView } from '@gateway/contracts/administration/project-views'
 import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import { usageQuery, type UsageRecord, type UsageRow } from '@gateway/contracts/usage-api'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { SCREENSHOTS } from './stage.ts'
 import { stage } from './shared-stage.ts'
-import { goTo, lastTurn, openConsole } from './visitor.ts'
+import { goTo, lastTurn, openConsole, signIn } from './visitor.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const folder = process.env['GENERATE_DOCS'] ? join(ROOT, 'docs', 'images') : SCREENSHOTS
@@ -51,7 +52,20 @@ test('are of pages that exist', async () => {
   await take('usage')
 })
 
-test.each(['overview', 'playground', 'usage', 'real-model'])('%s is in the README, and small', (name) => {
+test('are of the organization, too', async () => {
+  await mkdir(folder, { recursive: true })
+  const { page } = await stage.visit({ viewport: { width: 1200, height: 760 } })
+  await page.clock.setFixedTime('2026-11-21T12:00:00Z')
+  await page.route('**/admin/v1/projects?*', (route) => route.fulfill({ json: sampleProjects() }))
+  await openConsole(stage, page)
+  await signIn(page, 'owner')
+  await openConsole(stage, page, '/organization/projects')
+  await page.getByRole('table').waitFor()
+  await settle(page)
+  await page.screenshot({ path: join(folder, 'console-projects.png') })
+})
+
+test.each(['overview', 'playground', 'usage', 'projects', 'real-model'])('%s is in the README, and small', (name) => {
   const path = `docs/images/console-${name}.png`
   expect(readFileSync(join(ROOT, 'README.md'), 'utf8')).toContain(`](${path})`)
   expect(statSync(join(ROOT, path)).size).toBeLessThan(150_000)
@@ -68,6 +82,27 @@ const USED = 539_446
 const SAMPLE_QUOTA: QuotaRecord = {
   ...{ object: 'quota', planSlug: 'free', unit: 'tokens', keyPrefix: 'svc_0a1b2c3d…', source: 'ledger' },
   ...{ used: USED, limit: LIMIT, remaining: LIMIT - USED, resetAt: '2026-12-01T00:00:00.000Z' },
+}
+
+const TEAMS: [name: string, spent: number, limit: number, keys: number][] = [
+  ['Search', 4_812.4, 5_000, 12],
+  ['Support assistant', 1_630.15, 2_000, 4],
+  ['Document pipeline', 2_204.9, 4_000, 31],
+  ['Data science', 611.32, 1_500, 9],
+  ['Mobile app', 148.07, 1_000, 3],
+  ['Internal tools', 12.6, 500, 2],
+]
+
+function sampleProjects() {
+  const data = TEAMS.map(([name, spent, limit, keys], index): ProjectView => {
+    const id = `proj_Sample0${index}`
+    return {
+      ...{ id, object: 'project', name, created_at: 1_762_000_000, archived_at: null, status: 'active' },
+      ...{ personal: false, plan: 'payg', unit: 'usd', overage: false, keys, your_role: 'owner' },
+      ...{ spent, limit, limit_of: 'spend_limit' },
+    }
+  })
+  return { object: 'list', data, first_id: data[0]!.id, last_id: data.at(-1)!.id, has_more: false }
 }
 
 const MODELS: [model: string, multiplier: number, share: number][] = [

@@ -60,9 +60,11 @@ test('a token that the gateway refuses ends the session, even one that is valid 
 
 test('the page recognizes a token that the gateway has never accepted, since another sign-in would bring the same', async () => {
   const { page, shot } = await stage.visit()
-  await page.route('**/v1/keys/developer', (route) =>
-    route.fulfill({ status: 401, json: { error: 'Invalid token format', code: 'INVALID_TOKEN' } }),
-  )
+  for (const call of ['**/v1/keys/developer', '**/admin/v1/me']) {
+    await page.route(call, (route) =>
+      route.fulfill({ status: 401, json: { error: 'Invalid token format', code: 'INVALID_TOKEN' } }),
+    )
+  }
   await openConsole(stage, page)
   await signIn(page, newName())
   const dialog = page.getByRole('dialog', { name: 'The gateway refuses your sign-in' })

@@ -24,6 +24,60 @@ test('back and forward go from page to page', async () => {
   await heading(page, 'Models').waitFor()
 })
 
+test('a bookmark opens its page without a click where the identity provider knows the visitor', async () => {
+  const { page } = await newVisitor(stage)
+  const other = await page.context().newPage()
+  await openConsole(stage, other, '/usage?from=a-bookmark')
+  await heading(other, 'Usage').waitFor()
+  expect(other.url()).toBe(`${stage.gateway.url}/console/usage?from=a-bookmark`)
+})
+
+test('a visitor without a session at the identity provider gets the sign-in page at the same address, after one attempt', async () => {
+  const { page } = await stage.visit()
+  const attempts: string[] = []
+  page.on('request', (request) => {
+    if (request.url().startsWith(`${stage.gateway.issuer}/auth?`)) attempts.push(request.url())
+  })
+  await openConsole(stage, page, '/models')
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  expect(page.url()).toBe(`${stage.gateway.url}/console/models`)
+  expect(await page.getByRole('alert').count()).toBe(0)
+  await page.reload()
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  await page.waitForLoadState('networkidle')
+  expect(attempts.map((url) => new URL(url).searchParams.get('prompt'))).toEqual(['none'])
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('Name').fill(newName())
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await heading(page, 'Models').waitFor()
+})
+
+test('an identity provider that keeps a first visitor waiting does not keep the sign-in page away', async () => {
+  const { page } = await stage.visit()
+  const held: (() => void)[] = []
+  await page.route(`${stage.gateway.issuer}/.well-known/**`, (route) => {
+    held.push(() => void route.continue())
+  })
+  await openConsole(stage, page)
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+  const [went] = held
+  went!()
+  // The reply comes late, and takes nobody away from the page.
+  await page.waitForLoadState('networkidle')
+  expect(page.url()).toBe(`${stage.gateway.url}/console`)
+})
+
+test('after a sign-out the page tries nobody, even where the identity provider keeps its session', async () => {
+  const { page } = await newVisitor(stage)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('button', { name: 'Stay signed in' }).click()
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
+  expect(page.url()).toBe(`${stage.gateway.url}/console`)
+  await page.reload()
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
+})
+
 test('after a sign-out the next visitor has to sign in, and sees nothing of the one before', async () => {
   const { page, name } = await newVisitor(stage)
   await page.getByRole('button', { name: 'Sign out' }).click()
@@ -41,7 +95,6 @@ test('a visitor who signs out in one tab is signed out in the others', async () 
   const { page, name } = await newVisitor(stage)
   const other = await page.context().newPage()
   await openConsole(stage, other)
-  await other.getByRole('button', { name: 'Sign in' }).click()
   await heading(other, 'Overview').waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await other.getByRole('button', { name: 'Sign in' }).waitFor()
@@ -51,6 +104,7 @@ test('a visitor who signs out in one tab is signed out in the others', async () 
 test('a visitor who comes back from the identity provider without a response can begin again', async () => {
   const { page } = await stage.visit()
   await openConsole(stage, page)
+  await page.getByRole('button', { name: 'Sign in' }).waitFor()
   await page.route(`${stage.gateway.issuer}/auth?**`, (route) => route.fulfill({ status: 204 }))
   const left = page.waitForResponse(`${stage.gateway.issuer}/auth?**`)
   await page.getByRole('button', { name: 'Sign in' }).click()

@@ -2,7 +2,7 @@
  * The console as people meet it: `npm start` with backends that a test can break, and a browser in front.
  *
  * The stage watches every visit. A request to another host, a breach of the page's policy, an error of its script or
- * anything in the browser's storage fails any test.
+ * anything in the browser's storage fails any test. So does a call that the person may not make.
  */
 
 import { mkdir } from 'node:fs/promises'
@@ -42,10 +42,12 @@ export interface Visit {
 export type StageOptions = Parameters<typeof startStandalone>[0] & {
   /** Where the console is, when it has a host of its own. */
   consoleUrl?: string
+  /** Sections of the config besides the stage's own. */
+  sections?: object
 }
 
 /** Opens the stage before the tests of a file and closes it after them. */
-export function useStage({ consoleUrl, ...options }: StageOptions = {}): Stage {
+export function useStage({ consoleUrl, sections, ...options }: StageOptions = {}): Stage {
   const stack = new AsyncDisposableStack()
   let gateway: Standalone
   let backend: Backend
@@ -55,7 +57,7 @@ export function useStage({ consoleUrl, ...options }: StageOptions = {}): Stage {
   beforeAll(async () => {
     await mkdir(SCREENSHOTS, { recursive: true })
     backend = stack.use(await startBackend({ tokensPerSecond: 400 }))
-    gateway = stack.use(await startStandalone({ config: configFor(backend), ...options }))
+    gateway = stack.use(await startStandalone({ config: { ...configFor(backend), ...sections }, ...options }))
     browser = await chromium.launch({ executablePath: await findBrowser(), args: FLAGS })
     stack.defer(() => browser.close())
   })
@@ -99,6 +101,9 @@ async function watchPage(page: Page, reachable: string[]): Promise<Watch> {
   page.on('request', (request) => {
     const { origin, protocol } = new URL(request.url())
     if (protocol !== 'data:' && !allowed.has(origin)) faults.push(`asked ${request.url()}`)
+  })
+  page.on('response', (response) => {
+    if (response.status() === 403) faults.push(`may not call ${response.request().method()} ${response.url()}`)
   })
   await page.exposeFunction('reportViolation', (text: string) => faults.push(`broke the policy: ${text}`))
   await page.addInitScript(() => {

@@ -55,7 +55,9 @@ export async function shownKey(page: Page): Promise<string> {
   return key
 }
 
-export async function goTo(page: Page, name: 'Overview' | 'Keys' | 'Usage' | 'Models' | 'Playground'): Promise<void> {
+type AccountPage = 'Overview' | 'Keys' | 'Usage' | 'Models' | 'Playground' | 'Receipts'
+
+export async function goTo(page: Page, name: AccountPage): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name }).click()
   await heading(page, name).waitFor()
 }

@@ -217,14 +217,22 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       config: unused('config'),
       settings: unused('settings'),
       verifySignIn: unused('verifySignIn'),
+      verifyPerson: unused('verifyPerson'),
+      adminKeys: unused('adminKeys'),
+      clientAddress: () => '',
       keys: unused('keys'),
       metering: unused('metering'),
+      operator: unused('operator'),
+      configViews: unused('configViews'),
       plans: unused('plans'),
       figures: unused('figures'),
       countAtBackends: unused('countAtBackends'),
       asides: unused('asides'),
       idempotency: unused('idempotency'),
       sockets: unused('sockets'),
+      receipts: unused('receipts'),
+      traffic: unused('traffic'),
+      edgeFigures: unused('edgeFigures'),
     }
   }
 
@@ -232,6 +240,10 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     requestId: job.requestId,
     startedAtMs: 0,
     model: '',
+    account: '',
+    backend: '',
+    firstTokenMs: null,
+    traffic: null,
     failure: null,
     metrics: edge.metrics,
     span: NO_SPAN,
@@ -245,6 +257,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     deadlineMs: DEADLINE_MS,
     endpoint: '/',
     measured,
+    receipt: null,
   }
   const response = Object.assign(client.response, { locals: { measured } })
   relayResponse(edge, relay, httpClient(response, job)).then(
@@ -324,6 +337,7 @@ const QUOTA_STATUS: QuotaStatus = {
   nowMs: 0,
 }
 const ADMITTED: Admitted = {
+  policy: null,
   plan: planConfig.parse({ slug: 'free', limit: 1_000, rpm: 100, tpm: 100 }),
   lane: servedModelConfig.parse({ id: 'svc-instant', type: 'chat', pool: 'spark', multiplier: 1 }),
   price: plannedJob().price,

@@ -197,7 +197,7 @@ export async function operate<Name extends AccountChange>(
   change: Name,
   question: Written<Name, 'request'>,
 ): Promise<void> {
-  await using running = await findGateway({ DATA_DIR: gateway.dataDir })
+  await using running = await findGateway({ DATA_DIR: gateway.dataDir }, {})
   const reply: AccountReply = await running.request(change, question)
   if (reply.kind !== 'account') throw new Error(`${change}: ${JSON.stringify(reply)}`)
 }

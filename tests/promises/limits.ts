@@ -157,6 +157,7 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
             resetDate: expect.stringMatching(/^\d{4}-\d{2}-01/),
             topupUrl: expect.stringMatching(/^https?:/),
             overageEnabled: false,
+            scope: 'account',
           },
         })
         expect(refused.headers.get('x-should-retry')).toBe('false')

@@ -118,6 +118,7 @@ export function promiseRefusals(gateway: () => Gateway): void {
             code: 'rate_limit_exceeded',
             type: 'plan_limit',
             message: expect.stringContaining(model),
+            scope: 'account',
             retry_after_ms: 0,
             docs: expect.stringMatching(/^https?:/),
           },

@@ -15,6 +15,7 @@ export interface BalancedEdge {
 
 export interface Balancer extends AsyncDisposable {
   readonly url: string
+  sendsTo(url: string): boolean
 }
 
 const LOOK_EVERY_MS = 500
@@ -26,7 +27,10 @@ export async function startBalancer(edges: BalancedEdge[]): Promise<Balancer> {
 
   const looking = setInterval(() => {
     for (const edge of edges) {
-      void isReady(edge).then((reply) => (reply ? ready.add(edge) : ready.delete(edge)))
+      void isReady(edge).then((reply) => {
+        if (reply === true) ready.add(edge)
+        if (reply === false) ready.delete(edge)
+      })
     }
   }, LOOK_EVERY_MS)
 
@@ -46,6 +50,7 @@ export async function startBalancer(edges: BalancedEdge[]): Promise<Balancer> {
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    sendsTo: (url) => [...ready].some((edge) => edge.url === url),
     async [Symbol.asyncDispose]() {
       clearInterval(looking)
       for (const agent of agents) agent.destroy()
@@ -56,11 +61,12 @@ export async function startBalancer(edges: BalancedEdge[]): Promise<Balancer> {
   }
 }
 
-async function isReady({ healthUrl }: BalancedEdge): Promise<boolean> {
+/** `null` where no reply came in time: one late reply says nothing of an edge. */
+async function isReady({ healthUrl }: BalancedEdge): Promise<boolean | null> {
   try {
     return (await fetch(`${healthUrl}/readyz`, { signal: AbortSignal.timeout(1_000) })).ok
-  } catch {
-    return false
+  } catch (error) {
+    return (error as Error).name === 'TimeoutError' ? null : false
   }
 }
 

@@ -30,12 +30,18 @@ export async function readMessages({ folder, isCompiled }: Version): Promise<Mes
   }
 }
 
+/** Kinds of replies that only a caller gets whose request says that it reads them. */
+const ON_REQUEST = new Set(['keysMint.reply suspended', 'keysMintGuest.reply suspended'])
+
 /** `row.part` of every message that these schemas refuse. Nobody sends a version a message that it has no row for. */
 export function unreadBy({ schemaOf }: Messages, golden: Golden): string[] {
   return Object.entries(golden).flatMap(([row, parts]) =>
     Object.entries(parts).flatMap(([part, messages]) => {
       const schema = schemaOf(row, part)
-      return messages.filter((one) => schema?.safeParse(one).success === false).map(() => `${row}.${part}`)
+      const sent = messages.filter(
+        (one) => !ON_REQUEST.has(`${row}.${part} ${String((one as { kind?: unknown }).kind)}`),
+      )
+      return sent.filter((one) => schema?.safeParse(one).success === false).map(() => `${row}.${part}`)
     }),
   )
 }
