@@ -22,10 +22,11 @@ const AWAY_MS = 4_000
 const NOTHING_LASTS_MS = 20_000
 
 const RATE = 20
+const ALLOWANCE = 30
 const PLANS = [
   { slug: 'guest-device', limit: 1_000, rpm: 10, tpm: 1_000, perDay: 10, guest: true },
   { slug: 'free', limit: 1e9, rpm: 1_000_000, tpm: 1e9, default: true },
-  { slug: 'tiny', limit: 30, rpm: 1_000_000, tpm: 1e9 },
+  { slug: 'tiny', limit: ALLOWANCE, rpm: 1_000_000, tpm: 1e9 },
   { slug: 'slow', limit: 1e9, rpm: RATE, tpm: 1e9 },
 ]
 
@@ -98,6 +99,7 @@ test.each(troubles)(
       expect((await sendRequest(edge, dead.key)).status).toBe(200)
     }
     await until(async () => (await sendRequest(cluster.edges[0]!, spent.key)).status === 402)
+    await until(async () => (await usedByLedger(spent.key)) >= ALLOWANCE)
     await before?.()
     expect(await manage(dead.token, 'revoke', dead.key)).toMatchObject({ status: 200 })
 
@@ -190,6 +192,13 @@ async function setPlan(key: string, plan: string): Promise<void> {
   expect(await rpcClient('ctl', bus).request('keysSetPlan', question, { timeoutMs: 10_000 })).toMatchObject({
     kind: 'account',
   })
+}
+
+/** A store that forgot knows an allowance as empty once the ledger has the requests that emptied it. */
+async function usedByLedger(key: string): Promise<number> {
+  const question = { account: parseKey(key)!.accountTag, unit: 'tokens' } as const
+  const { used } = await rpcClient('edge', bus).request('meteringQuota', question, { timeoutMs: 10_000 })
+  return used
 }
 
 interface Reply {
