@@ -141,7 +141,7 @@ async function run(): Promise<void> {
     case 'overload':
       return overload({ rounds, deadlineMs, fresh: values.fresh, signal, say })
     case 'beside':
-      return beside({ signal, say })
+      return beside({ rounds, signal, say })
     case 'prefix-cache':
       return prefixCache({ signal, say })
     case 'soak':

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- beside`: the effect of one hostile guest on a neighbour. The neighbour sends requests at a steady
+ * `npm run bench -- beside --rounds 3`: the effect of one hostile guest on a neighbour. The neighbour sends requests at a steady
  * rate, alone and beside each attack in turn, and the ratio of its p99 is the figure. One edge, one router. The load
- * has a core of its own.
+ * has a core of its own. A p99 of 500 requests varies by itself, so the figure is the median of several rounds.
  *
  * Large bodies cost the machine, also where another server refuses them. So each attack with a body also goes to a bare
  * server on the gateway's core.
@@ -18,7 +18,7 @@ import { compileNative } from '../harness/native.ts'
 import { cpuMsOf } from '../harness/processes.ts'
 import { watchNeighbours } from '../harness/neighbours.ts'
 import { writeResult } from '../harness/results.ts'
-import { describeTaking, figure, table } from '../report/markdown.ts'
+import { describeTaking, figure, median, spread, table } from '../report/markdown.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { openRig, PLAIN, type Rig } from '../scale/rig.ts'
 import { ATTACKS, type Attack } from './attacks.ts'
@@ -55,7 +55,13 @@ interface Latency {
 
 type Measure = (pid: number) => Promise<Latency>
 
-export async function beside({ signal, say }: { signal: AbortSignal; say(line: string): void }): Promise<void> {
+export interface BesideOptions {
+  rounds: number
+  signal: AbortSignal
+  say(line: string): void
+}
+
+export async function beside({ rounds, signal, say }: BesideOptions): Promise<void> {
   const taken = describeEnvironment()
   const cores = shareCores()
   const [loadBefore, others] = [loadNow(), watchNeighbours()]
@@ -63,7 +69,6 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
   await confine(process.pid, cores.gateway)
   await using rig = await openRig(signal)
   for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
-  const [port] = rig.gateway.endpoint.ports
   await using refuser = await startBareRefuser(cores.gateway)
   const measure: Measure = async (pid) => {
     const cpuBeforeMs = cpuMsOf(pid)
@@ -76,33 +81,51 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
     const { p50, p99 } = load.latency
     return { p50, p99, failed: load.failed, cpuMs: cpuMsOf(pid) - cpuBeforeMs }
   }
-  const edge = rig.gateway.processes()['edge-1']!
   await runLoad(program, neighbourOf(rig), PLAIN, { connections: 32, seconds: WARM_UP_SECONDS, signal })
   const steps: Step[] = []
-  for (const attack of ATTACKS) {
-    const alone = await measure(edge)
-    const { latency, refused, statuses } = await under(attack, port!, await mintGuest(rig, attack.name), edge, measure)
-    await sleep(REST_MS, undefined, { signal })
-    const bare = attack.body ? await under(attack, refuser.port, 'none', refuser.pid, measure) : null
-    steps.push({
-      attack: attack.name,
-      alone,
-      beside: latency,
-      bare: bare?.latency ?? null,
-      statuses,
-      edgeMsPerMb: attack.body ? (latency.cpuMs - alone.cpuMs) / refused : null,
-      bareMsPerMb: bare ? bare.latency.cpuMs / bare.refused : null,
-    })
-    const figures = `p99 ${ms(alone)} alone, ${ms(latency)} beside it, ${bare ? ms(bare.latency) : 'no figure'} beside a bare server`
-    const costs = bare
-      ? `; CPU ms per MB: ${figure(steps.at(-1)!.edgeMsPerMb!)}, bare ${figure(steps.at(-1)!.bareMsPerMb!)}; MB refused: ${figure(refused)}, bare ${figure(bare.refused)}`
-      : ''
-    say(`${attack.name}: ${figures}; ${describeStatuses(statuses)}${costs}`)
-    await sleep(REST_MS, undefined, { signal })
+  for (let round = 1; round <= rounds; round++) {
+    for (const attack of ATTACKS) {
+      const step = await measureStep(attack, `${attack.name} ${round}`, rig, refuser, measure, signal)
+      say(`${round} of ${rounds}, ${describeStep(step)}`)
+      steps.push(step)
+      await sleep(REST_MS, undefined, { signal })
+    }
+    const launch = { loadBefore, loadAfter: loadNow(), othersShare: others() }
+    await writeResult(PART, { environment: taken, ...launch, steps })
+    await writeIntoReadme(PART, report(taken, launch, steps))
   }
-  const launch = { loadBefore, loadAfter: loadNow(), othersShare: others() }
-  await writeResult(PART, { environment: taken, ...launch, steps })
-  await writeIntoReadme(PART, report(taken, launch, steps))
+}
+
+/** `device`: each round has a guest of its own, whose limits are whole. */
+async function measureStep(
+  attack: Attack,
+  device: string,
+  rig: Rig,
+  refuser: { port: number; pid: number },
+  measure: Measure,
+  signal: AbortSignal,
+): Promise<Step> {
+  const [port] = rig.gateway.endpoint.ports
+  const edge = rig.gateway.processes()['edge-1']!
+  const alone = await measure(edge)
+  const { latency, refused, statuses } = await under(attack, port!, await mintGuest(rig, device), edge, measure)
+  await sleep(REST_MS, undefined, { signal })
+  const bare = attack.body ? await under(attack, refuser.port, 'none', refuser.pid, measure) : null
+  return {
+    attack: attack.name,
+    alone,
+    beside: latency,
+    bare: bare?.latency ?? null,
+    statuses,
+    edgeMsPerMb: attack.body ? (latency.cpuMs - alone.cpuMs) / refused : null,
+    bareMsPerMb: bare ? bare.latency.cpuMs / bare.refused : null,
+  }
+}
+
+function describeStep({ attack, alone, beside: under, bare, statuses }: Step): string {
+  const besideBare = bare ? ms(bare) : 'no figure'
+  const figures = `p99 ${ms(alone)} alone, ${ms(under)} beside it, ${besideBare} beside a bare server`
+  return `${attack}: ${figures}; ${describeStatuses(statuses)}`
 }
 
 const ms = ({ p99 }: Latency) => `${p99.toFixed(1)} ms`
@@ -155,16 +178,24 @@ function describeStatuses(statuses: Record<string, number>): string {
 type Launch = Parameters<typeof describeTaking>[1][number]
 
 function report(taken: Environment, launch: Launch, steps: Step[]): string {
-  const rows = steps.map(({ attack, alone, beside: under, bare, statuses, edgeMsPerMb, bareMsPerMb }) => [
-    attack,
-    `${figure(alone.p50)} / ${figure(alone.p99)}`,
-    `${figure(under.p50)} / ${figure(under.p99)}`,
-    figure(under.p99 / alone.p99),
-    bare ? figure(bare.p99 / alone.p99) : '–',
-    edgeMsPerMb === null || bareMsPerMb === null ? '–' : `${figure(edgeMsPerMb)} / ${figure(bareMsPerMb)}`,
-    describeStatuses(statuses),
-    figure(under.failed),
-  ])
+  const rows = [...Map.groupBy(steps, ({ attack }) => attack)].map(([attack, rounds]) => {
+    const latencies = (of: (step: Step) => Latency) =>
+      [({ p50 }: Latency) => p50, ({ p99 }: Latency) => p99]
+        .map((part) => median(rounds.map((step) => part(of(step)))))
+        .join(' / ')
+    const bares = rounds.filter((step) => step.bare !== null)
+    const perMb = (of: (step: Step) => number | null) => median(rounds.map((step) => of(step) ?? undefined))
+    return [
+      attack,
+      latencies(({ alone }) => alone),
+      latencies((step) => step.beside),
+      spread(rounds.map((step) => step.beside.p99 / step.alone.p99)),
+      spread(bares.map(({ bare, alone }) => bare!.p99 / alone.p99)),
+      bares.length === 0 ? '–' : `${perMb((step) => step.edgeMsPerMb)} / ${perMb((step) => step.bareMsPerMb)}`,
+      describeStatuses(sumOf(rounds.map(({ statuses }) => statuses))),
+      figure(rounds.reduce((sum, step) => sum + step.beside.failed, 0)),
+    ]
+  })
   const head = [
     'a guest’s',
     'alone, p50 / p99 ms',
@@ -176,4 +207,10 @@ function report(taken: Environment, launch: Launch, steps: Step[]): string {
     'failed',
   ]
   return [describeTaking(taken, [launch]), table(head, rows)].join('\n\n')
+}
+
+function sumOf(counts: Record<string, number>[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const [name, count] of counts.flatMap((each) => Object.entries(each))) sums[name] = (sums[name] ?? 0) + count
+  return sums
 }
