@@ -70,7 +70,8 @@ export function keepsState({ states, stateKind }: StateOfTarget): boolean {
  * for 32 kB.
  */
 const RARE = '~'
-export const MARKED_TOKEN = Buffer.from(`${RARE}svc`)
+export const MARK = `${RARE}svc`
+export const MARKED_TOKEN = Buffer.from(MARK)
 
 /** The token's content. A token in the id of a call holds that id, too. */
 interface Sealed {

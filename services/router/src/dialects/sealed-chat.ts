@@ -11,10 +11,11 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import { choicesOf, textOf, writeChunk } from '../core/chat-chunk.ts'
 import type { Identity } from '../core/complete-response.ts'
-import { memberAt, skipValue } from '../core/json-members.ts'
+import { memberAt, skipValue, walkItems } from '../core/json-members.ts'
 import {
   deltasOf,
   keepsState,
+  MARK,
   MARKED_TOKEN,
   openState,
   sealInId,
@@ -23,6 +24,7 @@ import {
   stateIn,
   withOwnStates,
   type StatePiece,
+  type TurnStates,
 } from '../core/reasoning-state.ts'
 import type { StateSeal } from '../core/state-seal.ts'
 import { newId } from '../core/tool-calls.ts'
@@ -55,18 +57,41 @@ function writeRequest(target: ChatDialect, clientRequest: ClientRequest): Backen
   const { body, states, stateKind, profile } = clientRequest
   if (clientRequest.kind !== 'chat' || !body.includes(MARKED_TOKEN)) return target.request(clientRequest)
   const text = body.toString('utf8')
+  const items: string[] = []
   const start = memberAt(text, 0, 'messages')
-  if (start < 0) return target.request(clientRequest)
-  const end = skipValue(text, start)
-  const given = parseExactly(text.slice(start, end))
-  const own = withOwnStates(withOwnIds(objectsOf(given), states), stateKind)
+  const end = walkItems(text, start, (at) => {
+    const behind = skipValue(text, at)
+    items.push(text.slice(at, behind))
+    return behind
+  })
+  if (end < 0) return target.request(clientRequest)
+  const turns = items.flatMap((item, index) => (item.includes(MARK) ? turnOf(item, index) : []))
+  const own = withOwnStates(withOwnIds(turns, states), stateKind)
   const { messages, turnStates } = statesFor(target, own, profile)
+  turns.forEach(({ index }, at) => (items[index] = JSON.stringify(messages[at])))
   return target.request({
     ...clientRequest,
-    // The tools beside the messages may be most of a body, and keep their text.
-    body: Buffer.from(text.slice(0, start) + JSON.stringify(messages) + text.slice(end)),
-    ...(turnStates && { turnStates }),
+    // The other messages and the tools are most of a body, and keep their text.
+    body: Buffer.from(`${text.slice(0, start)}[${items.join(',')}]${text.slice(end)}`),
+    ...(turnStates && { turnStates: atTheirPlaces(turns, turnStates, items.length) }),
   })
+}
+
+/** A message that holds a token. */
+interface MarkedTurn {
+  index: number
+  message: JsonObject
+}
+
+function turnOf(item: string, index: number): MarkedTurn[] {
+  const message = parseExactly(item)
+  return isObject(message) ? [{ index, message }] : []
+}
+
+function atTheirPlaces(turns: readonly MarkedTurn[], ofTurns: TurnStates, length: number): TurnStates {
+  const states = Array.from<TurnStates[number]>({ length })
+  turns.forEach(({ index }, at) => (states[index] = ofTurns[at]))
+  return states
 }
 
 /** The messages as the target takes their state: in their members, or beside them. */
@@ -81,14 +106,14 @@ export function statesFor(
 }
 
 /** The messages with the ids that targets gave, and the state of each turn in its member. */
-function withOwnIds(messages: readonly JsonObject[], states: StateSeal | undefined): JsonObject[] {
+function withOwnIds(turns: readonly MarkedTurn[], states: StateSeal | undefined): JsonObject[] {
   const ids = new Map<unknown, unknown>()
   const open = (token: unknown, member: string): StatePiece[] => {
     const opened = openState(states, token, member)
     if (opened) ids.set(token, typeof opened.id === 'string' ? opened.id : newId(wordOf(token)))
     return opened?.pieces ?? []
   }
-  return messages.map((given, index) => {
+  return turns.map(({ index, message: given }) => {
     const { [STATE]: _, ...message } = given
     const { tool_calls: calls, tool_call_id: result } = message
     if (result !== undefined && !ids.has(result)) open(result, `messages[${index}].tool_call_id`)
