@@ -20,7 +20,7 @@ export function reportOf(facts: Facts, { verdicts, failures }: CheckResult): str
     ),
     faultTable(facts, failures),
     outcomeTable(facts),
-    `Edges found Redis too slow ${countStarved(facts)} times although nothing was done to it: the machine was busy.`,
+    `Times that a busy machine made Redis too slow for an edge, without a fault: ${countStarved(facts)}.`,
   ].join('\n\n')
 }
 
