@@ -3,6 +3,7 @@
  * `client-dialects/`.
  */
 
+import { topUpAddress } from './top-ups.ts'
 import { ERROR_STATUS, type ErrorCode, type ErrorDetails, type LimitScope, type PublicError } from './errors.ts'
 
 export interface ErrorLinks {
@@ -26,7 +27,7 @@ export function additions({ code, details }: PublicError, links: ErrorLinks): ob
       return {
         ...scopeOf(details),
         resetDate: details.resetDate ?? '',
-        topupUrl: links.topupUrl,
+        topupUrl: topUpAddress(links.topupUrl, details.project),
         overageEnabled: details.overageEnabled ?? false,
       }
     case 'INVALID_TOKEN':

@@ -109,6 +109,14 @@ describe("the bodies of the contract's table, to the letter", () => {
     })
   })
 
+  test('quota_exceeded of a project names the project to the top-up page, in every dialect', () => {
+    const error = new GatewayError('quota_exceeded', 'The spend limit is used up', { project: 'proj_search' })
+    for (const dialect of clientDialects) {
+      const { body } = renderError(error, links, { dialect })
+      expect(JSON.parse(body)).toMatchObject({ error: { topupUrl: `${links.topupUrl}?project=proj_search` } })
+    }
+  })
+
   test('UPSTREAMS_EXHAUSTED is a flat 503 plus tier and attempted, and may be retried', () => {
     const details = { tier: 'svc-core', attempted: ['gpu-a', 'gpu-b'] }
     expect(render(new GatewayError('UPSTREAMS_EXHAUSTED', 'All backends are unavailable', details))).toEqual({

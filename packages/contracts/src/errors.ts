@@ -68,6 +68,8 @@ export const errorDetails = z.object({
   resetDate: z.string().optional(),
   /** quota_exceeded */
   overageEnabled: z.boolean().optional(),
+  /** quota_exceeded: the id of the project whose key was refused. */
+  project: z.string().optional(),
   /** UPSTREAMS_EXHAUSTED: the lane of the request. */
   tier: z.string().optional(),
   /** UPSTREAMS_EXHAUSTED: backend ids in the order of the attempts. */

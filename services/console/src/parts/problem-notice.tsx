@@ -7,7 +7,8 @@ import classes from './problem-notice.module.css'
 
 /** A gateway without a top-up page names the console instead: a link to it would lead nowhere. */
 function isHere(address: string): boolean {
-  return address.replace(/\/$/, '') === `${window.location.origin}${BASE_PATH}`
+  const { origin, pathname } = new URL(address)
+  return `${origin}${pathname.replace(/\/$/, '')}` === `${window.location.origin}${BASE_PATH}`
 }
 
 /** An error with its advice. Screen readers announce it when it appears. */

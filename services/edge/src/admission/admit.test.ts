@@ -192,7 +192,8 @@ describe('a refusal names its limit', () => {
     expect(ofKey).toMatchObject({ code: 'quota_exceeded', details: { scope: 'key' } })
     expect(ofKey.message).toContain('of this key')
     await fillProject({}, { hardLimit: 5 })
-    expect(await refusal()).toMatchObject({ code: 'quota_exceeded', details: { scope: 'account' } })
+    const ofProject = { scope: 'account', project: `proj_${caller.account}` }
+    expect(await refusal()).toMatchObject({ code: 'quota_exceeded', details: ofProject })
   })
 
   const scopes = ['account', 'key', 'model'] as const

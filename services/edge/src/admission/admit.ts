@@ -82,11 +82,16 @@ export async function admit(
   const { plan, policy, chosen, refusedBy } = (offer as Offer | null) ?? NO_OFFER
   if (decision.kind === 'deny') {
     if (decision.reason === 'plan') throw modelRefused(refusedBy, decision.quotaStatus.plan, config, model)
-    throw denialBy(decision, { lane: chosen?.lane.id, isOfProject: policy !== null })
+    throw denialBy(decision, { lane: chosen?.lane.id, project: projectOf(caller, policy) })
   }
   if (!plan || !chosen) throw new Error('admission allowed a request that was offered no lane')
   if (chosen.wantedId !== undefined) edge.metrics.autoChose(chosen.wantedId, chosen.lane.id)
   return { plan, policy, ...chosen, quotaStatus: decision.quotaStatus, waitedMs }
+}
+
+/** Only a project's key has policies. */
+export function projectOf({ account }: Caller, policy: Policy | null): string | undefined {
+  return policy === null ? undefined : account
 }
 
 const NO_OFFER = { plan: null, policy: null, chosen: null, refusedBy: 'plan' } as const

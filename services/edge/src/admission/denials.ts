@@ -3,6 +3,7 @@
  */
 
 import type { AdmitDecision } from '@gateway/admission/port'
+import { PROJECT_PREFIX } from '@gateway/contracts/administration/projects'
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { plansThatInclude } from '@gateway/contracts/models'
@@ -19,24 +20,25 @@ export type RefusedBy = 'plan' | 'project' | 'key'
 interface Refused {
   /** The served model, where one was chosen. */
   lane?: string | undefined
-  /** Its key is a project's. */
-  isOfProject?: boolean
+  /** The account of a project's key. */
+  project?: string | undefined
 }
 
-export function denialBy(decision: Denied, { lane, isOfProject = false }: Refused = {}): GatewayError {
+export function denialBy(decision: Denied, { lane, project }: Refused = {}): GatewayError {
   switch (decision.reason) {
     case 'key':
       return invalidKey()
     case 'plan':
       throw new Error('a plan refuses models alone')
     case 'allowance':
-      return usedUp(decision, isOfProject)
+      return usedUp(decision, project)
     default:
       return rateLimited(decision.reason, decision.retryAfterMs, decision.scope, lane)
   }
 }
 
-function usedUp({ scope = 'account', quotaStatus }: LimitDenied, isOfProject: boolean): GatewayError {
+function usedUp({ scope = 'account', quotaStatus }: LimitDenied, project: string | undefined): GatewayError {
+  const isOfProject = project !== undefined
   const ofAccount = isOfProject
     ? 'The allowance or the spend limit of this project'
     : 'The allowance of this billing cycle'
@@ -45,6 +47,7 @@ function usedUp({ scope = 'account', quotaStatus }: LimitDenied, isOfProject: bo
     scope,
     resetDate: new Date(quotaStatus.windowResetAtMs).toISOString(),
     overageEnabled: quotaStatus.overage,
+    ...(isOfProject && { project: `${PROJECT_PREFIX}${project}` }),
   })
 }
 

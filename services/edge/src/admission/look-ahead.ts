@@ -11,7 +11,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { findPlan } from '@gateway/contracts/models'
 import { proveKey, type Caller } from '../auth/authenticate.ts'
 import type { Policy } from '../core/policy.ts'
-import { type AdmitContext, decide, limitsOf } from './admit.ts'
+import { type AdmitContext, decide, limitsOf, projectOf } from './admit.ts'
 import { denialBy, type Denied } from './denials.ts'
 
 export interface LimitsContext extends AdmitContext {
@@ -66,8 +66,8 @@ export function isOutsideOfPlan(refusal: unknown): boolean {
   return refusal instanceof GatewayError && refusal.details.type === 'plan_limit'
 }
 
-function denialFor(edge: LimitsContext, { keyHash }: Caller, decision: Denied): GatewayError {
-  return denialBy(decision, { isOfProject: edge.plans.policyOf(keyHash) !== null })
+function denialFor(edge: LimitsContext, caller: Caller, decision: Denied): GatewayError {
+  return denialBy(decision, { project: projectOf(caller, edge.plans.policyOf(caller.keyHash)) })
 }
 
 /** As the edge has cached them. */
