@@ -39,7 +39,8 @@ const REFUSALS: Record<Credential, Partial<Record<Kind, string>>> = {
   key: NO_LIVE_KEY,
   'key at admission': NO_LIVE_KEY,
   account: { ...REFUSED_EVERYWHERE, ...DEAD_KEYS },
-  // Walked in tests/administration, with the roles.
+  // Walked in tests/administration, the signature with top-ups and the administrator with the roles.
+  signature: {},
   administrator: {},
   'sign-in': {
     ...REFUSED_EVERYWHERE,
@@ -81,7 +82,7 @@ export function promiseCredentials(gateway: () => Address): void {
     test('two credentials that differ are refused on every route that takes one, and one in both headers is not', async () => {
       const [url] = gateway().urls
       const [one, other] = [await newDeveloper(gateway()), await newDeveloper(gateway())]
-      for (const operation of reference.filter(({ credential }) => credential !== 'none')) {
+      for (const operation of reference.filter(takesBearer)) {
         const asking = (bearer: string, apiKey: string) =>
           send(url, pathOf(operation), { ...emptyRequest(operation, bearer), headers: { 'x-api-key': apiKey } })
         const refused = await asking(one.key, other.key)
@@ -98,7 +99,7 @@ export function promiseCredentials(gateway: () => Address): void {
     test('of two credentials, the one that the route can use counts, whichever header holds it', async () => {
       const [url] = gateway().urls
       const { key, token } = await newDeveloper(gateway())
-      for (const operation of reference.filter(({ credential }) => credential !== 'none')) {
+      for (const operation of reference.filter(takesBearer)) {
         const [right, leftover] = operation.credential === 'sign-in' ? [token, key] : [key, 'sk-ant-oat01-left-over']
         const asking = async (bearer: string, apiKey: string) => {
           const request = { ...emptyRequest(operation, bearer), headers: { 'x-api-key': apiKey } }
@@ -112,6 +113,10 @@ export function promiseCredentials(gateway: () => Address): void {
       }
     })
   })
+}
+
+function takesBearer({ credential }: Operation): boolean {
+  return credential !== 'none' && credential !== 'signature'
 }
 
 export async function collectBearers(gateway: Address): Promise<Bearers> {

@@ -42,10 +42,14 @@ export function faultOfWebhookSecret(secret: string): string | null {
   return `must be ${LEAST_SECRET_BYTES} to ${MOST_SECRET_BYTES} random bytes in Base64, such as the output of \`openssl rand -base64 32\``
 }
 
-const secret = z.string().superRefine((text, problems) => {
-  const fault = HAS_PLACEHOLDER.test(text) ? null : faultOfWebhookSecret(text)
-  if (fault) problems.addIssue(fault)
-})
+const secretOr = (mayBe: RegExp | null) =>
+  z.string().superRefine((text, problems) => {
+    const fault = mayBe?.test(text) ? null : faultOfWebhookSecret(text)
+    if (fault) problems.addIssue(fault)
+  })
+
+export const webhookSecret = secretOr(null)
+const secret = secretOr(HAS_PLACEHOLDER)
 
 export const webhookConfig = z
   .strictObject({

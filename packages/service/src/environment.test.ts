@@ -7,6 +7,7 @@ type Name = keyof typeof variables
 const read = (name: Name, value: string | undefined) =>
   (parseEnvironment(z.object({ [name]: variables[name] }), { [name]: value }) as Record<string, unknown>)[name]
 
+const RANDOM = Buffer.from('a secret of 32 random-like bytes').toString('base64')
 const SECRET = 'q7Jm2vX9rT4wB8nK1sY6dF3gH5zL0pCe'
 
 describe('a variable', () => {
@@ -30,6 +31,8 @@ describe('a variable', () => {
     ['PUBLIC_BASE_URL', 'https://ai.example.com/', 'https://ai.example.com'],
     ['CORS_ORIGINS', 'https://a.example, http://localhost:3000/', ['https://a.example', 'http://localhost:3000']],
     ['CORS_ORIGINS', '*', ['*']],
+    ['TOP_UP_SECRETS', RANDOM, [RANDOM]],
+    ['TOP_UP_SECRETS', `whsec_${RANDOM}, ${RANDOM}`, [`whsec_${RANDOM}`, RANDOM]],
     ['TRUST_PROXY', 'true', true],
     ['TRUST_PROXY', '2', 2],
     ['TRUST_PROXY', 'loopback, 10.0.0.0/8', 'loopback, 10.0.0.0/8'],
@@ -53,6 +56,7 @@ describe('a variable', () => {
     ['NATS_STREAM_REPLICAS', 1],
     ['HEALTH_HOST', '127.0.0.1'],
     ['CORS_ORIGINS', []],
+    ['TOP_UP_SECRETS', []],
     ['TRUST_PROXY', false],
     ['EDGE_REPLICAS_MAX', 1],
     ['DATA_DIR', './data'],
@@ -94,6 +98,9 @@ describe('a variable', () => {
     ['CORS_ORIGINS', 'https://a.example/path', 'must be origins such as https://app.example.com'],
     ['EDGE_REPLICAS_MAX', '0', 'must be 1 or more'],
     ['CONSOLE_SCOPE', 'profile keys openid2', 'must hold openid'],
+    ['TOP_UP_SECRETS', 'guessable', 'must be 24 to 64 random bytes in Base64'],
+    ['TOP_UP_SECRETS', `${RANDOM},`, 'must be 24 to 64 random bytes in Base64'],
+    ['TOP_UP_SECRETS', [RANDOM, RANDOM, RANDOM].join(','), 'must be one secret, or two during a rotation'],
     ['KEYS_MASTER_SECRET', 'short', 'must have 32 characters or more'],
     ['KEYS_MASTER_SECRET', 'change-me-change-me-change-me-change-me', 'must be a random secret'],
     ['KEYS_MASTER_SECRET', '0'.repeat(32), 'must be a random secret'],

@@ -8,6 +8,7 @@
 
 import { isIP, isIPv6 } from 'node:net'
 import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE, consoleScope } from '@gateway/contracts/console-config'
+import { webhookSecret } from '@gateway/contracts/webhooks'
 import { isSentinelAddress, readSentinelAddress } from '@gateway/redis/sentinel-address'
 import * as z from 'zod'
 import { logLevels } from '@gateway/telemetry/logger'
@@ -154,6 +155,14 @@ export const variables = {
     'the address of the documentation in rate limit errors; PUBLIC_BASE_URL/docs when not set',
   ),
   TOPUP_URL: variable(httpUrl.optional(), 'the address of the top-up page in quota errors; CONSOLE_URL when not set'),
+  TOP_UP_SECRETS: variable(
+    z
+      .string()
+      .transform((list) => list.split(',').map((secret) => secret.trim()))
+      .pipe(z.array(webhookSecret).max(2, 'must be one secret, or two during a rotation'))
+      .default([]),
+    'the secret of the payment system that signs top-ups, 24 to 64 random bytes in Base64; two, separated by a comma, during a rotation; none when not set',
+  ),
   CONSOLE_URL: variable(
     httpUrl.optional(),
     'the address of the key console; if it is elsewhere, the edge does not serve it and allows its calls; PUBLIC_BASE_URL/console when not set',

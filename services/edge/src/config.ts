@@ -17,6 +17,8 @@ export interface EdgeSettings {
   publicBaseUrl: string
   docsUrl: string
   topupUrl: string
+  /** Of the payment system: the current one, then the former one. None: nobody tops up by a signed call. */
+  topUpSecrets: readonly string[]
   /** Whose pages may call from a browser. */
   corsOrigins: string[]
   trustProxy: boolean | number | string
@@ -57,6 +59,7 @@ const EDGE_VARIABLES = {
   CONSOLE_SCOPE: variables.CONSOLE_SCOPE,
   DOCS_URL: variables.DOCS_URL,
   TOPUP_URL: variables.TOPUP_URL,
+  TOP_UP_SECRETS: variables.TOP_UP_SECRETS,
   CORS_ORIGINS: variables.CORS_ORIGINS,
   TRUST_PROXY: variables.TRUST_PROXY,
   DRAIN_MS: variables.DRAIN_MS,
@@ -78,6 +81,7 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
     publicBaseUrl,
     docsUrl,
     topupUrl,
+    topUpSecrets: parsed.TOP_UP_SECRETS,
     consoleUrl,
     corsOrigins: servesConsole ? parsed.CORS_ORIGINS : withOrigin(parsed.CORS_ORIGINS, consoleUrl),
     trustProxy: parsed.TRUST_PROXY,

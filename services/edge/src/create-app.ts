@@ -22,11 +22,19 @@ import { refuseAmbiguous, refuseReboundNames, refuseWebSockets } from './http/re
 import { methodNotAllowed, notFound, renderErrors } from './http/render-errors.ts'
 import type { Method } from './reference/api-reference.ts'
 import { type Credential, namesKnownAccount, type Prove, type ProvenCaller, proofs } from './auth/authenticate.ts'
+import { verifySignature } from './auth/verify-signature.ts'
 import { reportRefused } from './http/report-refused.ts'
 import type { InferenceKind } from './requests/inference-kinds.ts'
+import { parseJson } from './requests/parse-json.ts'
 import { findPlan } from '@gateway/contracts/models'
 import { refuseWhileLate } from './http/load-shedder.ts'
-import { proveAndReserve, readBodyOrBytes, readSmallJsonBody, readYamlBody } from './http/read-json-body.ts'
+import {
+  proveAndReserve,
+  readBodyOrBytes,
+  readSignedBody,
+  readSmallJsonBody,
+  readYamlBody,
+} from './http/read-json-body.ts'
 import type { OperationId } from './reference/operations.ts'
 import type { Handler } from './http/handler.ts'
 import { inferenceSteps } from './inference/infer.ts'
@@ -119,6 +127,9 @@ export function stepsOf(edge: EdgeContext, route: Route): Step[] {
     const readBody = route.body === 'yaml' ? readYamlBody : readSmallJsonBody
     return proven<unknown>(edge, proveAdministrator, [readBody], handle)
   }
+  if (route.credential === 'signature') {
+    return [takeShare(edge), readSignedBody, ...proven<unknown>(edge, proveSignature, [], handle)]
+  }
   if (route.credential === 'key' || route.credential === 'account') {
     return proven<unknown>(edge, proveInTurn(proofs[route.credential]), route.body ? [readSmallJsonBody] : [], handle)
   }
@@ -152,6 +163,27 @@ async function proveAdministrator(edge: EdgeContext, request: StepRequest, respo
   await reservation.cpu.chargeOwnResponse()
   return credential
 }
+
+/** Nobody has proven the sender, who takes the share of its network. */
+function takeShare(edge: EdgeContext): Step {
+  return async (request, response, next) => {
+    await edge.bytes.reserveRequest(request, response).cpu.chargeOwnResponse()
+    next()
+  }
+}
+
+async function proveSignature(edge: EdgeContext, request: StepRequest, response: StepResponse): Promise<object> {
+  const body = request.body instanceof Buffer ? request.body : NOTHING
+  try {
+    verifySignature(edge.settings.topUpSecrets, request.headers, body)
+  } catch (refusal) {
+    reportRefused(edge, request, response, refusal)
+    throw refusal
+  }
+  return parseJson(body)
+}
+
+const NOTHING = Buffer.alloc(0)
 
 function proven<Principal>(
   edge: EdgeContext,

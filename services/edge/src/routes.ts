@@ -3,6 +3,7 @@
  */
 
 import { RECEIPT_KEYS_PATH } from '@gateway/contracts/receipts'
+import { TOP_UPS_PATH } from '@gateway/contracts/top-ups'
 import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
 import { compact } from './requests/compact.ts'
 import { chat, embeddings, images } from './requests/inference-kinds.ts'
@@ -22,6 +23,7 @@ import {
 } from './accounts/developer-keys.ts'
 import { listModels, showCatalog, showModel } from './catalog/list-models.ts'
 import { mintGuestKey } from './accounts/mint-guest-key.ts'
+import { receiveTopUp } from './accounts/receive-top-up.ts'
 import { quote } from './inference/quote.ts'
 import { showConsole, showConsoleConfig } from './console/show-console.ts'
 import { showPlan, showQuota, showUsage } from './accounts/show-account.ts'
@@ -54,6 +56,7 @@ export const routes = {
   '/v1/catalog': { GET: { credential: 'none', handle: showCatalog, doc: 'showCatalog' } },
 
   '/billing/quota': { GET: { credential: 'key', handle: showQuota, doc: 'showQuota' } },
+  [TOP_UPS_PATH]: { POST: { credential: 'signature', handle: receiveTopUp, doc: 'receiveTopUp' } },
   '/v1/plan': { GET: { credential: 'key', handle: showPlan, doc: 'showPlan' } },
   '/v1/usage': { GET: { credential: 'account', handle: showUsage, doc: 'showUsage' } },
 

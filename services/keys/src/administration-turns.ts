@@ -61,7 +61,7 @@ export function openAdministrationTurns(): AdministrationTurns {
   const proven = new Set<string>()
 
   function callerOf({ credential, origin }: AdministerRequest): string {
-    if (credential.kind === 'operator') return 'operator'
+    if (credential.kind === 'operator' || credential.kind === 'payment_system') return credential.kind
     if (credential.kind === 'sign_in') return `person ${credential.issuer} ${credential.subject}`
     if (credential.kind === 'admin_key' && proven.has(credential.hash)) return `admin key ${credential.hash}`
     return `address ${origin.address}`

@@ -30,6 +30,8 @@ export const administrationCredential = z.discriminatedUnion('kind', [
     /** With those before it that the edge has not reported. */
     count: z.int().min(1).default(1),
   }),
+  /** An edge has verified its signature. It makes no call but `accounts.topUp`. */
+  z.object({ kind: z.literal('payment_system') }),
   /** The command line on the bus or on the socket of the data folder. */
   z.object({ kind: z.literal('operator') }),
 ])

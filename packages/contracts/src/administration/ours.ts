@@ -7,6 +7,7 @@ import { accountView } from '../accounts-api.ts'
 import { accountUsageReply, usageByAccountReply } from '../metering-api.ts'
 import { drift } from '../reconcile-api.ts'
 import { backendControls, showRoutersReply } from '../routers-api.ts'
+import { topUpAmount } from '../top-ups.ts'
 import { planUnit } from '../usage.ts'
 import { usageGroupings } from '../usage-api.ts'
 import { nothing, type Operation } from './operation.ts'
@@ -202,7 +203,7 @@ export const accountOperations = {
     service: 'keys',
     access: 'owner',
     query: nothing,
-    body: z.strictObject({ id: z.uuid(), amount: z.number().positive().max(1e12) }),
+    body: z.strictObject({ id: z.uuid(), amount: topUpAmount }),
     output: account,
     about: "adds to this month's allowance, in the plan's unit; the same `id` adds nothing more",
   },

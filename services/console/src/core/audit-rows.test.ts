@@ -9,6 +9,7 @@ describe('an actor', () => {
     expect(actorOf(session({ id: 'user-1', email: 'ann@example.org' }))).toMatchObject({ name: 'ann@example.org' })
     expect(actorOf(session({ id: 'user-1' }))).toMatchObject({ name: 'user-1', kind: 'sign-in' })
     expect(actorOf(session({ id: 'operator' }))).toMatchObject({ kind: 'command line' })
+    expect(actorOf(session({ id: 'payment_system' }))).toMatchObject({ name: 'payment system', kind: 'signed call' })
   })
 
   test('of an admin key is named by the key', () => {

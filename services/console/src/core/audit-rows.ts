@@ -5,18 +5,20 @@
 import { auditEventTypes, type AuditLog } from '@gateway/contracts/administration/audit-logs'
 
 export interface AuditActor {
-  /** `user-…`, `key_…` of an admin key, `operator`. */
+  /** `user-…`, `key_…` of an admin key, `operator`, `payment_system`. */
   id: string
   name: string
   kind: string
 }
 
 const OPERATOR = 'operator'
+const PAYMENT_SYSTEM = 'payment_system'
 
 export function actorOf({ actor }: Pick<AuditLog, 'actor'>): AuditActor {
   if (actor.type === 'api_key') return { id: actor.api_key.id, name: actor.api_key.id, kind: 'admin key' }
   const { id, email } = actor.session.user
   if (id === OPERATOR) return { id, name: 'operator', kind: 'command line' }
+  if (id === PAYMENT_SYSTEM) return { id, name: 'payment system', kind: 'signed call' }
   return { id, name: email ?? id, kind: 'sign-in' }
 }
 

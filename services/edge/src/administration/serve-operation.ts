@@ -107,7 +107,7 @@ async function orUnconfirmed<Reply>(reply: Promise<Reply>, response: Response, i
 
 const UNCONFIRMED = 'Nobody confirmed the change, which may have been made; look before you make it again'
 
-function outputOf(reply: AdministerReply): unknown {
+export function outputOf(reply: AdministerReply): unknown {
   if (reply.kind === 'done') return reply.output
   const { code, message, param, retryAfterMs } = reply
   throw new GatewayError(code satisfies ErrorCode, message, {

@@ -67,6 +67,8 @@ export interface Principals {
   account: string | null
   /** A sign-in token, and no key. */
   'sign-in': KeyOwner
+  /** A signature of the body by a secret of the operator's: the body, as JSON. It is proven once the body is read. */
+  signature: object
   /** A sign-in token with its claims, or an admin key. The keys service proves the key, and decides access. */
   administrator: AdministrationCredential
 }
@@ -76,7 +78,7 @@ export type Credential = keyof Principals
 /** Resolves with the principal, or rejects with the refusal. */
 export type Prove<Principal> = (edge: AuthContext, request: IncomingMessage) => Promise<Principal>
 
-export const proofs: { [Name in Credential]: Prove<Principals[Name]> } = {
+export const proofs: { [Name in Exclude<Credential, 'signature'>]: Prove<Principals[Name]> } = {
   none: async () => null,
   key: async (edge, request) => proveKey(edge, await claimKey(edge, request)),
   'key at admission': claimKey,

@@ -20,6 +20,9 @@ export const JSON_FORM: BodyForm = {
   parse: ({ length, bytes }) => (length === 0 ? {} : parseJson(bytes)),
 }
 
+/** The bytes of JSON: its signature is proven before anybody parses it. */
+export const SIGNED_FORM: BodyForm = { ...JSON_FORM, parse: ({ bytes }) => bytes }
+
 const YAML_TYPES = new Set(['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml', 'text/plain'])
 export const YAML_FORM: BodyForm = {
   mediaType: 'application/yaml',

@@ -25,7 +25,7 @@ import {
   noteProven,
   type MemoryReservation,
 } from './memory-budget.ts'
-import { type BodyForm, JSON_FORM, refuseOtherTypes, unsupported, YAML_FORM } from './body-forms.ts'
+import { type BodyForm, JSON_FORM, refuseOtherTypes, SIGNED_FORM, unsupported, YAML_FORM } from './body-forms.ts'
 import { BodyBytes, invalid, LargeJson, MOST_AT_ONCE_BYTES, SMALL_BODY_BYTES } from '../requests/parse-json.ts'
 import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from './take-steps.ts'
 
@@ -283,5 +283,7 @@ export const readBodyOrBytes = readUpTo(LARGEST_BODY_BYTES, (bytes, response) =>
   return isLarge || (bytes > 0 && !isOfKnownAccount && cpu.isOverShare())
 })
 export const readSmallJsonBody = readUpTo(64 * 1024)
+/** Its sender is not proven yet. */
+export const readSignedBody = readUpTo(4 * 1024, undefined, SIGNED_FORM)
 /** A config of a thousand backends. */
 export const readYamlBody = readUpTo(512 * 1024, undefined, YAML_FORM)

@@ -84,6 +84,11 @@ export const credentials: Record<Credential, CredentialTerms> = {
     errors: ['NO_AUTH', 'INVALID_TOKEN', ...TWO_CREDENTIALS],
     security: [{ signIn: [] }],
   },
+  signature: {
+    sentence: 'The signature of a payment system by the Standard Webhooks specification.',
+    errors: ['INVALID_TOKEN'],
+    security: [],
+  },
   administrator: {
     sentence: 'An admin key (svc_admin_…), or the sign-in token of a person who may do this.',
     variable: '$ADMIN_KEY',

@@ -31,6 +31,7 @@ import {
   responseObject,
   responsesRequest,
 } from '@gateway/contracts/responses'
+import { topUpBody, topUpReceived } from '@gateway/contracts/top-ups'
 import { usageQuery, usageRecord } from '@gateway/contracts/usage-api'
 import * as z from 'zod'
 import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
@@ -60,6 +61,12 @@ const RECEIPT = {
   name: RECEIPT_HEADER,
   description:
     '1: the answer comes with a receipt, a compact JWS (EdDSA) over the request id, account, model, tokens, charge, time and SHA-256 of the content. It is the trailer x-svc-receipt, and a header of answers up to 256 KB. In a stream it is svc_receipt of the last event with usage, over the events before (comments and pings left out). /.well-known/jwks.json has the keys.',
+}
+
+const RECEIPT_OF_TURNS = {
+  name: RECEIPT_HEADER,
+  description:
+    '1 on the upgrade: the last event of each answer has its receipt as svc_receipt, over the messages before, each followed by a line feed.',
 }
 
 const OF_ANTHROPIC = {
@@ -166,6 +173,7 @@ export const operations = {
       'previous_response_id continues a response of this connection, and input then has the new items alone. The connection keeps the last response of each stream_id in memory, and nothing else does: after a failure, or on another connection, the error is previous_response_not_found.',
       'generate: false keeps an input without running a model. A connection ends after 60 minutes with websocket_connection_limit_reached, after 15 minutes without a request, with its key (close code 1008), or when its server restarts (1001).',
     ],
+    headers: [RECEIPT_OF_TURNS],
     responseSchema: responseEvent,
     isUpgrade: true,
     examples: [],
@@ -350,6 +358,24 @@ export const operations = {
     responseSchema: quotaRecord,
     examples: [{ name: 'My quota' }],
     errors: ['rate_limit_exceeded'],
+  },
+  receiveTopUp: {
+    group: 'Account',
+    summary: 'Top a project up, by a payment system',
+    description: [
+      "Adds to this month's allowance, in the plan's unit, from the next request on. project is the parameter of topupUrl. The same id adds nothing more, and with another amount it is a 409.",
+      'Signed with a secret of TOP_UP_SECRETS: webhook-signature is v1, and the Base64 of HMAC-SHA256(secret, webhook-id.webhook-timestamp.body). A body has at most 4 KB.',
+    ],
+    headers: [
+      { name: 'webhook-id', description: 'The id of the message.' },
+      { name: 'webhook-timestamp', description: 'Seconds since 1970, of the last five minutes.' },
+      { name: 'webhook-signature', description: 'v1,<signature>; several are separated by spaces.' },
+    ],
+    requestSchema: topUpBody,
+    responseSchema: topUpReceived,
+    // Each run of an example would need a signature of its time.
+    examples: [],
+    errors: ['NOT_FOUND', 'CONFLICT'],
   },
   showPlan: {
     group: 'Account',

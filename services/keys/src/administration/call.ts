@@ -12,8 +12,8 @@ import type { KeysContext } from '../keys-context.ts'
 
 /** Proven. */
 export interface AdministrationCaller {
-  kind: 'admin_key' | 'user' | 'operator'
-  /** `key_…` of an admin key, `user-…` of a person, `operator`. */
+  kind: 'admin_key' | 'user' | 'operator' | 'system'
+  /** `key_…` of an admin key, `user-…` of a person, `operator`, `payment_system`. */
   id: string
   name: string
   email: string | null

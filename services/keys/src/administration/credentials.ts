@@ -27,6 +27,15 @@ export const OPERATOR: AdministrationCaller = {
   person: null,
 }
 
+const PAYMENT_SYSTEM: AdministrationCaller = {
+  kind: 'system',
+  id: 'payment_system',
+  name: 'payment system',
+  email: null,
+  role: null,
+  person: null,
+}
+
 export async function proveCredential(
   context: CredentialContext,
   { credential, origin }: Pick<AdministerRequest, 'credential' | 'origin'>,
@@ -34,6 +43,8 @@ export async function proveCredential(
   switch (credential.kind) {
     case 'operator':
       return OPERATOR
+    case 'payment_system':
+      return PAYMENT_SYSTEM
     case 'admin_key':
       return adminKeyCaller(context, credential.hash, origin)
     case 'refused':

@@ -1,7 +1,9 @@
 /** `/admin/v1` as the keys service serves it: accounts, backends, keys by their ids. */
 
 import { type OperationName, operations } from '@gateway/contracts/administration/operations'
+import type { Operation } from '@gateway/contracts/administration/operation'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
+import fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { OPERATOR_CALL, openKeysService, personCall, type TestCaller, type TestKeys } from '../../test/keys-service.ts'
@@ -58,6 +60,56 @@ test('a top-up counts once by its id, also when two come at once; the same id wi
   expect(await call('accounts.topUp', { ...topUp, account_id: foreign })).toMatchObject({ code: 'CONFLICT' })
   expect(await done('accounts.retrieve', { account_id: id })).toMatchObject({ extra: 5_000 })
   expect((await auditTypes()).filter((type) => type === 'account.updated')).toHaveLength(1)
+})
+
+const PAYMENT_SYSTEM: TestCaller = { ...OPERATOR_CALL, credential: { kind: 'payment_system' } }
+
+test('a payment system tops up, audited in its name, and makes no other call', async () => {
+  const id = await newProject()
+  const topUp = { account_id: id, id: randomUUID(), amount: 5 }
+  expect(await done('accounts.topUp', topUp, PAYMENT_SYSTEM)).toMatchObject({ id, extra: 5 })
+  const log = await done<{ data: { type: string; actor: object; after?: object }[] }>('auditLogs.list', {})
+  expect(log.data[0]).toMatchObject({
+    type: 'account.updated',
+    actor: { type: 'session', session: { user: { id: 'payment_system' } } },
+    after: { top_up: { id: topUp.id, amount: 5 } },
+  })
+  for (const [name, { service }] of Object.entries<Operation>(operations)) {
+    if (service !== 'keys' || name === 'accounts.topUp') continue
+    expect([name, await call(name, { project_id: id, account_id: id }, PAYMENT_SYSTEM)]).toMatchObject([
+      name,
+      { kind: 'refused', code: 'FORBIDDEN' },
+    ])
+  }
+  for (const name of ['administrators.authorize', 'projects.names']) {
+    const input = { for: 'accounts.topUp', project_ids: [id] }
+    expect(await call(name, input, PAYMENT_SYSTEM)).toMatchObject({ kind: 'refused', code: 'FORBIDDEN' })
+  }
+})
+
+test('however many reports of however many payments come at once, each payment counts once', async () => {
+  const id = await newProject()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ amount: fc.integer({ min: 1, max: 1_000 }), reports: fc.integer({ min: 1, max: 6 }) }), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+      async (payments) => {
+        const before = await done<{ extra: number }>('accounts.retrieve', { account_id: id })
+        const replies = await Promise.all(
+          payments.flatMap(({ amount, reports }) => {
+            const topUp = { account_id: id, id: randomUUID(), amount }
+            return Array.from({ length: reports }, () => call('accounts.topUp', topUp, PAYMENT_SYSTEM))
+          }),
+        )
+        expect(replies.every(({ kind }) => kind === 'done')).toBe(true)
+        const paid = payments.reduce((sum, { amount }) => sum + amount, 0)
+        expect(await done('accounts.retrieve', { account_id: id })).toMatchObject({ extra: before.extra + paid })
+      },
+    ),
+    { numRuns: 15 },
+  )
 })
 
 test('an ejected, drained or restored backend is kept, and each change is audited once', async () => {
