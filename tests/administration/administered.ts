@@ -18,26 +18,34 @@ export interface AdministeredCluster {
   admin: OpenAI
 }
 
+interface Options {
+  edges?: number
+  routers?: number
+  /** Beside those that each test has. */
+  plans?: object[]
+  environment?: NodeJS.ProcessEnv
+}
+
 /** Pay as you go: 3 US dollars for a million tokens of the cheapest lane. */
 const PAYG = { slug: 'payg', unit: 'usd', limit: 100, rpm: 100_000, tpm: 1e9, paid: true, payAsYouGo: true }
 
 export async function openAdministered(
   stack: AsyncDisposableStack,
-  { edges = 2, routers = 1 } = {},
+  { edges = 2, routers = 1, plans = [], environment = {} }: Options = {},
 ): Promise<AdministeredCluster> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-administration-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const backends = await startBackends(stack)
   const config = configFor(backends, { requestsPerMinute: 1_000_000 }) as { plans: object[] }
   const path = join(dataDir, 'gateway.yaml')
-  await writeFile(path, JSON.stringify({ ...config, plans: [...config.plans, PAYG] }))
+  await writeFile(path, JSON.stringify({ ...config, plans: [...config.plans, PAYG, ...plans] }))
   const cluster = stack.use(
     await startCluster({
       edges,
       routers,
       dataDir,
       ownServers: true,
-      environment: { GATEWAY_CONFIG: path, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' },
+      environment: { GATEWAY_CONFIG: path, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', ...environment },
     }),
   )
   const [first, ...others] = cluster.edges

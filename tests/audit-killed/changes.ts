@@ -166,6 +166,7 @@ export const CHANGES: { [Name in ChangeName]: (world: World) => Members | Promis
     return BACKEND
   },
   'accounts.update': ({ project_id }) => ({ account_id: project_id, overage: true }),
+  'projectViews.update': ({ project_id }) => ({ project_id, overage: true }),
   'accounts.topUp': ({ project_id }) => ({ account_id: project_id, id: randomUUID(), amount: 1_000 }),
   'keys.revoke': ({ api_key_id }) => ({ key_id: api_key_id }),
   'keys.reseal': () => ({}),

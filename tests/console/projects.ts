@@ -229,6 +229,32 @@ test('limits of a project are changed where they stand: plan, models, rates and 
   await expect.poll(async () => (await owner.call('projectSpendAlerts.list', { project_id })).data).toEqual([])
 })
 
+test("a project's owner switches overage, knows its effect in numbers, and a member sees no such button", async () => {
+  const owner = await ownerOf(stage)
+  const { id: project_id } = await owner.call('projects.create', { name: `Overage ${newName()}`, plan: 'flexible' })
+  const [ada, bob] = [await newMember(stage), await newMember(stage)]
+  await owner.call('projectUsers.create', { project_id, user_id: ada.id, role: 'owner' })
+  await owner.call('projectUsers.create', { project_id, user_id: bob.id, role: 'member' })
+
+  const { page, shot } = await visitAs(stage, ada.name, `/projects/${project_id}/limits`)
+  await page.getByText('Limit of the month').waitFor()
+  expect(await page.getByRole('button', { name: /overage/ }).count()).toBe(0)
+  await owner.call('spendLimit.update', { project_id, allowance: 20_000 })
+  await page.reload()
+  await page.getByRole('button', { name: 'Switch overage on' }).click()
+  const dialog = dialogOf(page, 'Switch overage on?')
+  await dialog.getByText(/beyond 10,000 tokens are served and billed, up to the spend limit of 20,000 tokens/).waitFor()
+  await shot('project-overage')
+  await dialog.getByRole('button', { name: 'Switch overage on' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  await page.getByRole('button', { name: 'Switch overage off' }).waitFor()
+  expect(await owner.call('accounts.retrieve', { account_id: project_id })).toMatchObject({ overage: true })
+
+  const visit = await visitAs(stage, bob.name, `/projects/${project_id}/limits`)
+  await visit.page.getByText('Limit of the month').waitFor()
+  expect(await visit.page.getByRole('button', { name: /overage/ }).count()).toBe(0)
+})
+
 test('the usage of a project is shown by key, by model and by tag', async () => {
   const owner = await ownerOf(stage)
   const { id: project_id } = await owner.call('projects.create', { name: `Usage ${newName()}` })

@@ -148,6 +148,7 @@ function configFor({ url }: Backend): object {
     plans: [
       ...plans,
       { slug: 'tiny', limit: 10_000, rpm: 60, tpm: 60_000 },
+      { slug: 'flexible', limit: 10_000, rpm: 60, tpm: 60_000, ownersSwitchOverage: 'limited' },
       { slug: 'slow', limit: 1_000_000, rpm: 2, tpm: 60_000 },
     ],
   }

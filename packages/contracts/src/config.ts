@@ -241,6 +241,11 @@ export const planConfig = z.strictObject({
   /** Auto's preference where several lanes will do; without it, the likeliest. */
   autoTakes: z.enum(['cheapest', 'best']).optional(),
   payAsYouGo: z.boolean().default(false),
+  /**
+   * Owners of a project may switch its overage: `limited`, below a spend limit that an operator has set, or `always`. Without it, an
+   * operator alone does.
+   */
+  ownersSwitchOverage: z.enum(['limited', 'always']).optional(),
 })
 
 /**

@@ -51,12 +51,24 @@ const projectView = z.object({
   /** Requests beyond it are refused; null: overage is on, and the project has no spend limit. */
   limit: z.number().nullable(),
   limit_of: z.enum(['plan', 'spend_limit']).nullable(),
+  /**
+   * The effect of overage, where the caller may switch it: it serves requests `beyond` the plan's allowance with its top-ups, `up_to` the
+   * spend limit. A former release has none.
+   */
+  overage_switch: z.object({ beyond: z.number(), up_to: z.number().nullable() }).nullable().default(null),
   /** Live ones. */
   keys: z.int(),
   /** Of the caller; an owner of the organization is one of each project. */
   your_role: membershipRole.nullable(),
 })
 export type ProjectView = z.input<typeof projectView>
+
+const projectWithCounts = z.object({
+  ...projectView.shape,
+  service_accounts: z.int(),
+  users: z.int(),
+  groups: z.int(),
+})
 
 const ending = {
   /** Keys that end. */
@@ -102,13 +114,19 @@ export const projectViewOperations = {
     access: 'project reader',
     query: nothing,
     body: nothing,
-    output: z.object({
-      ...projectView.shape,
-      service_accounts: z.int(),
-      users: z.int(),
-      groups: z.int(),
-    }),
+    output: projectWithCounts,
     about: 'shows a project with its spending and counts',
+  },
+  'projectViews.update': {
+    method: 'PATCH',
+    path: PROJECT,
+    service: 'keys',
+    access: 'project owner',
+    query: nothing,
+    body: z.strictObject({ overage: z.boolean() }),
+    output: projectWithCounts,
+    about:
+      "switches a project's overage from the very next request on, where `ownersSwitchOverage` of the plan lets its owners",
   },
   'projectViews.preview': {
     method: 'GET',

@@ -73,6 +73,17 @@ export const accountHandlers = {
   },
 } satisfies Partial<AdministrationHandlers>
 
+/** From the very next request on. */
+export async function switchOverage(call: AdministrationCall, tag: string, overage: boolean): Promise<void> {
+  const held = await lockAccount(call.transaction, tag)
+  if (held.overage !== overage) {
+    await changeAccount(call.transaction, tag, { overage })
+    auditChange(call, { tag }, { before: { overage: held.overage }, after: { overage } })
+  }
+  // The first call may have failed before its announcement.
+  await announceLater(call, { tag }, 'overage')
+}
+
 /** By the project's id, or as the command line names accounts. */
 async function findOne(
   { transaction }: Pick<AdministrationCall, 'transaction'>,
@@ -122,7 +133,7 @@ function uncountable(amount: number, unit: string): GatewayError {
 
 function auditChange(
   call: AdministrationCall,
-  { tag }: NamedAccount,
+  { tag }: Pick<NamedAccount, 'tag'>,
   change: { before?: Record<string, unknown>; after: Record<string, unknown> },
 ): void {
   const id = `${PROJECT_PREFIX}${tag}`
@@ -141,7 +152,11 @@ async function suspendOrRestore(call: AdministrationCall, { tag }: NamedAccount,
   call.afterCommit(() => call.context.changes.announce(change))
 }
 
-async function announceLater(call: AdministrationCall, { tag }: NamedAccount, reason: ChangeReason): Promise<void> {
+async function announceLater(
+  call: AdministrationCall,
+  { tag }: Pick<NamedAccount, 'tag'>,
+  reason: ChangeReason,
+): Promise<void> {
   const change = await noteChange(call.transaction, { account: tag, reason, deadKey: null })
   call.afterCommit(() => call.context.changes.announce(change))
 }

@@ -6,8 +6,8 @@ import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { admitOnce } from '../../test/edge.ts'
-import { minted, openKeysService, personCall, type TestKeys } from '../../test/keys-service.ts'
-import { call, refusalOf } from '../../test/projects.ts'
+import { minted, OPERATOR_CALL, openKeysService, personCall, type TestKeys } from '../../test/keys-service.ts'
+import { call, refusalOf, replyTo } from '../../test/projects.ts'
 import { noteSpending } from '../db/spending.ts'
 
 let postgres: PostgresServer
@@ -78,6 +78,94 @@ test('a project shows its spending against the limit that refuses: the plan with
     spent: 12,
     limit: 25,
   })
+})
+
+/** An owner of the project, on a plan that lets owners switch overage so. */
+async function ownerOn(ownersSwitchOverage: 'limited' | 'always' | undefined) {
+  for (const plan of keys.config.current.plans) Object.assign(plan, { ownersSwitchOverage })
+  const project_id = await create('owned')
+  const ada = personCall({ subject: 'ada' })
+  await call(keys, 'projectUsers.create', { project_id, user_id: await userIdOf('ada'), role: 'owner' })
+  const turn = async (overage: boolean, by = ada) => {
+    const reply = await replyTo(keys, 'projectViews.update', { project_id, overage }, by)
+    return reply.kind === 'done' ? 'done' : `${reply.code}: ${reply.message}`
+  }
+  const show = (by = ada) => call(keys, 'projectViews.retrieve', { project_id }, by)
+  return { project_id, ada, turn, show }
+}
+
+test("an owner switches a project's overage where the plan lets owners, audited in the owner's name", async () => {
+  const { turn, show } = await ownerOn('always')
+  const { limit } = free()
+  expect(await show()).toMatchObject({ overage: false, limit, overage_switch: { beyond: limit, up_to: null } })
+  expect(await turn(true)).toBe('done')
+  expect(await turn(true)).toBe('done')
+  expect(await show()).toMatchObject({ overage: true, limit: null, overage_switch: { beyond: limit, up_to: null } })
+  expect(await turn(false)).toBe('done')
+  const { data } = await call(keys, 'auditLogs.list', { event_types: ['account.updated'] })
+  const ofAda = { actor: { session: { user: { id: await userIdOf('ada') } } } }
+  expect(data).toMatchObject([
+    { ...ofAda, before: { overage: true }, after: { overage: false } },
+    { ...ofAda, before: { overage: false }, after: { overage: true } },
+  ])
+  expect(data).toHaveLength(2)
+})
+
+test('on a plan that says nothing, an owner is refused with the next step, and an operator switches as before', async () => {
+  const { turn, show } = await ownerOn(undefined)
+  expect(await turn(true)).toMatch(/^FORBIDDEN: The plan free leaves overage to the operator: ask/)
+  expect(await show()).toMatchObject({ overage: false, overage_switch: null })
+  expect(await turn(true, OPERATOR_CALL)).toBe('done')
+  expect(await turn(false)).toMatch(/^FORBIDDEN/)
+})
+
+test('on a plan with limited overage, an owner switches it on below a spend limit alone, and off at any time', async () => {
+  const { project_id, turn, show } = await ownerOn('limited')
+  expect(await turn(true)).toMatch(/^FORBIDDEN: .*ask the operator to set the project's spend limit first/)
+  expect(await show()).toMatchObject({ overage_switch: null })
+  const { limit } = free()
+  await call(keys, 'spendLimit.update', { project_id, allowance: limit * 2 })
+  expect(await show()).toMatchObject({ limit, overage_switch: { beyond: limit, up_to: limit * 2 } })
+  expect(await turn(true)).toBe('done')
+  expect(await show()).toMatchObject({ limit: limit * 2, limit_of: 'spend_limit' })
+  await call(keys, 'spendLimit.delete', { project_id })
+  expect(await turn(false)).toBe('done')
+  expect(await turn(true)).toMatch(/^FORBIDDEN/)
+})
+
+test('nobody but owners switches overage, each on the own account too, and an archived project keeps its own', async () => {
+  const { project_id, turn, show } = await ownerOn('always')
+  const [bob, rita] = [personCall({ subject: 'bob' }), personCall({ subject: 'rita', role: 'reader' })]
+  expect(await turn(true, bob)).toMatch(/^NOT_FOUND/)
+  await call(keys, 'projectUsers.create', { project_id, user_id: await userIdOf('bob'), role: 'member' })
+  expect(await turn(true, bob)).toMatch(/^FORBIDDEN/)
+  expect(await turn(true, rita)).toMatch(/^FORBIDDEN/)
+  for (const other of [bob, rita]) expect(await show(other)).toMatchObject({ overage: false, overage_switch: null })
+
+  await minted(keys, { owner: { issuer: ISSUER, subject: 'bob' } })
+  const { personal_project_id: own } = await call(keys, 'me.retrieve', {}, bob)
+  expect(await call(keys, 'projectViews.update', { project_id: own, overage: true }, bob)).toMatchObject({
+    overage: true,
+  })
+
+  await call(keys, 'projects.archive', { project_id })
+  expect(await turn(true)).toMatch(/^CONFLICT/)
+  expect(await show()).toMatchObject({ overage_switch: null })
+})
+
+test('an owner’s switch holds for the next request', async () => {
+  const { project_id, turn } = await ownerOn('always')
+  const { api_key: robot } = await call(keys, 'serviceAccounts.create', { project_id, name: 'ci' })
+  const admits = async () => (await admitOnce(keys, robot!.value)).kind
+  expect(await admits()).toBe('allow')
+  const { window } = await keys.admission.currentWindow()
+  const total = { account: project_id.slice(5), window, settled: 1e12, version: 1, included: [] }
+  await keys.admission.store().applyTotal(total)
+  expect(await admits()).toBe('deny')
+  await turn(true)
+  expect(await admits()).toBe('allow')
+  await turn(false)
+  expect(await admits()).toBe('deny')
 })
 
 test('the list begins with the projects that have used most of their limit', async () => {

@@ -21,8 +21,9 @@ import {
   type ProjectViewRow,
 } from '../db/project-views.ts'
 import type { AdministrationCall, AdministrationCaller, AdministrationHandlers } from './call.ts'
+import { switchOverage } from './accounts.ts'
 import { toPage, unixSeconds, withoutPrefix } from './pages.ts'
-import { readProject } from './project-of-call.ts'
+import { lockLiveProject, readProject } from './project-of-call.ts'
 import { readUser } from './users.ts'
 
 const KEY_PREFIX = 'key_'
@@ -51,15 +52,20 @@ export const projectViewHandlers = {
       mine: input.mine || caller.role === null,
       order,
     })
-    return toPage(page, (row) => view(caller, row))
+    return toPage(page, (row) => view(call, row))
   },
 
   'projectViews.retrieve': async (call, input) => {
-    const { transaction, caller } = call
     const { tag } = await readProject(call, input)
-    const row = await findProjectView(transaction, { plans: plansOf(call), member: memberOf(caller) }, tag)
-    const { serviceAccounts, users, groups } = row!
-    return { ...view(caller, row!), service_accounts: serviceAccounts, users, groups }
+    return withCounts(call, await rowOf(call, tag))
+  },
+
+  'projectViews.update': async (call, { overage, ...input }) => {
+    const { tag } = await lockLiveProject(call, input)
+    const fault = faultOfSwitch(call, await rowOf(call, tag), overage)
+    if (fault !== null) throw new GatewayError('FORBIDDEN', fault)
+    await switchOverage(call, tag, overage)
+    return withCounts(call, await rowOf(call, tag))
   },
 
   'projectViews.preview': async (call, input) => {
@@ -111,7 +117,42 @@ function plansOf({ context }: AdministrationCall): PlanOfView[] {
   return context.config.current.plans.map(({ slug, unit, limit }) => ({ slug, unit, limit: fromPlanUnit(limit, unit) }))
 }
 
-function view({ role }: AdministrationCaller, row: ProjectViewRow): ProjectView {
+type CountedRow = NonNullable<Awaited<ReturnType<typeof findProjectView>>>
+
+/** Of a project that is there. */
+async function rowOf(call: AdministrationCall, tag: string): Promise<CountedRow> {
+  const { transaction, caller } = call
+  return (await findProjectView(transaction, { plans: plansOf(call), member: memberOf(caller) }, tag))!
+}
+
+function withCounts(call: AdministrationCall, row: CountedRow) {
+  const { serviceAccounts, users, groups } = row
+  return { ...view(call, row), service_accounts: serviceAccounts, users, groups }
+}
+
+/** The next step of an owner whose plan does not permit the switch; null where it does. An operator needs no plan for it. */
+function faultOfSwitch(
+  { caller, context }: AdministrationCall,
+  { plan: slug, hardLimit }: ProjectViewRow,
+  overage: boolean,
+): string | null {
+  if (caller.role === 'owner') return null
+  const permits = context.config.current.plans.find((plan) => plan.slug === slug)?.ownersSwitchOverage
+  if (permits === undefined) return `The plan ${slug} leaves overage to the operator: ask for it, or for a top-up`
+  if (permits === 'always' || hardLimit !== null || !overage) return null
+  return `The plan ${slug} permits overage below a spend limit: ask the operator to set the project's spend limit first`
+}
+
+/** Null: the caller may not switch it. */
+function switchOf(call: AdministrationCall, row: ProjectViewRow): ProjectView['overage_switch'] {
+  const { overage, planLimit, hardLimit, unit, archivedAt, membership } = row
+  const isOwner = call.caller.role === 'owner' || membership === 'owner'
+  if (!isOwner || archivedAt !== null || faultOfSwitch(call, row, !overage) !== null) return null
+  return { beyond: toPlanUnit(planLimit, unit), up_to: hardLimit === null ? null : toPlanUnit(hardLimit, unit) }
+}
+
+function view(call: AdministrationCall, row: ProjectViewRow): ProjectView {
+  const { role } = call.caller
   const { tag, kind, name, plan, unit, overage, createdAt, archivedAt, isSuspended, keys, membership } = row
   return {
     id: `${PROJECT_PREFIX}${tag}`,
@@ -126,6 +167,7 @@ function view({ role }: AdministrationCaller, row: ProjectViewRow): ProjectView 
     overage,
     spent: toPlanUnit(row.spent, unit),
     ...limitOf(row),
+    overage_switch: switchOf(call, row),
     keys,
     your_role: role === 'owner' ? 'owner' : membership,
   }

@@ -1,5 +1,6 @@
 import { Button, Group, NativeSelect } from '@mantine/core'
 import { useState } from 'react'
+import { describeOverage, type OverageSwitch } from '../../core/describe-overage.ts'
 import { formatAmount } from '../../core/format.ts'
 import { projectName } from '../../core/project-name.ts'
 import { useOperation, useOperationChange } from '../../gateway/administration.ts'
@@ -18,21 +19,21 @@ interface PlanCardProps {
   rights: ProjectRights
 }
 
-type Open = 'plan' | 'top-up' | 'suspend' | null
+type Open = 'plan' | 'top-up' | 'suspend' | 'overage' | null
 
-/** The plan, overage and top-ups; the organization's owners change them. */
+/** The plan, overage and top-ups; the organization's owners change them. The project's switch overage where the plan lets them. */
 export function PlanCard({ project, rights }: PlanCardProps) {
   const [open, setOpen] = useState<Open>(null)
   const update = useOperationChange('accounts.update')
   const close = () => setOpen(null)
-  const { id, plan, overage, status, limit, limit_of: of, unit } = project
+  const { id, plan, overage, status, limit, limit_of: of, unit, overage_switch: effect } = project
   const isSuspended = status === 'suspended'
   const restore = () => update.mutate({ account_id: id, suspended: false })
   return (
     <Card
       title="Plan"
       aside={
-        rights.administers && (
+        rights.administers ? (
           <Group gap={8}>
             <Button variant="default" size="xs" onClick={() => setOpen('plan')}>
               Change plan
@@ -50,6 +51,12 @@ export function PlanCard({ project, rights }: PlanCardProps) {
               </Button>
             )}
           </Group>
+        ) : (
+          effect && (
+            <Button variant="default" size="xs" onClick={() => setOpen('overage')}>
+              {overage ? 'Switch overage off' : 'Switch overage on'}
+            </Button>
+          )
         )
       }
     >
@@ -66,6 +73,7 @@ export function PlanCard({ project, rights }: PlanCardProps) {
       {open === 'plan' && <ChangePlan project={project} onClose={close} />}
       {open === 'top-up' && <TopUp project={project} onClose={close} />}
       {open === 'suspend' && <Suspend project={project} onClose={close} />}
+      {open === 'overage' && effect && <SwitchOverage project={project} effect={effect} onClose={close} />}
     </Card>
   )
 }
@@ -132,6 +140,27 @@ function TopUp({ project, onClose }: DialogProps) {
         onChange={setAmount}
       />
     </FormDialog>
+  )
+}
+
+function SwitchOverage({ project, effect, onClose }: DialogProps & { effect: OverageSwitch }) {
+  const update = useOperationChange('projectViews.update')
+  const { id } = project
+  // The dialog outlives the change for a moment.
+  const [overage] = useState(project.overage)
+  const title = overage ? 'Switch overage off' : 'Switch overage on'
+  return (
+    <ConfirmDialog
+      opened
+      title={`${title}?`}
+      confirm={title}
+      isWorking={update.isPending}
+      onCancel={onClose}
+      onConfirm={() => update.mutate({ project_id: id, overage: !overage }, { onSuccess: onClose })}
+    >
+      <p>{describeOverage(project, effect, overage)}</p>
+      {update.error && <ProblemNotice problem={problemOf(update.error)} />}
+    </ConfirmDialog>
   )
 }
 
