@@ -15,6 +15,7 @@ import { type Database, openDatabase } from '@gateway/postgres/database'
 import { compactVerify, createRemoteJWKSet } from 'jose'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { configFor, type Gateway, newDeveloper, startBackends, userMessages } from './promises/gateway.ts'
 import { runCtl } from './promises/run-ctl.ts'
 
@@ -163,6 +164,61 @@ describe('a stream has its receipt in the last event that bears usage', () => {
     expect(claims).toMatchObject({ jti: headers['x-request-id'], content: { sha256: sha256(content) } })
     expect(events.slice(carrierAt + 1).join('')).not.toMatch(/"usage"/)
     await expectLikeLedger(claims)
+  })
+})
+
+describe('over a WebSocket', () => {
+  /** One text for each message, to the last one of the turn. */
+  async function turnOf(socket: WebSocket, fields: object): Promise<string[]> {
+    const texts: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const take = (data: Buffer) => {
+      texts.push(data.toString())
+      if (/"type":"(?:response\.completed|response\.failed|error)"/.test(texts.at(-1)!)) resolve()
+    }
+    socket.on('message', take)
+    socket.send(JSON.stringify({ type: 'response.create', model: 'svc-core', ...fields }))
+    await promise
+    socket.off('message', take)
+    return texts
+  }
+
+  const receiptIn = (texts: string[]) => (JSON.parse(texts.at(-1)!) as { svc_receipt?: string }).svc_receipt
+  const idIn = (texts: string[]) => (JSON.parse(texts.at(-1)!) as { response: { id: string } }).response.id
+
+  async function open(headers: Record<string, string> = {}): Promise<WebSocket> {
+    const options = { headers: { authorization: `Bearer ${key}`, ...headers } }
+    const socket = new WebSocket(`${gateway.urls[0].replace(/^http/, 'ws')}/v1/responses`, options)
+    await once(socket, 'open')
+    stack.defer(() => socket.terminate())
+    return socket
+  }
+
+  test('each turn has a receipt of its own in its last event, over the messages that its client got', async () => {
+    const socket = await open(WANTED)
+    const first = await turnOf(socket, { input: 'one' })
+    const second = await turnOf(socket, { input: 'two', previous_response_id: idIn(first), stream_id: 'named' })
+    const claims = await Promise.all([first, second].map((texts) => verified(receiptIn(texts)!)))
+    for (const [at, texts] of [first, second].entries()) {
+      expect(texts.filter((text) => text.includes('svc_receipt'))).toHaveLength(1)
+      const lines = texts.map((text) => `${text}\n`)
+      const content = lines.slice(0, -1).join('')
+      expect(claims[at]!.content).toEqual({ bytes: Buffer.byteLength(content), sha256: sha256(content) })
+      await expectLikeLedger(claims[at]!)
+
+      const file = join(dataDir, `turn-${at}`)
+      await writeFile(file, lines.join(''))
+      const verify = ['--json', '--url', gateway.urls[1]!, 'receipts', 'verify', receiptIn(texts)!, '--content', file]
+      expect(await runCtl(verify, {})).toMatchObject({ code: 0, err: '' })
+      await writeFile(file, lines.join('').replace('"type":', '"type": '))
+      expect(await runCtl(verify, {})).toMatchObject({ code: 2 })
+    }
+    expect(claims[0]!.jti).not.toBe(claims[1]!.jti)
+  })
+
+  test('without the request no turn has one, and another value refuses the upgrade', async () => {
+    expect(receiptIn(await turnOf(await open(), { input: 'none' }))).toBeUndefined()
+    await expect(open({ 'x-svc-receipt': 'yes' })).rejects.toThrow('400')
   })
 })
 

@@ -23,6 +23,19 @@ test('the content of a stream is its events before the one with the receipt, wit
   expect(contentOf(stream.join(''))).toBe(before.join(''))
 })
 
+test('the content of a WebSocket, whose messages are kept a line each, is the lines before the one with the receipt', () => {
+  const before = [
+    '{"type":"response.created","sequence_number":0}\n',
+    '{"stream_id":"a","type":"response.output_text.delta"}\n',
+  ]
+  const carrier = '{"stream_id":"a","type":"response.completed","response":{},"svc_receipt":"eyJ"}'
+  for (const end of ['', '\n', '\n{"type":"response.created"}\n']) {
+    expect(contentOf(`${before.join('')}${carrier}${end}`)).toBe(before.join(''))
+  }
+  const body = '{"object":"response","svc_receipt":"a backend’s"}'
+  expect(contentOf(body)).toBe(body)
+})
+
 test('byte by byte, a stream splits as it does where the edge signs', () => {
   const event = fc.constantFrom(
     ': x',

@@ -23,6 +23,8 @@ export interface StepRequest extends IncomingMessage {
 export interface StepResponse extends ServerResponse {
   /** Values that steps leave for the steps behind them. */
   locals: Record<string, unknown>
+  /** The bytes that the client gets of an event of its stream, where they are others. */
+  shownOf?(event: Buffer): Buffer
 }
 
 export type Next = (error?: unknown) => void

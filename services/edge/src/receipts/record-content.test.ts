@@ -76,6 +76,23 @@ test('an event that bears no usage at the end of a response carries the receipt 
   expect(splitEvents(all).map((one) => dataOf(one)?.['svc_receipt'])).toEqual([undefined, 'a.b.c'])
 })
 
+test('where the client gets an event as another text, the receipt is over that text', async () => {
+  const [created, delta] = [
+    event({ type: 'response.created' }),
+    event({ type: 'response.output_text.delta', delta: 'a' }),
+  ]
+  const completed = event({ type: 'response.completed', response: { usage: { total_tokens: 2 } } })
+  let signed: Content | undefined
+  const record = recordContent('responses', { write() {} }, (one) => Buffer.from(`${JSON.stringify(dataOf(one))}\n`))
+  record.write(Buffer.from(created + delta))
+  await record.conclude(Buffer.from(completed), async (content) => {
+    signed = content
+    return 'a.b.c'
+  })
+  const shown = '{"type":"response.created"}\n{"type":"response.output_text.delta","delta":"a"}\n'
+  expect(signed).toEqual(digestOf(Buffer.from(shown)))
+})
+
 const anyEvent = fc.oneof(
   { weight: 4, arbitrary: fc.string().map(chunk) },
   { weight: 2, arbitrary: fc.nat().map(usage) },

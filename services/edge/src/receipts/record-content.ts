@@ -25,10 +25,20 @@ export interface ContentRecord extends Writer {
   conclude(rest: Uint8Array, sign: Sign): Promise<{ rest: Uint8Array; headers: Record<string, string> }>
 }
 
-/** `dialect`: a stream's; null where the response is JSON. */
-export function recordContent(dialect: ClientDialect | null, reader: Writer): ContentRecord {
-  return dialect ? recordEvents(dialect, reader) : recordBytes(reader)
+/** `dialect`: a stream's; null where the response is JSON. `shownOf`: the part of an event that its reader can keep. */
+export function recordContent(
+  dialect: ClientDialect | null,
+  reader: Writer,
+  shownOf: (event: Buffer) => Buffer = withoutSignsOfLife,
+): ContentRecord {
+  return dialect ? recordEvents(dialect, reader, shownOf) : recordBytes(reader)
 }
+
+function withoutSignsOfLife(event: Buffer): Buffer {
+  return isSignOfLife(event) ? NOTHING : event
+}
+
+const NOTHING = Buffer.alloc(0)
 
 function recordBytes(reader: Writer): ContentRecord {
   const content = openDigest()
@@ -44,7 +54,7 @@ function recordBytes(reader: Writer): ContentRecord {
   }
 }
 
-function recordEvents(dialect: ClientDialect, reader: Writer): ContentRecord {
+function recordEvents(dialect: ClientDialect, reader: Writer, shownOf: (event: Buffer) => Buffer): ContentRecord {
   const content = openDigest()
   /** From an event on that bears usage. */
   let held: Buffer[] = []
@@ -52,7 +62,7 @@ function recordEvents(dialect: ClientDialect, reader: Writer): ContentRecord {
   let last: Buffer | null = null
 
   function count(events: readonly Buffer[]): void {
-    for (const event of events) if (!isSignOfLife(event)) content.add(event)
+    for (const event of events) content.add(shownOf(event))
   }
 
   function pass(events: readonly Buffer[]): void {

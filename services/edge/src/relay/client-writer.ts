@@ -45,6 +45,8 @@ export interface Client extends Reader {
    */
   readonly ended: Promise<void>
   isOver(): boolean
+  /** The bytes that the client gets of an event, where they are others than those of `write`. */
+  readonly shownOf?: ((event: Buffer) => Buffer) | undefined
   /** Forgets the response so far, so that another router's can take its place. False: the client has some of it. */
   restart(): boolean
   /**

@@ -67,6 +67,7 @@ export function httpClient(
   return {
     ended,
     isOver: () => isOver || response.destroyed,
+    shownOf: response.shownOf?.bind(response),
     listen(next) {
       writer ??= openWriter()
       source = next

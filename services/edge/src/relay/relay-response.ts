@@ -171,7 +171,7 @@ class RelayedResponse implements ResponseEvents, Source {
   #openWindow(): ResponseWindow {
     const { job, receipt } = this.#relay
     const dialect = streamDialect(job)
-    this.#content = receipt && recordContent(dialect, this.#client)
+    this.#content = receipt && recordContent(dialect, this.#client, this.#client.shownOf)
     return openResponseWindow(dialect, {
       reader: this.#content ?? this.#client,
       consumed: (bytes) => this.#run?.consumed(bytes),

@@ -14,6 +14,7 @@ import type { ErrorLinks } from '@gateway/contracts/error-bodies'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import { findPlan } from '@gateway/contracts/models'
+import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
 import type { AccountCache } from '../auth/account-cache.ts'
 import type { ProvenCaller } from '../auth/authenticate.ts'
 import { invalidKey } from '../auth/authenticate.ts'
@@ -24,6 +25,7 @@ import type { Upgrades } from '../http/listen.ts'
 import { type BytesInFlight, LARGEST_BODY_BYTES, reservationOf } from '../http/memory-budget.ts'
 import { offersWebSocket } from '../http/refuse-by-form.ts'
 import { measuredOf, type StepResponse } from '../http/take-steps.ts'
+import { readWantsReceipt } from '../receipts/wanted-receipt.ts'
 import { ResponseSocket, type TurnListeners } from './response-socket.ts'
 import { RESPONSES_PATH } from './turn-response.ts'
 
@@ -91,6 +93,7 @@ export function openResponseSockets(edge: SocketsContext): ResponseSockets {
       throw new GatewayError('VALIDATION_ERROR', sentence)
     }
     refuseOtherVersions(request)
+    readWantsReceipt(request.headers[RECEIPT_HEADER] as string | undefined)
     // It died while it was proven.
     if (edge.plans.isDeadKey(keyHash)) throw invalidKey()
   }

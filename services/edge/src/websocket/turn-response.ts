@@ -114,6 +114,13 @@ export class TurnResponse extends ServerResponse {
     return this
   }
 
+  /** Its messages, a line each. */
+  shownOf(event: Buffer): Buffer {
+    const events = createSseParser()
+    const frames = [...events.push(event), ...events.end()].map((one) => frameOf(one, this.#names))
+    return Buffer.from(frames.map((frame) => (frame === null ? '' : `${frame.text}\n`)).join(''))
+  }
+
   /** There is no socket of HTTP to flush them to. */
   override flushHeaders(): void {}
 
