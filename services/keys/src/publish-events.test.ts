@@ -3,6 +3,7 @@ import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { accountKeyEvent, type AccountKeyEvent } from '@gateway/contracts/account-events'
 import { accountStream, subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hashOf, openKeysService, type TestKeys, minted } from '../test/keys-service.ts'
 import { call } from '../test/projects.ts'
@@ -132,6 +133,20 @@ test('the events of an account are stored in their order, however long each take
     stored.filter(({ account }) => account === tag).map(({ keyId, change }) => `${keyId} ${change}`)
   await expect.poll(() => stored.length).toBe(36)
   for (const [tag, events] of wanted) expect(ofAccount(tag)).toEqual(events)
+})
+
+test('the events of a key are stored in the order of its changes, also where the later change began first', async () => {
+  const key = await createKey()
+  await keys.database.transaction().execute(async (transaction) => {
+    await sql`select now()`.execute(transaction)
+    await call(keys, 'apiKeys.rotate', { project_id, api_key_id: key.id })
+    await sql`
+      update keys.project_keys set deactivated_at = now(), version = version + 1 where key_id = ${idOf(key)}`.execute(
+      transaction,
+    )
+  })
+  await publish()
+  await expect.poll(() => changesOf(idOf(key))).toEqual(['created', 'rotated', 'revoked'])
 })
 
 test('the next process publishes the events that this one could not', async () => {

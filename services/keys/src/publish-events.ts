@@ -7,6 +7,7 @@
 
 import { accountKeyEvent, spendAlertEvent } from '@gateway/contracts/account-events'
 import { rpcClient } from '@gateway/rpc/client'
+import { failpoint } from '@gateway/service/failpoint'
 import { repeat } from '@gateway/service/repeat'
 import type { KeysContext } from './keys-context.ts'
 import { lockWaitingEvents, noteExpiringKeys, notePublished, type WaitingEvent } from './db/events.ts'
@@ -46,6 +47,7 @@ function publishSome({ bus, database }: PublishingContext): Promise<number> {
       return keys.report(name, message, { timeoutMs: STORED_WITHIN_MS })
     }
     await Promise.all(Array.from(byAccount(events), (line) => publishInTurn(line, publishOne)))
+    failpoint('keys.events-stored')
     await notePublished(transaction, events)
     return events.length
   })

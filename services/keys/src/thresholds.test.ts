@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { parseKey } from '@gateway/contracts/api-key'
 import { accountThreshold, type AccountThreshold } from '@gateway/contracts/quota-status'
@@ -65,6 +66,23 @@ test('operators learn once that an account reaches 80 % and once that it reaches
   })
   await used(0.8, '2020-01')
   await expect.poll(() => percents()).toEqual([80, 100, 80])
+})
+
+test('of one account 80 % is stored before all of it, however many processes publish', async () => {
+  await used(1)
+  const stored: number[] = []
+  const bus = running.use(await openMemoryBus({ hub: createMemoryHub() }))
+  const durable = {
+    ...bus.durable,
+    async publish(_subject: string, payload: Uint8Array) {
+      const { percent } = accountThreshold.parse(JSON.parse(Buffer.from(payload).toString()))
+      if (percent === 80) await sleep(200)
+      stored.push(percent)
+    },
+  }
+  const slow = Object.create(bus, { durable: { value: durable } }) as typeof bus
+  for (let process = 0; process < 3; process++) running.use(announceThresholds({ ...keys, bus: slow }))
+  await expect.poll(() => stored).toEqual([80, 100])
 })
 
 test('the next process publishes a noted threshold', async () => {

@@ -166,8 +166,12 @@ interface UnreportedThreshold extends PassedThreshold {
   passedAt: Date
 }
 
-/** The oldest threshold without a published event, locked for one process only. */
-function lockUnreported(transaction: KeysDatabase): Promise<UnreportedThreshold | undefined> {
+/** The oldest threshold without a published event. One process publishes at a time, so that 80 % comes before all of it. */
+async function lockUnreported(transaction: KeysDatabase): Promise<UnreportedThreshold | undefined> {
+  const { rows } = await sql<{ isFirst: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended('keys.thresholds', 0)) as "isFirst"`.execute(transaction)
+  if (!rows[0]?.isFirst) return undefined
+  // Former releases lock rows alone.
   return transaction
     .selectFrom('keys.thresholds as passed')
     .innerJoin('keys.accounts as of', 'of.tag', 'passed.account')

@@ -21,8 +21,7 @@ export async function lockWaitingEvents(transaction: KeysDatabase, atMost: numbe
     .selectFrom('keys.events')
     .select(['id', 'kind', 'payload'])
     .where('published_at', 'is', null)
-    .orderBy('created_at')
-    .orderBy('id')
+    .orderBy('seq')
     .limit(atMost)
     .forUpdate()
     .skipLocked()
@@ -37,7 +36,10 @@ export async function notePublished(transaction: KeysDatabase, events: readonly 
     .execute()
 }
 
-/** Keys expire soon in their last week, and a short-lived one in the second half of its life. Each expiry is noted once. */
+/**
+ * Keys expire soon in their last week, and a short-lived one in the second half of its life. Each expiry is noted once. A key that
+ * ends meanwhile is noted before its end or not at all.
+ */
 export async function noteExpiringKeys(database: KeysDatabase): Promise<void> {
   await sql`
     insert into keys.events (id, kind, payload)
@@ -48,6 +50,7 @@ export async function noteExpiringKeys(database: KeysDatabase): Promise<void> {
     from keys.project_keys key join keys.projects project using (account)
     where key.deactivated_at is null and key.expires_at > now() and key.expires_at <= now() + interval '7 days'
       and now() >= key.created_at + (key.expires_at - key.created_at) / 2
+    for share of key skip locked
     on conflict (id) do nothing`.execute(database)
 }
 

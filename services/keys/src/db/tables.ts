@@ -61,6 +61,7 @@ export interface KeysTables {
     payload: ColumnType<unknown, string, string>
     created_at: Generated<Date>
     published_at: Date | null
+    seq: GeneratedAlways<number>
   }
   'keys.groups': {
     id: string
