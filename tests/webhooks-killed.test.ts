@@ -92,7 +92,7 @@ function accountOf(project: number): string {
 function eventOf(number: number): AccountKeyEvent {
   return {
     ...{ v: 1, id: `key${number}.created`, change: 'created', account: accountOf(number % PROJECTS) },
-    ...{ accountKind: 'project', projectName: null, keyId: `key${number}`, at: '2026-11-29T10:00:00.000Z' },
+    ...{ accountKind: 'project', projectName: null, keyId: `key${number}`, at: new Date().toISOString() },
   }
 }
 

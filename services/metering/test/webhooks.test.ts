@@ -108,18 +108,22 @@ async function publish(subject: string, event: object): Promise<void> {
   await bus.durable.publish(subject, Buffer.from(JSON.stringify(event)), { timeoutMs: 10_000 })
 }
 
+/** Webhooks that are new get no older events. */
+const now = () => new Date().toISOString()
+const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+
 const keyEvent = (more: Partial<AccountKeyEvent> = {}): AccountKeyEvent => ({
   ...{ v: 1, id: 'k1.created', change: 'created', account: 'acct0001', accountKind: 'project', projectName: 'Search' },
-  ...{ keyId: 'k1', name: 'ci', at: '2026-11-29T10:00:00.000Z' },
+  ...{ keyId: 'k1', name: 'ci', at: now() },
   ...more,
 })
 const publishKey = (more: Partial<AccountKeyEvent> = {}) => publish(subjects.accountKey, keyEvent(more))
 
-const alert: SpendAlertEvent = {
+const spendAlert = (): SpendAlertEvent => ({
   ...{ v: 1, id: 'a1.2026-11.500', alertId: 'alert_1', scope: 'project', account: 'acct0001', accountKind: 'project' },
   ...{ projectName: 'Search', window: '2026-11', unit: 'usd', threshold: 5, used: 5.25, subjectPrefix: '[AI]' },
-  ...{ recipients: ['ann@example.org', 'bob@example.org'], passedAt: '2026-11-29T10:00:00.000Z' },
-}
+  ...{ recipients: ['ann@example.org', 'bob@example.org'], passedAt: now() },
+})
 
 /** Every waiting delivery is due now. */
 const hurry = () => database.query(`update metering.deliveries set due_at = now() where state = 'waiting'`)
@@ -136,18 +140,18 @@ test('each kind of event arrives at the webhooks that want it, signed, with its 
   const threshold: AccountThreshold = {
     ...{ v: 1, id: 'acct0001.2026-11.80', account: 'acct0001', kind: 'project', issuer: null, subject: null },
     ...{ window: '2026-11', percent: 80, plan: 'pro', unit: 'tokens', used: 80, limit: 100 },
-    passedAt: '2026-11-29T10:00:00.000Z',
+    passedAt: now(),
   }
   await publish(subjects.accountThreshold, threshold)
   await publish(subjects.accountThreshold, { ...threshold, id: 'a guest', kind: 'guest' })
-  await publish(subjects.accountSpendAlert, alert)
+  await publish(subjects.accountSpendAlert, spendAlert())
   await expect.poll(() => receiver.received.length).toBe(4)
   expect(receiver.received.map(({ type }) => type)).toEqual([
     ...['key.created', 'key.revoked', 'allowance.reached', 'spend_alert.reached'],
   ])
   expect(receiver.received[0]).toMatchObject({
     id: expect.stringMatching(/^msg_[A-Za-z0-9_-]{32}$/) as string,
-    timestamp: '2026-11-29T10:00:00.000Z',
+    timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
     data: { key_id: 'k1', name: 'ci', project_id: 'proj_acct0001', project_name: 'Search', account_kind: 'project' },
   })
   expect(receiver.received[2]!.data).toMatchObject({
@@ -405,13 +409,41 @@ test('a webhook that the config gains or loses takes effect at once', async () =
   await expect.poll(states).toEqual(['delivered'])
 })
 
+test('a new webhook gets the events from its configuration on, and none of the month before', async () => {
+  const before = publishKey({ id: 'k0.created', keyId: 'k0', at: hoursAgo(240) })
+  const process = await startProcess([hook({ id: 'first' })])
+  await before
+  await publishKey()
+  await expect.poll(() => receiver.received.map(({ data }) => data['key_id'])).toEqual(['k1'])
+  await process[Symbol.asyncDispose]()
+
+  const meanwhile = publishKey({ id: 'k2.created', keyId: 'k2', at: hoursAgo(1) })
+  const late = running.use(await startReceiver())
+  await database.query(`update metering.channels set configured_at = now() - interval '1 day'`)
+  await startProcess([hook({ id: 'first' }), hook({ id: 'late', url: late.url })])
+  await meanwhile
+  await publishKey({ id: 'k3.created', keyId: 'k3' })
+  await expect.poll(() => receiver.received.map(({ data }) => data['key_id'])).toEqual(['k1', 'k2', 'k3'])
+  await expect.poll(() => late.received.map(({ data }) => data['key_id'])).toEqual(['k3'])
+})
+
+test('a mail server that is new gets no alerts of the month before', async () => {
+  const server = running.use(await startMailServer())
+  const before = publish(subjects.accountSpendAlert, { ...spendAlert(), id: 'of old', passedAt: hoursAgo(240) })
+  await startProcess([], server.url)
+  await before
+  await publish(subjects.accountSpendAlert, spendAlert())
+  await expect.poll(() => server.mails.flatMap(({ to }) => to).toSorted()).toEqual(spendAlert().recipients)
+  await expect.poll(states).toEqual(['delivered', 'delivered'])
+})
+
 test('a spend alert reaches its recipients by e-mail, each once, in readable text', async () => {
   const server = running.use(await startMailServer())
   await startProcess([], server.url)
-  await publish(subjects.accountSpendAlert, alert)
-  await publish(subjects.accountSpendAlert, alert)
+  await publish(subjects.accountSpendAlert, spendAlert())
+  await publish(subjects.accountSpendAlert, spendAlert())
   await publishKey()
-  await expect.poll(() => server.mails.flatMap(({ to }) => to).toSorted()).toEqual(alert.recipients)
+  await expect.poll(() => server.mails.flatMap(({ to }) => to).toSorted()).toEqual(spendAlert().recipients)
   const [{ from, source } = { from: '', source: '' }] = server.mails
   expect(from).toBe('gateway@example.com')
   expect(source).toContain('Subject: [AI] The project Search has reached a spend alert: US$ 5.00 in')
@@ -423,7 +455,7 @@ test('a spend alert reaches its recipients by e-mail, each once, in readable tex
 test('a password for the mail server never leaves in the clear', async () => {
   const server = running.use(await startMailServer())
   await startProcess([], server.url.replace('smtp://', 'smtp://gateway:secret@'))
-  await publish(subjects.accountSpendAlert, { ...alert, recipients: ['ann@example.org'] })
+  await publish(subjects.accountSpendAlert, { ...spendAlert(), recipients: ['ann@example.org'] })
   const faults = async () =>
     (await database.query<{ fault: string | null }>('select fault from metering.deliveries')).rows
   await expect.poll(faults).toEqual([{ fault: expect.stringContaining('STARTTLS') as string }])
@@ -435,7 +467,7 @@ test('a name in a mail brings no header along', async () => {
   const server = running.use(await startMailServer())
   await startProcess([], server.url)
   const projectName = 'Search\r\nBcc: eve@example.org\r\n\r\nfree money'
-  await publish(subjects.accountSpendAlert, { ...alert, recipients: ['ann@example.org'], projectName })
+  await publish(subjects.accountSpendAlert, { ...spendAlert(), recipients: ['ann@example.org'], projectName })
   await expect.poll(() => server.mails.length).toBe(1)
   const [head = ''] = server.mails[0]!.source.split('\r\n\r\n')
   expect(head).not.toMatch(/^Bcc:/m)
@@ -447,7 +479,7 @@ test('a mail server that is away gets the mail later; one that knows no such per
   await startProcess([], server.url)
   const codes: Record<string, number | null> = { 'ann@example.org': 451, 'bob@example.org': 550 }
   server.refusal = (recipient) => codes[recipient] ?? null
-  await publish(subjects.accountSpendAlert, alert)
+  await publish(subjects.accountSpendAlert, spendAlert())
   await expect.poll(async () => (await states()).toSorted()).toEqual(['dead', 'waiting'])
   codes['ann@example.org'] = null
   // The first attempt may still be under way.

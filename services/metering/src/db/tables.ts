@@ -12,6 +12,10 @@ export interface MeteringTables {
     is_out: boolean
     changes: number
   }
+  'metering.channels': {
+    channel: string
+    configured_at: Date
+  }
   'metering.daily_usage': {
     account: string | null
     day: Date | null

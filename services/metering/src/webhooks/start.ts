@@ -16,6 +16,7 @@ import { EMAIL, forgetOldDeliveries, oldestWaitingSeconds } from '../db/deliveri
 import type { MeteringDatabase } from '../db/tables.ts'
 import { type SenderContext, startChannelSender } from './channel-sender.ts'
 import { ATTEMPT_TIMEOUT_MS, postWebhook } from './post-webhook.ts'
+import { rememberChannels } from './configured-channels.ts'
 import { digestOf, fingerprintOf } from './fingerprint.ts'
 import { openMailer } from './send-mail.ts'
 import { watchBackends } from './watch-backends.ts'
@@ -52,7 +53,8 @@ export async function startWebhooks(parts: WebhookParts): Promise<AsyncDisposabl
   starting.use(startCleanupJob(parts))
   const webhooks = () => config.current.webhooks ?? []
   const events: EventsContext = { database, logger, webhooks, sendsMail: smtpUrl !== undefined }
-  starting.use(await takeEvents(bus, events))
+  const channels = starting.use(rememberChannels({ ...parts, sendsMail: events.sendsMail }))
+  starting.use(await takeEvents(bus, { ...events, channels }))
   starting.use(notifyOfRefusals(config, events))
   starting.use(watchBackends(bus, events))
   const started = starting.move()

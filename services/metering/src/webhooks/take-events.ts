@@ -25,6 +25,7 @@ import {
 } from '../core/webhook-messages.ts'
 import { EMAIL, insertDeliveries, type NewDelivery } from '../db/deliveries.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
+import type { ConfiguredChannels } from './configured-channels.ts'
 import { writeMail } from './send-mail.ts'
 
 export interface EventsContext {
@@ -35,7 +36,11 @@ export interface EventsContext {
   sendsMail: boolean
 }
 
-export function takeEvents(bus: Bus, context: EventsContext): Promise<AsyncDisposable> {
+export interface TakenEventsContext extends EventsContext {
+  channels: Pick<ConfiguredChannels, 'by'>
+}
+
+export function takeEvents(bus: Bus, context: TakenEventsContext): Promise<AsyncDisposable> {
   return bus.durable.consume({
     stream: consumedAccountStream.name,
     subject: 'account.>',
@@ -46,10 +51,14 @@ export function takeEvents(bus: Bus, context: EventsContext): Promise<AsyncDispo
   })
 }
 
-async function deliverAll(context: EventsContext, batch: readonly DurableMessage[]): Promise<void> {
+async function deliverAll(context: TakenEventsContext, batch: readonly DurableMessage[]): Promise<void> {
   for (const { payload, sequence } of batch) {
     const event = readEvent(payload)
-    if (event && !isOfGuest(event.message)) await makeDeliveries(context, event)
+    if (event && !isOfGuest(event.message)) {
+      const configured = await context.channels.by(event.message.timestamp)
+      const webhooks = () => context.webhooks().filter(({ id }) => configured.has(id))
+      await makeDeliveries({ ...context, webhooks, sendsMail: context.sendsMail && configured.has(EMAIL) }, event)
+    }
     if (!event) context.logger.error({ sequence }, 'an event of an account cannot be read; nobody is notified of it')
   }
   failpoint('metering.deliveries-made')
