@@ -8,6 +8,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { MembershipRole } from '../core/access.ts'
 import { type Member, membershipsOf } from './memberships.ts'
 import type { Page } from './project-keys.ts'
+import { isLive } from './projects.ts'
 import type { KeysDatabase } from './tables.ts'
 
 /** A plan of the config, in the smallest unit. */
@@ -98,22 +99,34 @@ export async function listProjectViews(
   { after, limit, search, withArchived, withPersonal, mine, order, ...viewed }: ProjectViewList,
 ): Promise<Page<ProjectViewRow> | null> {
   const filters = [
-    withArchived ? sql`true` : sql`project.archived_at is null`,
+    withArchived ? sql`true` : isLive,
     withPersonal ? sql`true` : sql`account.kind = 'project'`,
     mine ? sql`mine.role is not null` : sql`true`,
     search ? matches(search) : sql`true`,
   ]
-  const rank = order === 'usage' ? sql`${SHARE}, "createdAt", tag` : sql`"createdAt", tag`
-  const rest = after === undefined ? sql`true` : sql`(${rank}) < (select ${rank} from found where tag = ${after})`
-  const by = order === 'usage' ? sql`${SHARE} desc, "createdAt" desc, tag desc` : sql`"createdAt" desc, tag desc`
-  const { rows } = await sql<ProjectViewRow & { isKnown: boolean }>`
+  if (after !== undefined && !(await isListed(database, viewed, after, filters))) return null
+  const isByUsage = order === 'usage'
+  const rest = isByUsage ? usedLess(after) : olderThan(after)
+  const by = isByUsage ? sql`${SHARE} desc, "createdAt" desc, tag desc` : sql`"createdAt" desc, tag desc`
+  const { rows } = await sql<ProjectViewRow>`
     ${views(viewed, sql.join(filters, sql` and `))},
     page as (select *, ${SHARE} as share from found where ${rest} order by ${by} limit ${limit + 1})
-    ${WITH_KEYS} from page order by ${order === 'usage' ? sql`share desc,` : sql``} "createdAt" desc, tag desc`.execute(
+    ${WITH_KEYS} from page order by ${isByUsage ? sql`share desc,` : sql``} "createdAt" desc, tag desc`.execute(
     database,
   )
-  if (rows.length === 0 && after !== undefined && !(await isListed(database, viewed, after, filters))) return null
   return { items: rows.slice(0, limit), hasMore: rows.length > limit }
+}
+
+/** Reads no more of the accounts than the page, by their index. */
+function olderThan(after: string | undefined): RawBuilder<unknown> {
+  return after === undefined
+    ? sql`true`
+    : sql`("createdAt", tag) < (select created_at, tag from keys.accounts where tag = ${after})`
+}
+
+function usedLess(after: string | undefined): RawBuilder<unknown> {
+  const rank = sql`${SHARE}, "createdAt", tag`
+  return after === undefined ? sql`true` : sql`(${rank}) < (select ${rank} from found where tag = ${after})`
 }
 
 async function isListed(

@@ -65,6 +65,13 @@ export async function lockProjectRow(transaction: KeysDatabase, tag: string): Pr
   return findProjectRow(transaction, tag)
 }
 
+/**
+ * PostgreSQL would expect next to no row without a project behind `project.archived_at is null`, and so read and sort all accounts for
+ * a page.
+ */
+export const isLive = sql<boolean>`not exists (
+  select from keys.projects archived where archived.account = account.tag and archived.archived_at is not null)`
+
 interface ProjectList {
   after: string | undefined
   limit: number
@@ -83,7 +90,7 @@ export async function listProjectRows(
     (select created_at, tag from keys.accounts where tag = ${after})`
   const rows = await projects(database)
     .$if(after !== undefined, (all) => all.where(older))
-    .$if(!withArchived, (all) => all.where('project.archived_at', 'is', null))
+    .$if(!withArchived, (all) => all.where(isLive))
     .$if(among !== null, (all) => all.where('account.tag', '=', sql<string>`any(${among}::text[])`))
     .orderBy('account.created_at', 'desc')
     .orderBy('account.tag', 'desc')
