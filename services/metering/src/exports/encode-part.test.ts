@@ -3,44 +3,13 @@ import { exportsSection } from '@gateway/contracts/exports'
 import fc from 'fast-check'
 import { parquetMetadata, parquetReadObjects, parquetSchema } from 'hyparquet'
 import { describe, expect, test } from 'vitest'
+import { ledgerRow } from '../../test/ledger-row.ts'
 import { decimalText } from './core/columns.ts'
-import { correctingEntries, dayOf, type Entry, type LedgerRow, originalEntry } from './core/entries.ts'
+import { correctingEntries, dayOf, type Entry, originalEntry } from './core/entries.ts'
 import { encodePart } from './encode-part.ts'
 
 const configOf = (given: object) => exportsSection.parse([{ to: 'file:///exports', format: 'parquet', ...given }])[0]!
 const FILE = { day: '2025-01-10', closedThrough: '2025-01-09' }
-
-function ledgerRow(given: Partial<LedgerRow> = {}): LedgerRow {
-  return {
-    request_id: '0194505c-8a00-7000-8000-000000000001',
-    rank: 2,
-    account: 'acct0001',
-    key_id: 'key00001',
-    plan: 'pay-as-you-go',
-    unit: 'usd',
-    window: '2025-01',
-    model_asked: 'svc-fast',
-    lane: 'svc-fast',
-    pool: 'bolt',
-    backend: 'gpu-a',
-    backend_model: 'Qwen3-8B',
-    prompt_tokens: 90,
-    completion_tokens: 10,
-    cached_tokens: 0,
-    reasoning_tokens: 0,
-    estimated: false,
-    price: { kind: 'multiplier', milliTokensPerToken: 1500 },
-    charge: 1,
-    outcome: 'completed',
-    delivered: true,
-    streamed: false,
-    attempts: [{ backend: 'gpu-a', outcome: 'served' }],
-    started_at: '2025-01-10T12:00:00.123+00:00',
-    ended_at: '2025-01-10T12:00:01+00:00',
-    tags: { team: 'search "ß"' },
-    ...given,
-  }
-}
 
 async function* pagesOf(...pages: Entry[][]): AsyncGenerator<Entry[]> {
   yield* pages

@@ -20,14 +20,17 @@ export interface EncodedPart {
   corrections: number
 }
 
-type Pages = AsyncIterable<Entry[]>
+export type Pages = AsyncIterable<Entry[]>
 
 const COLUMNS: Record<Exclude<ExportColumns, 'cloudevents'>, readonly Column[]> = {
   ledger: ledgerColumns,
   focus: focusColumns,
 }
 
-export async function encodePart({ format, columns }: ExportConfig, pages: Pages): Promise<EncodedPart> {
+export async function encodePart(
+  { format, columns }: Pick<ExportConfig, 'format' | 'columns'>,
+  pages: Pages,
+): Promise<EncodedPart> {
   const counts = { rows: 0, corrections: 0 }
   const counted = count(pages, counts)
   const bytes = await (columns === 'cloudevents'

@@ -13,6 +13,7 @@ import { openLedger, type TestLedger } from '../../test/ledger.ts'
 import { messageOf, requestIdAt, usageEvent } from '../../test/usage-events.ts'
 import { consumeUsage } from '../consumers/usage.ts'
 import { openFolder } from './destination.ts'
+import { encodePart } from './encode-part.ts'
 import { writeExport } from './keep-exports.ts'
 import { readExports, requestRun } from './read-exports.ts'
 
@@ -351,7 +352,8 @@ test('after any reports, replacements, delays and kills the files have each row 
             if (dies === 'after') throw new Error('killed')
           },
         })
-        const parts = { database: own.database, logger: own.logger, environment: {}, mostRows: 3 }
+        // A thread for each of so many files would take minutes.
+        const parts = { database: own.database, logger: own.logger, environment: {}, mostRows: 3, encode: encodePart }
         await writeExport({ ...parts, now: () => clockMs, openDestination }, config, {
           holder,
           stopping: running,

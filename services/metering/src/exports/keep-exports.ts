@@ -16,7 +16,7 @@ import { beginExport, nameExports } from './begin-export.ts'
 import { clockAt } from './core/plan-part.ts'
 import { type Destination, fileName, openFolder } from './destination.ts'
 import { openBucket } from './s3.ts'
-import { encodePart } from './encode-part.ts'
+import { encodeOnThread } from './encode-on-thread.ts'
 import { readExports } from './read-exports.ts'
 import { completePart, makePart, type Part, readEntries, readPart } from './parts.ts'
 
@@ -32,6 +32,7 @@ export interface ExportsContext extends ExportSettings {
   metrics: Metrics
   now(): number
   openDestination?: typeof openDestination
+  encode?: typeof encodeOnThread
   /** The bound of a file. */
   mostRows?: number
   pauseMs?: number
@@ -123,13 +124,13 @@ function openDestination(config: ExportConfig, environment: NodeJS.ProcessEnv): 
 }
 
 async function writePartFile(
-  { database, logger }: WriteContext,
+  { database, encode = encodeOnThread, logger }: WriteContext,
   config: ExportConfig,
   destination: Destination,
   queue: string,
   part: Part,
 ): Promise<void> {
-  const { bytes, ...counts } = await encodePart(config, readEntries(database, queue, part))
+  const { bytes, ...counts } = await encode(config, readEntries(database, queue, part))
   const file = fileName(config, part)
   await destination.write(file, bytes)
   failpoint('metering.export-file-written')
