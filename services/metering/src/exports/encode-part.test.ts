@@ -119,7 +119,10 @@ test('a reversal and its correction add up to the difference, in each number of 
   expect(await sumOf({ columns: 'focus' }, 'PricingQuantity')).toBe(0)
 })
 
-/** Columns of FOCUS 1.2 by its specification: the type, and whether null is allowed. All mandatory ones, and those that we fill. */
+/**
+ * Columns of FOCUS 1.2 by its specification: the type, and whether null is allowed. All mandatory ones, those that publish unit prices
+ * require, and others that we fill.
+ */
 const MANDATORY = {
   BilledCost: ['Decimal', false],
   BillingAccountId: ['String', false],
@@ -147,12 +150,15 @@ const OTHERS = {
   ChargeFrequency: ['String', false],
   ConsumedQuantity: ['Decimal', true],
   ConsumedUnit: ['String', true],
+  ListUnitPrice: ['Decimal', true],
   PricingCategory: ['String', true],
   PricingCurrency: ['String', false],
   PricingCurrencyEffectiveCost: ['Decimal', false],
+  PricingCurrencyListUnitPrice: ['Decimal', true],
   ServiceSubcategory: ['String', false],
   SkuId: ['String', true],
   SkuMeter: ['String', true],
+  SkuPriceId: ['String', true],
   SubAccountId: ['String', true],
   SubAccountName: ['String', true],
   SubAccountType: ['String', true],
@@ -204,6 +210,11 @@ describe('FOCUS 1.2', () => {
         ServiceSubcategory: 'Generative AI',
         BillingCurrency: 'USD',
       })
+      expect(row['ListUnitPrice']).toBeGreaterThanOrEqual(0)
+      expect(Number(row['ListUnitPrice']) * Number(row['PricingQuantity'])).toBe(row['ListCost'])
+      expect(Number(row['PricingCurrencyListUnitPrice']) * Number(row['PricingQuantity'])).toBe(
+        row['PricingCurrencyEffectiveCost'],
+      )
       expect(Date.parse(row['ChargePeriodEnd'] as string)).toBeGreaterThan(
         Date.parse(row['ChargePeriodStart'] as string),
       )

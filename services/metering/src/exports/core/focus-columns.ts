@@ -2,8 +2,9 @@
  * FOCUS 1.2 (focus.finops.org, tag v1.2 of its specification, read 2026-11-29): a row is the usage of one request. It has all
  * mandatory columns, and the others that a gateway can fill; the gateway's own begin with `x_`.
  *
- * Money is that of pay-as-you-go plans. An allowance is a virtual currency, `Tokens`: such rows bill nothing. One request has several
- * prices of tokens, so the columns of unit prices are left out, and `x_Price` has all prices.
+ * Money is that of pay-as-you-go plans. An allowance is a virtual currency, `Tokens`: such rows bill nothing. Tokens of one request have
+ * several prices, so the unit of pricing is the request. Its list unit price is the charge by the price list. `x_Price` has all prices.
+ * The gateway negotiates no prices, so there are no contracted unit prices.
  */
 
 import { type Column, isoTime } from './columns.ts'
@@ -20,11 +21,15 @@ const integer = (name: string, of: (entry: Entry) => number): Column => ({ name,
 
 const isMoney = ({ unit }: LedgerRow) => unit === 'usd'
 /** A charge in dollars is in nano-dollars. */
-const cost = ({ row, sign }: Entry) => (isMoney(row) ? BigInt(sign * row.charge) : 0n)
+const cost = ({ row, sign }: Pick<Entry, 'row' | 'sign'>) => (isMoney(row) ? BigInt(sign * row.charge) : 0n)
 
-function ownCurrencyCost({ row, sign }: Entry): bigint {
+function ownCurrencyCost({ row, sign }: Pick<Entry, 'row' | 'sign'>): bigint {
   return BigInt(sign * row.charge) * (isMoney(row) ? 1n : BILLIONTHS_PER_MILLI)
 }
+
+/** Of one request; never negative. */
+const unitPrice = ({ row }: Entry) => cost({ row, sign: 1 })
+const ownCurrencyUnitPrice = ({ row }: Entry) => ownCurrencyCost({ row, sign: 1 })
 
 function consumed({ row, sign }: Entry): bigint {
   const units = row.kind === 'images' ? (row.images ?? 0) : row.prompt_tokens + row.completion_tokens
@@ -66,9 +71,11 @@ export const focusColumns: readonly Column[] = [
   decimal('EffectiveCost', cost),
   text('InvoiceIssuerName', () => GATEWAY),
   decimal('ListCost', cost),
+  decimal('ListUnitPrice', unitPrice),
   text('PricingCategory', () => 'Standard'),
   text('PricingCurrency', ({ row }) => (isMoney(row) ? 'USD' : 'Tokens')),
   decimal('PricingCurrencyEffectiveCost', ownCurrencyCost),
+  decimal('PricingCurrencyListUnitPrice', ownCurrencyUnitPrice),
   decimal('PricingQuantity', ({ sign }) => BigInt(sign) * BILLIONTHS),
   text('PricingUnit', () => 'Requests'),
   text('ProviderName', () => GATEWAY),
@@ -78,6 +85,7 @@ export const focusColumns: readonly Column[] = [
   text('ServiceSubcategory', () => 'Generative AI'),
   text('SkuId', ({ row }) => row.model_asked),
   text('SkuMeter', ({ row }) => row.kind ?? 'chat'),
+  text('SkuPriceId', ({ row }) => row.model_asked),
   text('SubAccountId', ({ row }) => row.key_id),
   text('SubAccountName', () => null),
   text('SubAccountType', () => 'API key'),
