@@ -109,6 +109,19 @@ test('a team that hits its limit pays by the address in the refusal, and its nex
   ])
 })
 
+test('a payment that is reported while keys stands still, and again afterwards, counts once', async () => {
+  const { project, key } = await newTeam()
+  const payment = { id: randomUUID(), project, amount: 1_000 }
+  const keys = administered.cluster.processes.filter(({ plan }) => plan.service === 'keys')
+  for (const process of keys) process.kill('SIGSTOP')
+  const first = await pay(payment).finally(() => keys.forEach((process) => process.kill('SIGCONT')))
+  expect(first).toContain('replied 503')
+  await expect.poll(() => pay(payment), { timeout: 20_000 }).toBe('delivered')
+  for (const turn of [0, 1]) {
+    expect((await sendChat(key, turn)).headers.get('x-svc-quota-limit')).toBe(String(ALLOWANCE + 1_000))
+  }
+})
+
 test('the address of a personal account is the one that the operator set', async () => {
   const { gateway } = administered
   const token = await signInAs(gateway, `self-service-${randomUUID()}`)
