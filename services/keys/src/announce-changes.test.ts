@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hashOf, openKeysService, type TestKeys, minted } from '../test/keys-service.ts'
 import { startAnnouncer } from './announce-changes.ts'
+import { openDueWork } from './due-work.ts'
 import { type ChangeReason, measureOutbox, noteChange, pauseMs } from './db/outbox.ts'
 import { lockAccount, raiseVersion } from './db/accounts.ts'
 import { deactivateKey, findOwnKey } from './db/keys.ts'
@@ -147,7 +148,8 @@ describe('for any changes and any unreachable destinations', () => {
           }
           await keys.database.query('update keys.outbox set next_try_at = now()')
           const pace = { lookEveryMs: 20, pauseMs: (...of: Parameters<typeof pauseMs>) => pauseMs(...of) / HASTE }
-          const announcer = startAnnouncer({ ...keys, admission }, pace)
+          await using dueWork = openDueWork(keys, pace.lookEveryMs)
+          const announcer = startAnnouncer({ ...keys, dueWork, admission }, pace)
           for (const key of revoked) {
             await expect.poll(() => stateOf(key), { timeout: KNOWN_WITHIN_MS, interval: 10 }).toBe('deny')
           }

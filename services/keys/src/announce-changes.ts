@@ -3,7 +3,7 @@
  * account's state in the store. The caller's reply waits for it, because a reply promises that the change holds.
  *
  * If the store stays away, or this process dies, the change is still in the outbox. Any process announces it, at its
- * start and every second. Announcing twice or late does no harm.
+ * start, and when a look finds it (`due-work.ts`). Announcing twice or late does no harm.
  *
  * The changes of an account are announced in order, and a failing one holds up no other account. A revocation has a
  * lane of its own and waits for no other change. It is known once tombstone and message are out. The account's state
@@ -32,6 +32,7 @@ import {
   pauseMs,
   postponeChange,
 } from './db/outbox.ts'
+import type { DueWork } from './due-work.ts'
 import { unitOf } from './core/plans.ts'
 import { readHeldPlans } from './db/account-state.ts'
 import type { KeysDatabase } from './db/tables.ts'
@@ -49,6 +50,7 @@ interface AnnouncerOptions {
   database: KeysDatabase
   /** For revocations. */
   urgent: KeysDatabase
+  dueWork: DueWork
   config: ConfigSource
   logger: Logger
 }
@@ -60,6 +62,7 @@ interface AnnouncerParts extends AnnouncerOptions {
 /** Below the five seconds that an edge waits for this service. */
 const GIVE_UP_AFTER_MS = 3_000
 const FIRST_PAUSE_MS = 50
+/** While some of the remaining changes are being announced. */
 const LOOK_EVERY_MS = 1_000
 const METERING_TIMEOUT_MS = 2_000
 /** The longest wait of a revocation's reply for the account's state. */
@@ -222,7 +225,6 @@ async function announceWhatIsLeft(rest: Rest): Promise<void> {
     first = 1 - first
     return (await claimFrom(OUTBOXES[first]!)) + (await claimFrom(OUTBOXES[1 - first]!))
   }
-  const nap = (signal = stopping) => sleep(pace.lookEveryMs, undefined, { signal }).catch(() => {})
   while (!stopping.aborted) {
     const claimed = await claim().catch((error: unknown) => {
       parts.logger.warn({ err: error }, 'the outbox could not be read')
@@ -231,10 +233,11 @@ async function announceWhatIsLeft(rest: Rest): Promise<void> {
     const isFull = announcing.size === AT_ONCE[lane]
     // Where one of them ends, a later change of its account is due.
     if (isFull) await Promise.race(deliveries())
-    else if (claimed === 0) await nap()
+    else if (claimed === 0) await parts.dueWork.found('changes', stopping)
     else {
       const awake = new AbortController()
-      await Promise.race([...deliveries(), nap(AbortSignal.any([stopping, awake.signal]))])
+      const signal = AbortSignal.any([stopping, awake.signal])
+      await Promise.race([...deliveries(), sleep(pace.lookEveryMs, undefined, { signal }).catch(() => {})])
       awake.abort()
     }
   }

@@ -11,6 +11,7 @@ import type { Announcer } from './announce-changes.ts'
 import type { Pepper } from './core/hashing.ts'
 import type { MasterKeys } from './core/master-keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
+import type { DueWork } from './due-work.ts'
 import type { LookUps } from './gather-look-ups.ts'
 import type { MintRateLimiter } from './mint-rate-limiter.ts'
 import type { RefusedSignIns } from './refused-sign-ins.ts'
@@ -32,5 +33,6 @@ export interface KeysContext {
   masterKeys: MasterKeys
   pepper: Pepper
   changes: Announcer
+  dueWork: DueWork
   logger: Logger
 }

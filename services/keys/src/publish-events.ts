@@ -12,28 +12,37 @@ import { repeat } from '@gateway/service/repeat'
 import type { KeysContext } from './keys-context.ts'
 import { lockWaitingEvents, noteExpiringKeys, notePublished, type WaitingEvent } from './db/events.ts'
 
-type PublishingContext = Pick<KeysContext, 'bus' | 'database' | 'logger'>
+type PublishingContext = Pick<KeysContext, 'bus' | 'database' | 'dueWork' | 'logger'>
 
-const LOOK_EVERY_MS = 1_000
 const AWAY_PAUSE_MS = 5_000
 const STORED_WITHIN_MS = 5_000
 const AT_ONCE = 50
 const LOOK_AT_EXPIRIES_EVERY_MS = 60_000
 
 export function publishEvents(context: PublishingContext, { expiriesEveryMs = LOOK_AT_EXPIRIES_EVERY_MS } = {}) {
-  let nextLookAtMs = -Infinity
-  return repeat(async () => {
-    try {
-      if (performance.now() >= nextLookAtMs) {
-        await noteExpiringKeys(context.database)
-        nextLookAtMs = performance.now() + expiriesEveryMs
-      }
-      return (await publishSome(context)) > 0 ? 0 : LOOK_EVERY_MS
-    } catch (error) {
-      context.logger.warn({ err: error }, 'events could not be published; they will be')
+  const running = new AsyncDisposableStack()
+  running.use(
+    inRounds(context, async () => {
+      await noteExpiringKeys(context.database)
+      return expiriesEveryMs
+    }),
+  )
+  running.use(
+    inRounds(context, async (stopping) => {
+      if ((await publishSome(context)) === 0) await context.dueWork.found('events', stopping)
+      return 0
+    }),
+  )
+  return running
+}
+
+function inRounds({ logger }: PublishingContext, round: (stopping: AbortSignal) => Promise<number>): AsyncDisposable {
+  return repeat((stopping) =>
+    round(stopping).catch((error: unknown) => {
+      logger.warn({ err: error }, 'events could not be published; they will be')
       return AWAY_PAUSE_MS
-    }
-  })
+    }),
+  )
 }
 
 /** Returns the number of events. */

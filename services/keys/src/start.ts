@@ -17,6 +17,7 @@ import { runUntilDisposed, type RunningService } from '@gateway/service/start-se
 import { noteRepairs } from './administration/audit-repairs.ts'
 import { startAnnouncer } from './announce-changes.ts'
 import { publishEvents } from './publish-events.ts'
+import { openDueWork } from './due-work.ts'
 import { announceThresholds, recordQuotaStatus } from './thresholds.ts'
 import { responseSecretsOf, deriveMasterKeys, receiptSecretsOf, stateSecretsOf } from './core/master-keys.ts'
 import { readControls } from './db/backend-controls.ts'
@@ -70,7 +71,8 @@ export async function startKeys(given: KeysParts): Promise<RunningService> {
   await requireMasterKeys(parts.database, masterKeys)
   const pepper = await readPepper(parts.database, masterKeys)
   await using starting = new AsyncDisposableStack()
-  const changes = starting.use(startAnnouncer(parts))
+  const dueWork = starting.use(openDueWork(parts))
+  const changes = starting.use(startAnnouncer({ ...parts, dueWork }))
   const lookUps = openLookUps(parts.database)
   const inTurn = keyedMutex()
   const context: KeysContext = {
@@ -80,6 +82,7 @@ export async function startKeys(given: KeysParts): Promise<RunningService> {
     masterKeys,
     pepper,
     changes,
+    dueWork,
     lookUps,
     mintRateLimiter: openMintRateLimiter(),
     refusedSignIns: starting.use(openRefusedSignIns(parts)),

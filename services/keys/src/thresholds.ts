@@ -64,16 +64,16 @@ export function thresholdsReached(used: number, limit: number): number[] {
   return PERCENTS.filter((percent) => BigInt(used) * 100n >= BigInt(limit) * BigInt(percent))
 }
 
-type AnnouncingContext = Pick<KeysContext, 'bus' | 'database' | 'logger'>
+type AnnouncingContext = Pick<KeysContext, 'bus' | 'database' | 'dueWork' | 'logger'>
 
-const LOOK_EVERY_MS = 1_000
 const AWAY_PAUSE_MS = 5_000
 const STORED_WITHIN_MS = 5_000
 
 export function announceThresholds(context: AnnouncingContext): AsyncDisposable {
-  return repeat(async () => {
+  return repeat(async (stopping) => {
     try {
-      return (await announceOne(context)) === 'announced' ? 0 : LOOK_EVERY_MS
+      if ((await announceOne(context)) === 'nothing') await context.dueWork.found('thresholds', stopping)
+      return 0
     } catch (error) {
       context.logger.warn({ err: error }, 'a passed threshold could not be announced; it will be')
       return AWAY_PAUSE_MS

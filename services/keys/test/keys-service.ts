@@ -22,6 +22,7 @@ import { openAdministrationTurns } from '../src/administration-turns.ts'
 import { startAnnouncer } from '../src/announce-changes.ts'
 import { hashKey } from '../src/core/hashing.ts'
 import { deriveMasterKeys } from '../src/core/master-keys.ts'
+import { openDueWork } from '../src/due-work.ts'
 import { readPepper } from '../src/db/pepper.ts'
 import type { KeysTables } from '../src/db/tables.ts'
 import { mintKey } from '../src/handlers/developer-keys.ts'
@@ -91,7 +92,8 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
   const bus = opening.use(await openMemoryBus({ hub: createMemoryHub() }))
   const admission = openAdmission()
   const urgent = opening.use(await openDatabase(url, { poolSize: URGENT_CONNECTIONS }))
-  const changes = opening.use(startAnnouncer({ bus, admission, database, urgent, config, logger }))
+  const dueWork = opening.use(openDueWork({ urgent, logger }))
+  const changes = opening.use(startAnnouncer({ bus, admission, database, urgent, dueWork, config, logger }))
   const refusedSignIns = opening.use(openRefusedSignIns({ database, logger }))
   const opened = opening.move()
   return {
@@ -108,6 +110,7 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
     masterKeys,
     pepper,
     changes,
+    dueWork,
     logger,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

@@ -1,0 +1,63 @@
+/**
+ * Looks for rows that wait for any process of keys: changes that are not announced, thresholds and events that are not published. One
+ * query a second looks for all of them, and their workers sleep until it finds some.
+ *
+ * A row that a look missed is found by the next one. So workers look once themselves before they sleep. While the database is away,
+ * nothing is found, and the log says so.
+ */
+
+import type { Logger } from '@gateway/telemetry/logger'
+import { repeat } from '@gateway/service/repeat'
+import { sql } from 'kysely'
+import type { KeysDatabase } from './db/tables.ts'
+
+const LOOK_EVERY_MS = 1_000
+
+export const WORK = ['changes', 'thresholds', 'events'] as const
+export type Work = (typeof WORK)[number]
+
+export interface DueWork extends AsyncDisposable {
+  /** Resolves when a later look has found such work, or when the worker stops. */
+  found(work: Work, stopping: AbortSignal): Promise<void>
+}
+
+/** `urgent`: no other query takes all of its connections, so that a revocation is found in time. */
+export function openDueWork(
+  { urgent, logger }: { urgent: KeysDatabase; logger: Logger },
+  everyMs = LOOK_EVERY_MS,
+): DueWork {
+  const sleeping: Record<Work, Set<() => void>> = { changes: new Set(), thresholds: new Set(), events: new Set() }
+  const looking = repeat(async () => {
+    try {
+      const due = await findDueWork(urgent)
+      for (const work of WORK) if (due[work]) for (const wake of sleeping[work]) wake()
+    } catch (error) {
+      logger.warn({ err: error }, 'work that is due could not be looked for; it will be')
+    }
+    return everyMs
+  })
+
+  return {
+    async found(work, stopping) {
+      if (stopping.aborted) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const wake = () => resolve()
+      sleeping[work].add(wake)
+      stopping.addEventListener('abort', wake)
+      await promise
+      sleeping[work].delete(wake)
+      stopping.removeEventListener('abort', wake)
+    },
+    [Symbol.asyncDispose]: () => looking[Symbol.asyncDispose](),
+  }
+}
+
+async function findDueWork(database: KeysDatabase): Promise<Record<Work, boolean>> {
+  const { rows } = await sql<Record<Work, boolean>>`
+    select
+      exists (select from keys.outbox where next_try_at <= now())
+        or exists (select from keys.project_outbox where next_try_at <= now()) as changes,
+      exists (select from keys.thresholds where announced_at is null) as thresholds,
+      exists (select from keys.events where published_at is null) as events`.execute(database)
+  return rows[0]!
+}
