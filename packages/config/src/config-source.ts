@@ -2,13 +2,13 @@
  * The running configuration: read at boot, and again whenever the file changes.
  *
  * Promise: `current` is always whole and checked. At boot a broken file throws a `ConfigError`; later it is refused
- * with line and field in the log, and the running configuration stays. It reads the file four times a second: network file
- * systems send no notifications, editors rename, and Kubernetes swaps a symbolic link.
+ * with line and field in the log, and the running configuration stays. It reads the file once a second: network file systems
+ * send no notifications, editors rename, and Kubernetes swaps a symbolic link.
  *
  * A file that is rewritten in place is cut for a while, and a cut file can be valid. So a change is taken up when the file has
- * been steady for a while. The writer takes a part away first of all, so a file that has become shorter is given a longer
- * time. A writer may also die half-way, and leave an empty file or one that ends where a section ends. Both are valid. So a
- * file that lacks a section of the running one is refused.
+ * been steady for a while, in which it is read four times a second. The writer takes a part away first of all, so a file that has
+ * become shorter is given a longer time. A writer may also die half-way, and leave an empty file or one that ends where a section
+ * ends. Both are valid. So a file that lacks a section of the running one is refused.
  */
 
 import { readFile, stat } from 'node:fs/promises'
@@ -51,7 +51,9 @@ export interface RefusedFile {
 }
 
 /** Reading an unchanged file takes a process 0.2 ms. */
-const REREAD_MS = 250
+const REREAD_MS = 1_000
+/** While it changes. */
+const REREAD_SOON_MS = 250
 const STEADY_MS = 100
 const SHRUNK_STEADY_MS = 1_000
 
@@ -177,7 +179,9 @@ function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: B
 
   async function follow() {
     for (;;) {
-      await sleep(rereadMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+      const isChanging = found !== null && found.text !== judgedText
+      const pauseMs = isChanging ? Math.min(REREAD_SOON_MS, rereadMs) : rereadMs
+      await sleep(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
       if (closing.signal.aborted) return
       await reread()
     }

@@ -15,7 +15,7 @@ import { rpcClient } from '@gateway/rpc/client'
 import { decodeJson, encodeJson } from '@gateway/rpc/json'
 
 /** A change reaches every router within a second. */
-const EVERY_MS = 400
+const EVERY_MS = 500
 const WITHIN_MS = 800
 /** Another process of keys may reply where the first one is frozen. */
 const SILENT_MS = 200

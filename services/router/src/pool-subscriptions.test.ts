@@ -54,3 +54,20 @@ test('one whose every turn is long gives jobs back, never all of them, and takes
   turns(250, 20, 10)
   expect(turns(50, 20, 100)).toBe(5_000)
 })
+
+test('a router without jobs does not wake up, once it takes as many as ever', () => {
+  expect(vi.getTimerCount()).toBe(0)
+  turns(50, 400, 500)
+  turns(1, 20, 0)
+  expect(vi.getTimerCount()).toBe(1)
+  turns(250, 20, 0)
+  expect(vi.getTimerCount()).toBe(0)
+  expect(turns(50, 20, 100)).toBe(5_000)
+})
+
+test('the time that a router rests is no part of a turn', () => {
+  turns(2, 20, 0)
+  nowMs += 60_000
+  expect(turns(1, 20, 500)).toBe(500)
+  expect(subscriptions.limit).toBe(1_024)
+})

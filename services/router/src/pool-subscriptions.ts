@@ -18,22 +18,35 @@ export interface PoolSubscriptions extends Disposable {
   readonly limit: number
 }
 
-/** `now` and `every` are the clock: a tick that comes late has waited for the turn before it. */
+/** `now` is the clock: a tick that comes late has waited for the turn before it. A router at rest with its full limit does not tick. */
 export function openPoolSubscriptions(
   onRefused: () => void,
   now: () => number = () => performance.now(),
 ): PoolSubscriptions {
   const limit = createTurnLimit(TUNING)
   let taken = 0
-  let tickedAtMs = now()
-  const timer = setInterval(() => {
+  let tickedAtMs = 0
+  let timer: NodeJS.Timeout | undefined
+
+  function begin(): void {
+    tickedAtMs = now()
+    timer = setInterval(tick, TICK_MS).unref()
+  }
+
+  function tick(): void {
     const nowMs = now()
+    const wasIdle = taken === 0
     afterTurn(limit, taken, nowMs - tickedAtMs)
     tickedAtMs = nowMs
     taken = 0
-  }, TICK_MS).unref()
+    if (!wasIdle || limit.value < limit.most) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
   return {
     takes() {
+      if (timer === undefined) begin()
       if (taken >= limit.value) {
         onRefused()
         return false

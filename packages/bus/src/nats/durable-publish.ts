@@ -106,10 +106,16 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
     if (connected) prepare()
     else unready()
   })
-  const timer = setInterval(() => {
+  /** While events wait for their acknowledgement. */
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+  const sendAgain = () => {
     const nowMs = performance.now()
     for (const [number, event] of pending) if (nowMs - event.sentAtMs > RETRY_MS) send(number, event)
-  }, TICK_MS).unref()
+    if (pending.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
   prepare()
 
   return {
@@ -148,6 +154,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
         reject,
       }
       pending.set(number, event)
+      if (!isClosed) timer ??= setInterval(sendAgain, TICK_MS).unref()
       pendingBytes += payload.length
       counters.durablePending++
       send(number, event)
@@ -156,6 +163,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
 
     async close() {
       if (pending.size > 0) await flushed()
+      isClosed = true
       clearInterval(timer)
       for (const event of pending.values()) {
         clearTimeout(event.timer)

@@ -56,10 +56,15 @@ export function openLoadShedder(): LoadShedder {
     judge(limit, count, performance.now())
     for (let free = limit.value - count; free > 0 && admitNext(); free--);
   }, WINDOW_MS).unref()
-  const refusing = setInterval(() => {
+  /** While somebody waits. */
+  let refusing: NodeJS.Timeout | undefined
+  const refuseDue = () => {
     const nowMs = performance.now()
     for (const line of [known, strangers]) for (const waiting of line.takeDue(nowMs)) waiting.refuse()
-  }, REFUSE_EVERY_MS).unref()
+    if (known.size > 0 || strangers.size > 0) return
+    clearInterval(refusing)
+    refusing = undefined
+  }
 
   /** False: there is no capacity, or nobody waits for it. */
   function admitNext(): boolean {
@@ -77,7 +82,10 @@ export function openLoadShedder(): LoadShedder {
       if (strangers.size === 0 && known.size === 0 && hasCapacityForStranger(limit, count, nowMs)) return true
       return known.size === 0 && hasCapacity(limit, count, nowMs) && isKnown()
     },
-    wait: (waiting, isKnown) => (isKnown ? known : strangers).add(waiting),
+    wait(waiting, isKnown) {
+      refusing ??= setInterval(refuseDue, REFUSE_EVERY_MS).unref()
+      return (isKnown ? known : strangers).add(waiting)
+    },
     enter: () => void count++,
     leave() {
       count--
