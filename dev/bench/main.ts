@@ -11,6 +11,7 @@ import { stopSignal } from '@gateway/service/stop-signal'
 import { beside } from './beside/run.ts'
 import type { Step } from './compare/measure.ts'
 import { compare } from './compare/run.ts'
+import { idle } from './idle.ts'
 import { monthTurn } from './month-turn.ts'
 import { overload } from './overload/run.ts'
 import { prefixCache } from './prefix-cache/run.ts'
@@ -35,6 +36,7 @@ const HELP = [
   '  (none)   the comparison, then the scale curves',
   "  quick    a minute: the gateway's CPU per request and per chunk, by process",
   '           --against <commit>: both in turn, and the ratio; two minutes a round, --rounds 3',
+  '  idle     CPU without requests, by process; with --against both side by side; three minutes',
   '  ways     the Messages and the Responses API over chat, CPU per request; --rounds 2 launches',
   '  receipts CPU per request with a signed receipt and without; --rounds 3',
   '  peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct',
@@ -120,6 +122,8 @@ async function run(): Promise<void> {
     case 'quick':
       if (values.against === undefined) return quick(signal)
       return quickAgainst({ commit: values.against, rounds, signal, say })
+    case 'idle':
+      return idle({ commit: values.against, signal, say })
     case 'ways':
       return ways({ rounds, fresh: values.fresh, signal, say })
     case 'receipts':

@@ -38,6 +38,7 @@ interface Side {
 const WARM_UP: LoadOptions = { connections: 32, seconds: 6 }
 const PLAIN_LOAD: LoadOptions = { connections: 32, seconds: 4 }
 const STREAM_LOAD: LoadOptions = { connections: 300, seconds: 4, rampSeconds: 1, measureAfterSeconds: 1 }
+const FEW_STREAMS_LOAD: LoadOptions = { ...STREAM_LOAD, connections: 100 }
 const ONE_CONNECTION: LoadOptions = { connections: 1, seconds: 2 }
 const MEMORY = 'MB'
 
@@ -73,10 +74,11 @@ function inTurn<Item>(items: Item[], round: number): Item[] {
   return round % 2 === 1 ? items : items.toReversed()
 }
 
-/** Until 2026-11-28 the bench lay at the top level. */
-function launcherIn(folder: string): string {
+/** A commit's own launcher starts the commit's own services. Until 2026-11-28 the bench lay at the top level. */
+export async function launcherOf(folder: string): Promise<Launcher> {
   const places = ['dev/bench', 'bench'].map((place) => join(folder, place, 'subjects', 'gateway.ts'))
-  return places.find((place) => existsSync(place)) ?? places[0]!
+  const place = places.find((candidate) => existsSync(candidate)) ?? places[0]!
+  return (await import(pathToFileURL(place).href)) as Launcher
 }
 
 async function openSide(
@@ -87,8 +89,7 @@ async function openSide(
   signal: AbortSignal,
 ): Promise<Side> {
   const backend = opened.use(await startBackend(programs.backend))
-  // The commit's own launcher starts the commit's own services.
-  const launcher = (await import(pathToFileURL(launcherIn(folder)).href)) as Launcher
+  const launcher = await launcherOf(folder)
   const gateway = opened.use(await launcher.launchGateway(backend.port))
   const endpoint = endpointOf(gateway)
   const run = async (order: Order, options: LoadOptions) => {
@@ -106,11 +107,17 @@ async function openSide(
     async turn() {
       const plain = await costs(PLAIN, PLAIN_LOAD, ({ requests }) => requests)
       const stream = await costs(STREAM, STREAM_LOAD, ({ chunks }) => chunks)
+      const fewStreams = await costs(STREAM, FEW_STREAMS_LOAD, ({ chunks }) => chunks)
       const low = await run(PLAIN, ONE_CONNECTION)
       return {
         'µs per plain request': total(plain.cpuMs) * 1_000,
         ...microseconds(plain.cpuMs),
-        'µs per chunk': total(stream.cpuMs) * 1_000,
+        'µs per chunk, 300 streams': total(stream.cpuMs) * 1_000,
+        'µs per chunk, 100 streams': total(fewStreams.cpuMs) * 1_000,
+        'lag p50 at 300 streams, ms': stream.result.lag.p50,
+        'lag p99 at 300 streams, ms': stream.result.lag.p99,
+        'lag p50 at 100 streams, ms': fewStreams.result.lag.p50,
+        'lag p99 at 100 streams, ms': fewStreams.result.lag.p99,
         'p50 at one connection, ms': low.latency.p50,
         'p99 at 32 connections, ms': plain.result.latency.p99,
         [MEMORY]: total(memoryNow(gateway.processes())),
@@ -120,13 +127,13 @@ async function openSide(
 }
 
 /** Its name in the launcher changed on 2026-11-28. */
-function endpointOf(launched: object): Endpoint {
+export function endpointOf(launched: object): Endpoint {
   const found = Object.values(launched).find((member: unknown) => Array.isArray((member as Partial<Endpoint>).ports))
   if (!found) throw new Error('the commit is too old: its launcher names no endpoint')
   return found as Endpoint
 }
 
-interface Launcher {
+export interface Launcher {
   launchGateway: typeof launchGateway
 }
 

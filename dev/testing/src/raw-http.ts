@@ -24,7 +24,7 @@ export function sendBytes(port: number, bytes: string | Buffer, forMs = 1_000): 
       resolve({ responses: parseResponses(text), closed, text })
     }
     const timer = setTimeout(() => finish(false), forMs)
-    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     // A reset is an end, too.
     socket.on('error', () => finish(true))
     socket.on('close', () => finish(true))

@@ -70,7 +70,7 @@ async function foundWork(): Promise<Work[]> {
   return WORK.filter((work) => found.has(work))
 }
 
-test('whatever rows there are, exactly the workers wake that have something to do', async () => {
+test('a look wakes exactly the workers that have something to do, with any rows in the tables', async () => {
   await fc.assert(
     fc.asyncProperty(fc.subarray(Object.keys(ROWS) as Row[]), async (rows) => {
       await keys.database.query('truncate keys.outbox, keys.project_outbox, keys.thresholds, keys.events')

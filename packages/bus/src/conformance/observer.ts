@@ -26,7 +26,7 @@ export async function openObserver(serverUrl: string): Promise<Observer> {
         outside.destroy()
       })
     }
-    inside.on('data', (bytes) => {
+    inside.on('data', (bytes: Buffer) => {
       // Commands are short; bodies need not be kept.
       if (bytes.length < 1_000) sent.push(bytes)
     })
