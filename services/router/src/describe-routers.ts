@@ -3,21 +3,17 @@
  * So the router that receives the request queries all live routers, and responds with the reports that came in time.
  */
 
-import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '@gateway/bus/port'
 import type { BackendView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
 import { rpcClient } from '@gateway/rpc/client'
+import { openQueryAll } from '@gateway/rpc/query-all'
 import { serve, type Handlers } from '@gateway/rpc/server'
 import { viewHealth, type Clocks } from './core/backend-health.ts'
 import type { Backend, BackendRegistry } from './backend-registry.ts'
 import type { RouterContext } from './router-context.ts'
-
-/** Shorter than the operator's wait for this router. */
-const RESPONSES_WITHIN_MS = 1_000
 
 export interface DescribedRouter {
   bus: Bus
@@ -25,43 +21,37 @@ export interface DescribedRouter {
   metrics: Metrics
   router: Pick<RouterContext, 'backendRegistry' | 'limiter' | 'jobs' | 'draining'>
   configRevision(): string
-  /** The number of routers live, this one among them. */
-  alive(): number
+  /** The other live routers. */
+  others(): Iterable<string>
   /** Serves the other procedures. */
   handlers: Omit<Handlers<'router'>, 'routersShow'>
 }
 
 export async function describeRouters(described: DescribedRouter): Promise<AsyncDisposable> {
-  const { bus, alive } = described
+  const { bus, others } = described
   const router = rpcClient('router', bus)
-  /** Open requests of this router. */
-  const pendingRequests = new Map<string, (view: RouterView) => void>()
   await using starting = new AsyncDisposableStack()
   starting.use(
     await router.subscribe('routersDescribe', ({ question }) => {
       router.publish('routersDescribed', { question, view: viewRouter(described) })
     }),
   )
-  starting.use(
-    await router.subscribe('routersDescribed', ({ question, view }) => pendingRequests.get(question)?.(view)),
+  const { query } = starting.use(
+    await openQueryAll<object, RouterView>({
+      publish: (question) => router.publish('routersDescribe', question),
+      subscribe: (onReply) => router.subscribe('routersDescribed', onReply),
+      nameOf: (view) => view.router,
+      self: bus.processId,
+      others,
+    }),
   )
 
-  async function requestAll(): Promise<ShowRoutersReply> {
-    const question = randomUUID()
-    const views = new Map<string, RouterView>()
-    const all = Promise.withResolvers<void>()
-    pendingRequests.set(question, (view) => {
-      views.set(view.router, view)
-      if (views.size >= alive()) all.resolve()
-    })
-    router.publish('routersDescribe', { question })
-    await Promise.race([all.promise, sleep(RESPONSES_WITHIN_MS, undefined, { ref: false })])
-    pendingRequests.delete(question)
-    const routers = [...views.values()].sort((a, b) => (a.router < b.router ? -1 : 1))
-    return { routers, alive: Math.max(alive(), routers.length) }
+  async function routersShow(): Promise<ShowRoutersReply> {
+    const { views, known } = await query({})
+    return { routers: views.toSorted((a, b) => (a.router < b.router ? -1 : 1)), alive: known }
   }
 
-  starting.use(await serve(described, 'router', { ...described.handlers, routersShow: requestAll }))
+  starting.use(await serve(described, 'router', { ...described.handlers, routersShow }))
   return starting.move()
 }
 

@@ -14,8 +14,8 @@ const ANNOUNCE_EVERY_MS = 1_000
 const LEFT_AFTER_MS = 3_000
 
 export interface LiveRouters extends AsyncDisposable {
-  /** The number of live, this one and those that leave among them. */
-  readonly count: number
+  /** The other live ones, those that leave among them. */
+  others(): Iterable<string>
   /** This one takes nothing new. Its own share stays as it was, for its open jobs. */
   leave(): void
 }
@@ -58,9 +58,7 @@ export async function followRouters(
   }, ANNOUNCE_EVERY_MS)
 
   return {
-    get count() {
-      return received.size + 1
-    },
+    others: () => received.keys(),
     leave() {
       isLeaving = true
       announce()

@@ -93,7 +93,7 @@ export async function startRouter({
     metrics,
     router,
     configRevision: () => config.current.revision,
-    alive: () => routers.count,
+    others: routers.others,
     handlers: { routersCountTokens: openTokenCounts(backendRegistry) },
   })
   const controls = await followControls({

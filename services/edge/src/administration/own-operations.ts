@@ -21,7 +21,7 @@ import type { OperatorClient } from '../rpc/service-clients.ts'
 export interface OwnOperationsContext extends OverviewContext {
   config: Pick<ConfigSource, 'current'>
   operator: OperatorClient
-  configViews: Pick<ConfigViews, 'requestAll'>
+  configViews: Pick<ConfigViews, 'query'>
 }
 
 /** An internal call to keys in the caller's name. */
@@ -45,12 +45,12 @@ export const ownHandlers: Handlers = {
   'models.list': async ({ config }) => ({ object: 'list', data: listModels(config.current) }),
 
   'config.show': async ({ config, operator, configViews }) => {
-    const [routers, views] = await Promise.all([
+    const [routers, { views }] = await Promise.all([
       operator.showRouters({}).catch((error: unknown) => {
         if (error instanceof GatewayError) return null
         throw error
       }),
-      configViews.requestAll(),
+      configViews.query({}),
     ])
     return { object: 'config', revision: config.current.revision, ...listRevisions(routers, views) }
   },

@@ -1,34 +1,22 @@
 /**
  * Queries all edges over the bus. Each edge has the figures of its own requests alone.
- *
- * No edge announces itself, so an edge learns of others from their replies to anybody. The first question in a while waits for edges that
- * nobody knows. A later one ends when every known edge has replied. An edge that does not reply in time is no longer known.
  */
 
-import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '@gateway/bus/port'
 import type { DescribeEdge, EdgeView } from '@gateway/contracts/edges-api'
 import { rpcClient } from '@gateway/rpc/client'
+import { openQueryAll, type QueryAll } from '@gateway/rpc/query-all'
 import type { LiveCounts, RunningRequests } from '../admission/running-requests.ts'
 import type { Traffic } from '../core/traffic.ts'
 import { viewTraffic } from '../core/view-traffic.ts'
 
-/** Of edges that nobody knows, and of known ones. */
-export const REPLY_WITHIN_MS = { unknown: 150, known: 500 }
-const KNOWN_FOR_MS = 60_000
-
-export interface EdgeFigures {
-  /** `known`: the edges that were expected to reply. */
-  query(question: Omit<DescribeEdge, 'question'>): Promise<{ views: EdgeView[]; known: number }>
-}
+export type EdgeFigures = Pick<QueryAll<Omit<DescribeEdge, 'question'>, EdgeView>, 'query'>
 
 interface Described {
   bus: Bus
   traffic: Traffic
   running: Pick<RunningRequests, 'count' | 'streams' | 'live'>
   now(): number
-  replyWithinMs?: typeof REPLY_WITHIN_MS
 }
 
 export async function openEdgeFigures({
@@ -36,18 +24,16 @@ export async function openEdgeFigures({
   traffic,
   running,
   now,
-  replyWithinMs = REPLY_WITHIN_MS,
 }: Described): Promise<EdgeFigures & AsyncDisposable> {
   const edge = rpcClient('edge', bus)
   const since = Math.floor(now() / 1_000)
-  const knownSinceMs = new Map<string, number>()
-  const open = new Map<string, (view: EdgeView) => void>()
-  let queriedAtMs = -Infinity
   await using starting = new AsyncDisposableStack()
-  starting.use(
-    await edge.subscribe('edgesDescribed', ({ question, view }) => {
-      knownSinceMs.set(view.edge, performance.now())
-      open.get(question)?.(view)
+  const { query } = starting.use(
+    await openQueryAll<Omit<DescribeEdge, 'question'>, EdgeView>({
+      publish: (question) => edge.publish('edgesDescribe', question),
+      subscribe: (onReply) => edge.subscribe('edgesDescribed', onReply),
+      nameOf: (view) => view.edge,
+      self: bus.processId,
     }),
   )
   starting.use(
@@ -58,33 +44,6 @@ export async function openEdgeFigures({
       edge.publish('edgesDescribed', { question: question.question, view })
     }),
   )
-
-  async function query(question: Omit<DescribeEdge, 'question'>): Promise<{ views: EdgeView[]; known: number }> {
-    const id = randomUUID()
-    const nowMs = performance.now()
-    const views = new Map<string, EdgeView>()
-    const allReplied = Promise.withResolvers<void>()
-    for (const [name, seenAtMs] of knownSinceMs) if (seenAtMs < nowMs - KNOWN_FOR_MS) knownSinceMs.delete(name)
-    const expected = new Set([bus.processId, ...knownSinceMs.keys()])
-    const check = () => {
-      if ([...expected].every((name) => views.has(name))) allReplied.resolve()
-    }
-    open.set(id, (view) => {
-      views.set(view.edge, view)
-      check()
-    })
-    const others = queriedAtMs < nowMs - KNOWN_FOR_MS ? sleep(replyWithinMs.unknown, undefined, { ref: false }) : null
-    queriedAtMs = nowMs
-    edge.publish('edgesDescribe', { question: id, ...question })
-    await Promise.race([
-      Promise.all([allReplied.promise, others]),
-      sleep(replyWithinMs.known, undefined, { ref: false }),
-    ])
-    open.delete(id)
-    for (const name of expected) if (!views.has(name)) knownSinceMs.delete(name)
-    return { views: [...views.values()], known: new Set([...expected, ...views.keys()]).size }
-  }
-
   const subscriptions = starting.move()
   return { query, [Symbol.asyncDispose]: () => subscriptions.disposeAsync() }
 }
