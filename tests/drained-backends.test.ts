@@ -3,14 +3,12 @@
  * request, the open ones finish, and routers that start later hold it, too. Restored, the backend serves again.
  */
 
-import type OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { camelCased } from '@gateway/contracts/administration/snake-case'
 import { showRoutersReply, type RouterView } from '@gateway/contracts/routers-api'
-import { type AdministeredCluster, adminClient, openAdministered } from './administration/administered.ts'
-import { send, userMessages } from './promises/gateway.ts'
+import { BACKEND, type ControlledCluster, openControlled } from './administration/controlled.ts'
+import { userMessages } from './promises/gateway.ts'
 
-const BACKEND = 'steady-a'
 const ROUTERS = ['router-1', 'router-2'] as const
 const SENDERS = 8
 const STREAMS = 12
@@ -18,32 +16,16 @@ const REQUESTS_AFTER = 20
 const SOON = { timeout: 60_000, interval: 20 }
 
 const stack = new AsyncDisposableStack()
-let administered: AdministeredCluster
-let client: OpenAI
-beforeAll(async () => {
-  administered = await openAdministered(stack, { edges: 1, routers: 2 })
-  const { projects } = administered.admin.admin.organization
-  const { id } = await projects.create({ name: 'Search' })
-  const { api_key: key } = await projects.serviceAccounts.create(id, { name: 'search' })
-  client = adminClient(administered.gateway, key!.value)
-})
+let stage: ControlledCluster
+beforeAll(async () => void (stage = await openControlled(stack, ROUTERS.length)))
 afterAll(() => stack.disposeAsync())
 
-async function administer(method: 'GET' | 'POST', path = ''): Promise<Record<string, unknown>> {
-  const { gateway, adminKey } = administered
-  const { status, body } = await send(gateway.urls[0], `/admin/v1/backends${path}`, { method, key: adminKey })
-  expect({ status, body }).toMatchObject({ status: 200 })
-  return body
-}
-
-const control = (word: 'drain' | 'restore') => administer('POST', `/${BACKEND}/${word}`)
-
 async function showRouters(): Promise<RouterView[]> {
-  return showRoutersReply.parse(camelCased(await administer('GET'))).routers
+  return showRoutersReply.parse(camelCased(await stage.showBackends())).routers
 }
 
 const viewOf = ({ backends }: RouterView) => backends.find(({ backend }) => backend === BACKEND)!
-const pidOf = (name: string) => administered.cluster.process(name).pid
+const pidOf = (name: string) => stage.cluster.process(name).pid
 
 /** Of the running processes alone: a router that is gone is listed for a moment. */
 async function controls(): Promise<Record<string, string | null | undefined>> {
@@ -57,16 +39,13 @@ async function controls(): Promise<Record<string, string | null | undefined>> {
 
 const onAll = (word: string | null) => Object.fromEntries(ROUTERS.map((name) => [name, word]))
 
-const chat = (words: string) =>
-  client.chat.completions.create({ model: 'svc-instant', max_tokens: 5, messages: userMessages(`Say: ${words}`) })
-
 /** Sends requests without a pause. Each says the words of the moment. */
 function keepRequesting(first: string) {
   const state = { words: first, served: 0, isOver: false }
   const senders = Array.from({ length: SENDERS }, async () => {
     while (!state.isOver) {
       // A request whose router dies fails.
-      await chat(state.words).then(
+      await stage.chat(state.words).then(
         () => state.served++,
         () => undefined,
       )
@@ -81,13 +60,9 @@ function keepRequesting(first: string) {
   }
 }
 
-const received = (words: string) =>
-  administered.gateway.backends.steadyA.calls.filter(({ body }) => JSON.stringify(body).includes(`Say: ${words}`))
-    .length
-
 /** A stream of some seconds, whose first content has come. True in the end: it is complete. */
 async function openStream(): Promise<{ isComplete: Promise<boolean> }> {
-  const stream = await client.chat.completions.create({
+  const stream = await stage.client.chat.completions.create({
     model: 'svc-instant',
     stream: true,
     messages: userMessages('100 words'),
@@ -103,8 +78,8 @@ async function openStream(): Promise<{ isComplete: Promise<boolean> }> {
 }
 
 test('a drained backend gets no request from any router, open ones finish, and routers that start again hold it', async () => {
-  const { cluster, gateway } = administered
-  gateway.backends.steadyA.fail({ stream: true, paceMs: 50 })
+  const { cluster, backend, received, control, chat } = stage
+  backend.fail({ stream: true, paceMs: 50 })
   const streams = await Promise.all(Array.from({ length: STREAMS }, openStream))
   const survivor = (await showRouters()).find(({ pid }) => pid === pidOf('router-2'))!
   const { outstanding } = viewOf(survivor)

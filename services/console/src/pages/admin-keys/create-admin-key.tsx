@@ -1,8 +1,8 @@
-import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { EXPIRIES, readExpiry } from '../../core/key-limits.ts'
 import { useOperationChange } from '../../gateway/administration.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { ChoiceField, FirstField } from '../../parts/form-fields.tsx'
 
 interface CreateAdminKeyProps {
   onClose: () => void
@@ -37,22 +37,8 @@ export function CreateAdminKey({ onClose, onMade }: CreateAdminKeyProps) {
       onSubmit={submit}
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
-        description="The program or the team that uses it"
-        required
-        maxLength={256}
-        data-autofocus
-        value={name}
-        onChange={({ currentTarget: { value } }) => setName(value)}
-      />
-      <NativeSelect
-        mt="md"
-        label="Expires"
-        data={[...EXPIRIES]}
-        value={expiry}
-        onChange={({ currentTarget: { value } }) => setExpiry(value)}
-      />
+      <FirstField label="Name" description="The program or the team that uses it" value={name} onChange={setName} />
+      <ChoiceField label="Expires" options={EXPIRIES} value={expiry} onChange={setExpiry} />
     </FormDialog>
   )
 }

@@ -1,56 +1,22 @@
-import { Button, SegmentedControl } from '@mantine/core'
 import type { OverviewWindow } from '@gateway/contracts/administration/overview'
-import { useState } from 'react'
 import { formatCompact, formatCount, formatDuration, formatUsd } from '../../core/format.ts'
 import { countErrors, formatLatency, formatSpend, labelOf, measuresOf } from '../../core/overview-figures.ts'
 import type { BucketMeasure, OverviewBucket } from '../../core/overview-figures.ts'
 import type { CallOutput } from '../../gateway/administration.ts'
 import { Bars } from '../../parts/bars.tsx'
-import { Card } from '../../parts/card.tsx'
+import { ChartCard } from '../../parts/chart-card.tsx'
 import { WideTable, type Column } from '../../parts/wide-table.tsx'
-import classes from '../usage/usage.module.css'
 
 const BUCKET: Record<OverviewWindow, string> = { hour: 'minute', day: 'hour', month: 'day' }
 
 export function SeriesCard({ overview }: { overview: CallOutput<'overview.show'> }) {
   const { window, series } = overview
-  const [chosen, setChosen] = useState<string | null>(null)
-  const [asTable, setAsTable] = useState(false)
-  const measures = measuresOf(overview)
-  const measure = measures.find(({ value }) => value === chosen) ?? measures[0]
   const title = `By ${BUCKET[window]}`
   return (
-    <Card
+    <ChartCard
       title={title}
-      aside={
-        <div className={classes.controls}>
-          {!asTable && (
-            <SegmentedControl
-              aria-label="What to show"
-              size="xs"
-              data={measures.map(({ value, label }) => ({ value, label }))}
-              value={measure.value}
-              onChange={setChosen}
-            />
-          )}
-          <Button variant="default" size="xs" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-            Table
-          </Button>
-        </div>
-      }
-    >
-      {asTable ? (
-        <WideTable
-          label={`Figures ${title.toLowerCase()}`}
-          rows={series.toReversed()}
-          name={{
-            title: `Begin of the ${BUCKET[window]}`,
-            of: ({ start_time: at }) => labelOf(window, at),
-            keyOf: ({ start_time: at }) => String(at),
-          }}
-          columns={COLUMNS}
-        />
-      ) : (
+      measures={measuresOf(overview)}
+      chart={(measure) => (
         <Bars
           bars={series.map((bucket) => ({
             key: String(bucket.start_time),
@@ -63,7 +29,19 @@ export function SeriesCard({ overview }: { overview: CallOutput<'overview.show'>
           short={SHORT.get(measure.format) ?? formatCompact}
         />
       )}
-    </Card>
+      table={
+        <WideTable
+          label={`Figures ${title.toLowerCase()}`}
+          rows={series.toReversed()}
+          name={{
+            title: `Begin of the ${BUCKET[window]}`,
+            of: ({ start_time: at }) => labelOf(window, at),
+            keyOf: ({ start_time: at }) => String(at),
+          }}
+          columns={COLUMNS}
+        />
+      }
+    />
   )
 }
 

@@ -1,16 +1,14 @@
-import { Button, NativeSelect, TextInput, VisuallyHidden } from '@mantine/core'
+import { Button, VisuallyHidden } from '@mantine/core'
 import type { ProjectGroup } from '@gateway/contracts/administration/members'
 import { useState } from 'react'
-import { useOperation, useOperationChange, useOperationPages } from '../../gateway/administration.ts'
+import { useOperationChange, useOperationPages } from '../../gateway/administration.ts'
 import { Card } from '../../parts/card.tsx'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { Ending } from '../../parts/ending.tsx'
+import { EndDialog } from '../../parts/end-dialog.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { FirstField } from '../../parts/form-fields.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
-import { ProblemNotice } from '../../parts/problem-notice.tsx'
-import { problemOf } from '../../parts/query-view.tsx'
 import { RowButton } from '../../parts/row-button.tsx'
-import { MEMBER_ROLES, toRole, type MemberRole } from './people-card.tsx'
+import { RoleField, type MemberRole } from './role-field.tsx'
 import type { ProjectRights, ShownProject } from './use-project.ts'
 
 interface GroupsCardProps {
@@ -73,22 +71,13 @@ function AddGroup({ project, onClose }: { project: ShownProject; onClose: () => 
       onClose={onClose}
       onSubmit={() => name.mutate({ name: text }, { onSuccess: addNamed })}
     >
-      <TextInput
+      <FirstField
         label="Name"
         description="As the identity provider writes it into tokens."
-        required
-        maxLength={256}
-        data-autofocus
         value={text}
-        onChange={({ currentTarget: { value } }) => setText(value)}
+        onChange={setText}
       />
-      <NativeSelect
-        mt="md"
-        label="Role"
-        data={[...MEMBER_ROLES]}
-        value={role}
-        onChange={({ currentTarget: { value } }) => setRole(toRole(value))}
-      />
+      <RoleField role={role} onChange={setRole} />
     </FormDialog>
   )
 }
@@ -102,21 +91,15 @@ interface RemoveGroupProps {
 function RemoveGroup({ project, group, onClose }: RemoveGroupProps) {
   const remove = useOperationChange('projectGroups.delete')
   const of = { project_id: project.id, group_id: group.group_id }
-  const preview = useOperation('projectViews.preview', of, { isFresh: true })
   return (
-    <ConfirmDialog
-      opened
+    <EndDialog
       title={`Remove the group ${group.group_name}?`}
       confirm="Remove group"
-      isDangerous
-      isWorking={remove.isPending}
-      isWaiting={preview.isFetching}
-      onCancel={onClose}
-      onConfirm={() => remove.mutate(of, { onSuccess: onClose })}
+      of={of}
+      change={remove}
+      onClose={onClose}
     >
-      <Ending preview={preview} />
       <p>Its people see the project no more, and their own keys here end, unless something else brings them in.</p>
-      {remove.error && <ProblemNotice problem={problemOf(remove.error)} />}
-    </ConfirmDialog>
+    </EndDialog>
   )
 }

@@ -1,9 +1,9 @@
 import { Button, Group } from '@mantine/core'
 import type { ProjectApiKey } from '@gateway/contracts/administration/projects'
 import { useState } from 'react'
-import { useOperation, useOperationChange } from '../../gateway/administration.ts'
+import { useOperationChange } from '../../gateway/administration.ts'
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { Ending } from '../../parts/ending.tsx'
+import { EndDialog } from '../../parts/end-dialog.tsx'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'
 import { problemOf } from '../../parts/query-view.tsx'
 import type { NewValue } from './shown-once.tsx'
@@ -88,25 +88,13 @@ function RotateKey({ project, apiKey, onClose, onRotated }: ConfirmProps & Pick<
 }
 
 function RevokeKey({ project, apiKey, onClose }: ConfirmProps) {
-  const revoke = useOperationChange('apiKeys.delete')
   const of = { project_id: project.id, api_key_id: apiKey.id }
-  const preview = useOperation('projectViews.preview', of, { isFresh: true })
+  const revoke = useOperationChange('apiKeys.delete')
   return (
-    <ConfirmDialog
-      opened
-      title={`Revoke ${apiKey.name}?`}
-      confirm="Revoke key"
-      isDangerous
-      isWorking={revoke.isPending}
-      isWaiting={preview.isFetching}
-      onCancel={onClose}
-      onConfirm={() => revoke.mutate(of, { onSuccess: onClose })}
-    >
-      <Ending preview={preview} />
+    <EndDialog title={`Revoke ${apiKey.name}?`} confirm="Revoke key" of={of} change={revoke} onClose={onClose}>
       <p>
         <span className="mono">{apiKey.redacted_value}</span> stops working at once and for good.
       </p>
-      {revoke.error && <ProblemNotice problem={problemOf(revoke.error)} />}
-    </ConfirmDialog>
+    </EndDialog>
   )
 }

@@ -1,27 +1,18 @@
-import { Button, Group, NativeSelect, TextInput, VisuallyHidden } from '@mantine/core'
+import { Button, Group, VisuallyHidden } from '@mantine/core'
 import type { ProjectUser } from '@gateway/contracts/administration/members'
 import { useState } from 'react'
 import { formatDate } from '../../core/format.ts'
-import { useOperation, useOperationChange, useOperationPages } from '../../gateway/administration.ts'
+import { useOperationChange, useOperationPages } from '../../gateway/administration.ts'
 import { Card } from '../../parts/card.tsx'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { Ending } from '../../parts/ending.tsx'
+import { EndDialog } from '../../parts/end-dialog.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { FirstField } from '../../parts/form-fields.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'
 import { problemOf } from '../../parts/query-view.tsx'
 import { RowButton } from '../../parts/row-button.tsx'
+import { RoleField, type MemberRole } from './role-field.tsx'
 import type { ProjectRights, ShownProject } from './use-project.ts'
-
-export const MEMBER_ROLES = [
-  { value: 'member', label: 'Member: sees it, and has keys of its own' },
-  { value: 'owner', label: 'Owner: manages members and all keys' },
-] as const
-export type MemberRole = (typeof MEMBER_ROLES)[number]['value']
-
-export function toRole(value: string): MemberRole {
-  return value === 'owner' ? 'owner' : 'member'
-}
 
 interface PeopleCardProps {
   project: ShownProject
@@ -96,21 +87,13 @@ function AddPerson({ project, onClose }: { project: ShownProject; onClose: () =>
       onClose={onClose}
       onSubmit={() => add.mutate({ project_id: project.id, email, role }, { onSuccess: onClose })}
     >
-      <TextInput
+      <FirstField
         label="E-mail"
         description="Of somebody who has signed in here before."
-        required
-        data-autofocus
         value={email}
-        onChange={({ currentTarget: { value } }) => setEmail(value)}
+        onChange={setEmail}
       />
-      <NativeSelect
-        mt="md"
-        label="Role"
-        data={[...MEMBER_ROLES]}
-        value={role}
-        onChange={({ currentTarget: { value } }) => setRole(toRole(value))}
-      />
+      <RoleField role={role} onChange={setRole} />
     </FormDialog>
   )
 }
@@ -124,21 +107,9 @@ interface RemovePersonProps {
 function RemovePerson({ project, user, onClose }: RemovePersonProps) {
   const remove = useOperationChange('projectUsers.delete')
   const of = { project_id: project.id, user_id: user.id }
-  const preview = useOperation('projectViews.preview', of, { isFresh: true })
   return (
-    <ConfirmDialog
-      opened
-      title={`Remove ${nameOf(user)}?`}
-      confirm="Remove member"
-      isDangerous
-      isWorking={remove.isPending}
-      isWaiting={preview.isFetching}
-      onCancel={onClose}
-      onConfirm={() => remove.mutate(of, { onSuccess: onClose })}
-    >
-      <Ending preview={preview} />
+    <EndDialog title={`Remove ${nameOf(user)}?`} confirm="Remove member" of={of} change={remove} onClose={onClose}>
       <p>The person’s own keys in this project stop working at once. A group may still bring the person in.</p>
-      {remove.error && <ProblemNotice problem={problemOf(remove.error)} />}
-    </ConfirmDialog>
+    </EndDialog>
   )
 }

@@ -1,16 +1,14 @@
-import { Button, Group, NativeSelect, TextInput, VisuallyHidden } from '@mantine/core'
+import { Button, Group, VisuallyHidden } from '@mantine/core'
 import type { ServiceAccount } from '@gateway/contracts/administration/projects'
 import { useState } from 'react'
 import { formatDate } from '../../core/format.ts'
 import { EXPIRIES, readExpiry } from '../../core/key-limits.ts'
-import { useOperation, useOperationChange, useOperationPages } from '../../gateway/administration.ts'
+import { useOperationChange, useOperationPages } from '../../gateway/administration.ts'
 import { Card } from '../../parts/card.tsx'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { Ending } from '../../parts/ending.tsx'
+import { EndDialog } from '../../parts/end-dialog.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { ChoiceField, FirstField } from '../../parts/form-fields.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
-import { ProblemNotice } from '../../parts/problem-notice.tsx'
-import { problemOf } from '../../parts/query-view.tsx'
 import { RowButton } from '../../parts/row-button.tsx'
 import type { NewValue } from './shown-once.tsx'
 import type { ProjectRights, ShownProject } from './use-project.ts'
@@ -136,21 +134,8 @@ interface NameAndExpiryProps {
 function NameAndExpiry({ name, setName, expiry, setExpiry }: NameAndExpiryProps) {
   return (
     <>
-      <TextInput
-        label="Name"
-        required
-        maxLength={256}
-        data-autofocus
-        value={name}
-        onChange={({ currentTarget: { value } }) => setName(value)}
-      />
-      <NativeSelect
-        mt="md"
-        label="Its key expires"
-        data={[...EXPIRIES]}
-        value={expiry}
-        onChange={({ currentTarget: { value } }) => setExpiry(value)}
-      />
+      <FirstField label="Name" value={name} onChange={setName} />
+      <ChoiceField label="Its key expires" options={EXPIRIES} value={expiry} onChange={setExpiry} />
     </>
   )
 }
@@ -162,21 +147,15 @@ function DeleteServiceAccount({
 }: Omit<DialogProps, 'onMade'> & { account: ServiceAccount }) {
   const remove = useOperationChange('serviceAccounts.delete')
   const of = { project_id: project.id, service_account_id: account.id }
-  const preview = useOperation('projectViews.preview', of, { isFresh: true })
   return (
-    <ConfirmDialog
-      opened
+    <EndDialog
       title={`Delete ${account.name}?`}
       confirm="Delete service account"
-      isDangerous
-      isWorking={remove.isPending}
-      isWaiting={preview.isFetching}
-      onCancel={onClose}
-      onConfirm={() => remove.mutate(of, { onSuccess: onClose })}
+      of={of}
+      change={remove}
+      onClose={onClose}
     >
-      <Ending preview={preview} />
       <p>All keys of the service account stop working at once and for good.</p>
-      {remove.error && <ProblemNotice problem={problemOf(remove.error)} />}
-    </ConfirmDialog>
+    </EndDialog>
   )
 }

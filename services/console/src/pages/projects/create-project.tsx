@@ -1,8 +1,8 @@
-import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useOperation, useOperationChange } from '../../gateway/administration.ts'
 import { navigate } from '../../navigation.ts'
 import { FormDialog } from '../../parts/form-dialog.tsx'
+import { ChoiceField, FirstField } from '../../parts/form-fields.tsx'
 
 export function CreateProject({ onClose }: { onClose: () => void }) {
   const plans = useOperation('plans.list', {})
@@ -21,21 +21,8 @@ export function CreateProject({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       onSubmit={() => create.mutate(input, { onSuccess: ({ id }) => navigate(`/projects/${id}`) })}
     >
-      <TextInput
-        label="Name"
-        required
-        maxLength={256}
-        data-autofocus
-        value={name}
-        onChange={({ currentTarget: { value } }) => setName(value)}
-      />
-      <NativeSelect
-        mt="md"
-        label="Plan"
-        data={offered.map(({ id }) => id)}
-        value={plan ?? ''}
-        onChange={({ currentTarget: { value } }) => setChosen(value)}
-      />
+      <FirstField label="Name" value={name} onChange={setName} />
+      <ChoiceField label="Plan" options={offered.map(({ id }) => id)} value={plan ?? ''} onChange={setChosen} />
     </FormDialog>
   )
 }

@@ -1,10 +1,7 @@
 import type { HeldKey } from '@gateway/contracts/administration/people'
 import { useState } from 'react'
-import { useOperation, useOperationChange } from '../../gateway/administration.ts'
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx'
-import { Ending } from '../../parts/ending.tsx'
-import { ProblemNotice } from '../../parts/problem-notice.tsx'
-import { problemOf } from '../../parts/query-view.tsx'
+import { useOperationChange } from '../../gateway/administration.ts'
+import { EndDialog } from '../../parts/end-dialog.tsx'
 import { RowButton } from '../../parts/row-button.tsx'
 
 export function RevokeUserKey({ apiKey }: { apiKey: HeldKey }) {
@@ -18,26 +15,14 @@ export function RevokeUserKey({ apiKey }: { apiKey: HeldKey }) {
 }
 
 function ConfirmRevoke({ apiKey: { id, name, redacted_value: masked, project }, onClose }: ConfirmRevokeProps) {
-  const revoke = useOperationChange('apiKeys.delete')
   const of = { project_id: project.id, api_key_id: id }
-  const preview = useOperation('projectViews.preview', of, { isFresh: true })
+  const revoke = useOperationChange('apiKeys.delete')
   return (
-    <ConfirmDialog
-      opened
-      title={`Revoke ${name}?`}
-      confirm="Revoke key"
-      isDangerous
-      isWorking={revoke.isPending}
-      isWaiting={preview.isFetching}
-      onCancel={onClose}
-      onConfirm={() => revoke.mutate(of, { onSuccess: onClose })}
-    >
-      <Ending preview={preview} />
+    <EndDialog title={`Revoke ${name}?`} confirm="Revoke key" of={of} change={revoke} onClose={onClose}>
       <p>
         <span className="mono">{masked}</span> stops working at once and for good.
       </p>
-      {revoke.error && <ProblemNotice problem={problemOf(revoke.error)} />}
-    </ConfirmDialog>
+    </EndDialog>
   )
 }
 
