@@ -219,6 +219,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       verifySignIn: unused('verifySignIn'),
       verifyPerson: unused('verifyPerson'),
       adminKeys: unused('adminKeys'),
+      callerLines: unused('callerLines'),
       clientAddress: () => '',
       keys: unused('keys'),
       metering: unused('metering'),

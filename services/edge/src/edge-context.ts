@@ -23,6 +23,7 @@ import type { LoadShedder } from './http/load-shedder.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import type { AccountCache } from './auth/account-cache.ts'
 import type { RunningRequests } from './admission/running-requests.ts'
+import type { CallerLines } from './auth/caller-lines.ts'
 import type { KnownAdminKeys } from './auth/known-admin-keys.ts'
 import type { VerifyPerson } from './auth/rights.ts'
 import type { VerifySignIn } from './auth/verify-token.ts'
@@ -55,6 +56,7 @@ export interface EdgeContext {
   clientNetwork: ClientNetwork
   clientAddress: ClientAddress
   adminKeys: KnownAdminKeys
+  callerLines: CallerLines
   shedder: LoadShedder
   idempotency: IdempotencyPorts
   sockets: ResponseSockets

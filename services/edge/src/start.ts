@@ -42,6 +42,7 @@ import { createUsageReporter } from './relay/settle.ts'
 import { pages, routes } from './routes.ts'
 import { cacheReceiptKeys } from './receipts/receipt-keys.ts'
 import { followDeadKeys, trackRunningRequests } from './admission/running-requests.ts'
+import { openCallerLines } from './auth/caller-lines.ts'
 import { openKnownAdminKeys } from './auth/known-admin-keys.ts'
 import { verifyPersonBy } from './auth/rights.ts'
 import { createVerifyToken, refuseEveryToken, verifyOwner } from './auth/verify-token.ts'
@@ -115,6 +116,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const verifyToken = signIn ? createVerifyToken({ ...signIn, logger }) : refuseEveryToken
   const traffic = new Traffic(Date.now())
   const edgeFigures = await openEdgeFigures({ bus, traffic, running, now: Date.now })
+  const adminKeys = openKnownAdminKeys()
   const edge: EdgeContext = {
     ...parts,
     admission,
@@ -123,7 +125,8 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     largeBodies,
     clientNetwork: networkOf,
     clientAddress: readClientAddress(settings.trustProxy),
-    adminKeys: openKnownAdminKeys(),
+    adminKeys,
+    callerLines: openCallerLines(adminKeys),
     shedder,
     idempotency: { store: parts.idempotency, keys: cacheResponseKeys(keys), running: runningResponses },
     keys,

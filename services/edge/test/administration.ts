@@ -9,6 +9,7 @@ import { createLogger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { administrationRoutes } from '../src/administration/routes.ts'
+import { openCallerLines } from '../src/auth/caller-lines.ts'
 import { openKnownAdminKeys } from '../src/auth/known-admin-keys.ts'
 import { verifyPersonBy } from '../src/auth/rights.ts'
 import { refuseEveryToken, type VerifyToken } from '../src/auth/verify-token.ts'
@@ -36,11 +37,13 @@ export async function openAdministration(
 ): Promise<string> {
   const settings = loadEdgeSettings(environment)
   const config = { current: loadDefaultConfig().config }
+  const adminKeys = openKnownAdminKeys()
   const edge = {
     settings,
     config,
     keys: { administer },
-    adminKeys: openKnownAdminKeys(),
+    adminKeys,
+    callerLines: openCallerLines(adminKeys),
     verifyPerson: verifyPersonBy(verifyToken, config),
     clientAddress: readClientAddress(settings.trustProxy),
     bytes: trackBytesInFlight(usualBytesInFlight(), clientNetwork(settings.trustProxy), () => {}),

@@ -4,10 +4,12 @@
 
 import type { MeteringAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
+import { GatewayError } from '@gateway/contracts/errors'
 import { migrate } from '@gateway/postgres/migrate'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { rpcClient } from '@gateway/rpc/client'
+import { openLines } from '@gateway/rpc/lines'
 import { describeConfig } from '@gateway/rpc/describe-config'
 import { serve } from '@gateway/rpc/server'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
@@ -19,7 +21,7 @@ import { createPartitions, keepPartitionsAhead } from './db/ledger.ts'
 import type { MeteringDatabase } from './db/tables.ts'
 import { keepUsageSums } from './db/usage-sums.ts'
 import { type ExportSettings, keepExports } from './exports/keep-exports.ts'
-import { administer } from './handlers/administer.ts'
+import { administer, refusalOf } from './handlers/administer.ts'
 import type { WebhooksInUse } from './handlers/administer-webhooks.ts'
 import { quota } from './handlers/quota.ts'
 import { reconcile, type ReconcileContext } from './handlers/reconcile.ts'
@@ -31,6 +33,14 @@ import { createKeyUse, startQuotaStatusPublisher } from './publish-quota-status.
 
 /** Shorter than the caller of a repair waits. */
 const NOTE_MS = 3_000
+
+/** Administrators' calls: they leave connections of the pool to reports and to admission. */
+const ADMINISTRATION = { atOnce: 4, mostWaiting: 200, refuse: busy }
+
+function busy(): GatewayError {
+  const sentence = 'Too many questions to the ledger wait; try again in a second'
+  return new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: 1_000 })
+}
 
 interface MeteringParts {
   bus: Bus
@@ -81,13 +91,16 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
   if (settings) starting.use(await startWebhooks({ bus, database, logger, metrics, ...settings }))
   if (parts.exports) starting.use(keepExports({ database, logger, metrics, now: Date.now, ...parts.exports }))
   const exports = () => parts.exports?.config.current.exports ?? []
+  const inLine = openLines(ADMINISTRATION)
+  const forAdministrators = <Reply>(call: () => Promise<Reply>) => inLine('administrators', call)
   starting.use(
     await serve({ bus, logger, metrics }, 'metering', {
       meteringQuota: (question) => quota({ database, admission, now: Date.now }, question),
       meteringAccountUsage: async (question) => ({ groups: await readAccountUsage(database, question) }),
-      meteringUsageByAccount: (question) => readUsageByAccount(database, question),
-      meteringAdminister: (call) => administer({ database, now: Date.now, webhooks, exports }, call),
-      meteringOverview: (question) => readOverview(database, question),
+      meteringUsageByAccount: (question) => forAdministrators(() => readUsageByAccount(database, question)),
+      meteringAdminister: (call) =>
+        forAdministrators(() => administer({ database, now: Date.now, webhooks, exports }, call)).catch(refusalOf),
+      meteringOverview: (question) => forAdministrators(() => readOverview(database, question)),
       meteringReconcile: (question) => reconcile({ database, admission, now: Date.now, noteRepairs }, question),
       meteringWarm: warmTogether({ database, admission, quotaStatus }),
     }),

@@ -29,7 +29,10 @@ interface Sent {
 }
 
 /** A keys service that gives one reply, and remembers its requests. */
-async function open(reply: AdministerReply | Error = { kind: 'done', output: {} }, environment?: NodeJS.ProcessEnv) {
+async function open(
+  reply: AdministerReply | Error | Promise<AdministerReply> = { kind: 'done', output: {} },
+  environment?: NodeJS.ProcessEnv,
+) {
   const calls: AdministerRequest[] = []
   const administer: Administer = async (question) => {
     calls.push(question)
@@ -218,6 +221,26 @@ test('a call that the edge serves itself needs the consent of keys first, and a 
     expect(calls.pop()).toMatchObject({ operation: 'administrators.authorize', input: { for: name } })
   }
 })
+
+test.each(['/admin/v1/config', '/v1/organization/usage/completions', '/v1/organization/costs'])(
+  'few calls of one caller to %s run at once, more wait, and further ones are refused; other callers go on',
+  async (path) => {
+    const pending = Promise.withResolvers<AdministerReply>()
+    const { calls, call } = await open(pending.promise)
+    const flood = Array.from({ length: 100 }, () => call(path, { key: 'good-token' }))
+    const refused = await Promise.any(flood)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(calls).toHaveLength(4)
+    const other = call(path)
+    const otherPath = call('/v1/organization/projects', { key: 'good-token' })
+    await expect.poll(() => calls.length).toBe(6)
+    pending.resolve({ kind: 'refused', code: 'FORBIDDEN', message: 'no' })
+    expect([(await other).status, (await otherPath).status]).toEqual([403, 403])
+    const statuses = (await Promise.all(flood)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 403)).toHaveLength(4 + 64)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(100 - 4 - 64)
+  },
+)
 
 test("a project's usage needs the consent of keys for this project", async () => {
   const { calls, call } = await open({ kind: 'refused', code: 'NOT_FOUND', message: 'There is no project proj_x' })

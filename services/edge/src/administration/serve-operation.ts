@@ -13,6 +13,7 @@ import type { Repairer } from '@gateway/contracts/reconcile-api'
 import { readInput } from '@gateway/contracts/administration/read-input'
 import { type ErrorCode, GatewayError } from '@gateway/contracts/errors'
 import type { Request, Response } from 'express'
+import type { CallerLines } from '../auth/caller-lines.ts'
 import type { KnownAdminKeys } from '../auth/known-admin-keys.ts'
 import type { ClientAddress } from '../http/client-network.ts'
 import type { Handler } from '../http/handler.ts'
@@ -26,6 +27,7 @@ export interface AdministrationContext extends OwnOperationsContext {
   metering: Pick<MeteringClient, 'administer'>
   adminKeys: KnownAdminKeys
   clientAddress: ClientAddress
+  callerLines: CallerLines
 }
 
 type Input = Record<string, unknown>
@@ -38,7 +40,8 @@ export function serveOperation(name: OperationName) {
       const origin = originOf(edge.clientAddress, request, response)
       const call = { operation: name, input, credential, origin }
       const serveOne = { edge: serveOwn, metering: callMetering, keys: callKeys, router: callKeys }[row.service]
-      response.json(await serveOne(edge, response, row, call))
+      const serve = () => serveOne(edge, response, row, call)
+      response.json(await (serveOne === callKeys ? serve() : edge.callerLines(call, serve)))
     }
 }
 

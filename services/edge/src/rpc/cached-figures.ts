@@ -6,11 +6,11 @@
  */
 
 import { GatewayError } from '@gateway/contracts/errors'
+import { openLines } from '@gateway/rpc/lines'
 
 export const KEPT_MS = 1_000
-/** Others wait for these. */
-const CALLS_AT_ONCE = 2
-const MOST_WAITING = 64
+/** Of an account's calls. */
+const LINE = { atOnce: 2, mostWaiting: 64, refuse: tooMany }
 const MOST_ACCOUNTS = 10_000
 /** Of one account: days and groups of usage differ. */
 const MOST_QUESTIONS = 16
@@ -32,11 +32,14 @@ export function keepFigures<Question extends { account: string }, Reply>(
   nowMs: () => number = () => performance.now(),
 ): Figures<Question, Reply> {
   const kept = new Map<string, Map<string, Kept<Reply>>>()
-  const lines = new Map<string, Line>()
+  const inLine = openLines(LINE)
 
   function keep(question: Question, name: string): Promise<Reply> {
     const ofAccount = bounded(kept, question.account, MOST_ACCOUNTS, () => new Map<string, Kept<Reply>>())
-    const entry: Kept<Reply> = { reply: inLine(question), untilMs: Infinity }
+    const entry: Kept<Reply> = {
+      reply: inLine(question.account, () => read(question)),
+      untilMs: Infinity,
+    }
     if (ofAccount.size >= MOST_QUESTIONS) ofAccount.delete(ofAccount.keys().next().value!)
     ofAccount.set(name, entry)
     entry.reply.then(
@@ -46,18 +49,6 @@ export function keepFigures<Question extends { account: string }, Reply>(
     return entry.reply
   }
 
-  async function inLine(question: Question): Promise<Reply> {
-    const { account } = question
-    const line = lines.get(account) ?? openLine()
-    lines.set(account, line)
-    if (!(await line.enter())) throw tooMany()
-    try {
-      return await read(question)
-    } finally {
-      if (line.leave()) lines.delete(account)
-    }
-  }
-
   return {
     read(question) {
       const name = JSON.stringify(question)
@@ -65,33 +56,6 @@ export function keepFigures<Question extends { account: string }, Reply>(
       return known && known.untilMs > nowMs() ? known.reply : keep(question, name)
     },
     ended: (account) => void kept.delete(account),
-  }
-}
-
-/** Of an account's calls. */
-type Line = ReturnType<typeof openLine>
-
-function openLine() {
-  let calls = 0
-  const waiting: (() => void)[] = []
-  return {
-    /** False: too many wait already. */
-    async enter(): Promise<boolean> {
-      if (calls < CALLS_AT_ONCE) {
-        calls++
-        return true
-      }
-      if (waiting.length >= MOST_WAITING) return false
-      await new Promise<void>((resolve) => waiting.push(resolve))
-      return true
-    },
-    /** True: nobody is left. The next takes the place over. */
-    leave(): boolean {
-      const next = waiting.shift()
-      if (next) next()
-      else calls--
-      return calls === 0
-    },
   }
 }
 

@@ -73,9 +73,15 @@ export async function administer(
     if (!isOfWebhooks(operation)) throw new GatewayError('NOT_FOUND', `There is no operation ${operation}`)
     return { kind: 'done', output: await administerWebhooks({ webhooks: NO_WEBHOOKS, ...context }, operation, input) }
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
-    return { kind: 'refused', code: error.code, message: error.message, param: error.details.param }
+    return refusalOf(error)
   }
+}
+
+/** Throws an error that is no refusal. */
+export function refusalOf(error: unknown): AdministerReply {
+  if (!(error instanceof GatewayError)) throw error
+  const { param, retryAfterMs } = error.details
+  return { kind: 'refused', code: error.code, message: error.message, param, retryAfterMs }
 }
 
 function isServed(operation: string): operation is UsageOperation {
