@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { subjects } from '@gateway/contracts/subjects'
 import type { LiveCounts } from '../admission/running-requests.ts'
 import { rangeOf } from '../core/overview.ts'
 import { Traffic } from '../core/traffic.ts'
@@ -40,4 +41,18 @@ test('one question gets the figures of every edge, its own among them', async ()
   const { views } = await first.figures.query(question)
   expect(views.reduce((sum, { totals }) => sum + totals.requests, 0)).toBe(3)
   expect(views[0]!.live).toMatchObject({ requests: 2, streams: 1 })
+})
+
+test('readers who request the same figures at once, or within a second, cost the edges one question', async () => {
+  const hub = createMemoryHub()
+  const { figures } = await openEdge(hub)
+  let questions = 0
+  const observer = opened.use(await openMemoryBus({ hub }))
+  opened.use(await observer.listen(subjects.edgesDescribe, () => void questions++))
+  const replies = await Promise.all(Array.from({ length: 200 }, () => figures.query(question)))
+  await figures.query(question)
+  expect(new Set(replies.map(({ views }) => views.length))).toEqual(new Set([1]))
+  expect(questions).toBe(1)
+  await figures.query({ ...question, account: 'Tag12345' })
+  expect(questions).toBe(2)
 })
