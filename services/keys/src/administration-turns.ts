@@ -2,7 +2,7 @@
  * Limits the administration calls that run at once, so that they leave connections of the pool to edges that fill keys. Callers take
  * turns. Beyond a bound, a call is refused at once. A call that ends a key has turns that no other call takes.
  *
- * A caller is a person, or an admin key that this process has proven. Made-up admin keys share the turns of their address.
+ * A caller is a person, or an admin key that this process has proven. A made-up admin key gets no turn, from any number of addresses.
  */
 
 import type { AdministerRequest } from '@gateway/contracts/administration/envelope'
@@ -12,6 +12,8 @@ import { createFairQueue } from '@gateway/in-flight/fair-queue'
 export interface AdministrationTurns {
   /** `urgent`: the call ends a key. */
   inTurn<Result>(lane: 'usual' | 'urgent', request: AdministerRequest, run: () => Promise<Result>): Promise<Result>
+  /** False: the request has an admin key that this process has not proven. */
+  knows(request: AdministerRequest): boolean
   /** The admin key of the request is live, or is not. */
   note(request: AdministerRequest, isLive: boolean): void
 }
@@ -60,14 +62,13 @@ export function openAdministrationTurns(): AdministrationTurns {
   const lanes = { usual: openTurns(AT_ONCE), urgent: openTurns(URGENT_AT_ONCE) }
   const proven = new Set<string>()
 
-  function callerOf({ credential, origin }: AdministerRequest): string {
-    if (credential.kind === 'operator' || credential.kind === 'payment_system') return credential.kind
+  function callerOf({ credential }: AdministerRequest): string {
     if (credential.kind === 'sign_in') return `person ${credential.issuer} ${credential.subject}`
-    if (credential.kind === 'admin_key' && proven.has(credential.hash)) return `admin key ${credential.hash}`
-    return `address ${origin.address}`
+    return credential.kind === 'admin_key' ? `admin key ${credential.hash}` : credential.kind
   }
 
   return {
+    knows: ({ credential }) => credential.kind !== 'admin_key' || proven.has(credential.hash),
     inTurn: (lane, request, run) => lanes[lane](callerOf(request), run),
     note({ credential }, isLive) {
       if (credential.kind !== 'admin_key') return

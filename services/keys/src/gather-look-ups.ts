@@ -5,6 +5,7 @@
  */
 
 import { batchLookUps } from '@gateway/rpc/batch-look-ups'
+import { areLiveAdminKeys } from './db/admin-keys.ts'
 import { areKeysOf, findGuestDevices, type GuestDevice } from './db/keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
 
@@ -15,6 +16,7 @@ export interface LookUps {
   /** Says whether the key ever belonged to the account, dead or alive. */
   isKeyOf(account: string, hash: Buffer): Promise<boolean>
   guestDevice(deviceHash: Buffer): Promise<GuestDevice>
+  isLiveAdminKey(hash: Buffer): Promise<boolean>
 }
 
 export function openLookUps(database: KeysDatabase): LookUps {
@@ -26,7 +28,12 @@ export function openLookUps(database: KeysDatabase): LookUps {
     ...BOUNDS,
     lookUp: async (hashes: Buffer[]) => fulfilled(await findGuestDevices(database, hashes)),
   })
-  return { isKeyOf: (account, hash) => isKeyOf({ account, hash }), guestDevice }
+  const isLiveAdminKey = batchLookUps({
+    ...BOUNDS,
+    concurrency: 1,
+    lookUp: async (hashes: Buffer[]) => fulfilled(await areLiveAdminKeys(database, hashes)),
+  })
+  return { isKeyOf: (account, hash) => isKeyOf({ account, hash }), guestDevice, isLiveAdminKey }
 }
 
 function fulfilled<Value>(replies: Value[]): PromiseSettledResult<Value>[] {

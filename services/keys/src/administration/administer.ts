@@ -22,7 +22,7 @@ import { listProjectNames } from '../db/projects.ts'
 import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 import type { AdministrationCall, AdministrationCaller } from './call.ts'
-import { proveCredential } from './credentials.ts'
+import { expectLiveAdminKey, proveCredential } from './credentials.ts'
 import { handlers } from './handlers.ts'
 import { withoutPrefix } from './pages.ts'
 
@@ -61,6 +61,10 @@ async function serve(context: KeysContext, request: AdministerRequest): Promise<
   // An edge has refused it: it is for the audit log alone.
   if (request.credential.kind === 'refused') return proveCredential(context, request)
   const { administrationTurns: turns, urgent, database, inTurn } = context
+  if (!turns.knows(request)) {
+    await expectLiveAdminKey(context, request)
+    turns.note(request, true)
+  }
   const { output, announcements } = isUrgent(request)
     ? await endKey(await turns.inTurn('urgent', request, () => openAction({ ...context, database: urgent }, request)))
     : await turns.inTurn('usual', request, async () => {

@@ -58,6 +58,16 @@ export async function proveCredential(
   }
 }
 
+/** Throws unless the admin key is live. Made-up keys are looked up together, before any of them gets a turn. */
+export async function expectLiveAdminKey(
+  context: Pick<KeysContext, 'lookUps' | 'refusedSignIns'>,
+  { credential, origin }: Pick<AdministerRequest, 'credential' | 'origin'>,
+): Promise<void> {
+  if (credential.kind !== 'admin_key') return
+  const isLive = await context.lookUps.isLiveAdminKey(Buffer.from(credential.hash, 'base64url'))
+  if (!isLive) throw refused(context, { code: 'INVALID_KEY', count: 1 }, origin)
+}
+
 type SignedIn = Extract<AdministrationCredential, { kind: 'sign_in' }>
 
 /** A token without a claim says nothing of it. The person's row keeps that of the last token that had it, and no key ends. */
@@ -87,7 +97,7 @@ const SENTENCES = {
 
 /** Notes it in the audit log, too. */
 function refused(
-  { refusedSignIns }: CredentialContext,
+  { refusedSignIns }: Pick<CredentialContext, 'refusedSignIns'>,
   { code, count }: { code: keyof typeof SENTENCES; count: number },
   origin: CallOrigin,
 ): GatewayError {

@@ -16,13 +16,24 @@ export interface LiveAdminKey {
 }
 
 export function findLiveAdminKey(database: KeysDatabase, hash: Uint8Array): Promise<LiveAdminKey | undefined> {
-  return database
-    .selectFrom('keys.admin_keys')
+  return liveAdminKeys(database)
     .select(['key_id as keyId', 'name', 'created_by as createdBy'])
     .where('hash', '=', Buffer.from(hash))
+    .executeTakeFirst()
+}
+
+export async function areLiveAdminKeys(database: KeysDatabase, hashes: readonly Buffer[]): Promise<boolean[]> {
+  const among = sql<boolean>`hash = any(${hashes}::bytea[])`
+  const rows = await liveAdminKeys(database).select('hash').where(among).execute()
+  const live = new Set(rows.map(({ hash }) => hash.toString('base64')))
+  return hashes.map((hash) => live.has(hash.toString('base64')))
+}
+
+function liveAdminKeys(database: KeysDatabase) {
+  return database
+    .selectFrom('keys.admin_keys')
     .where('revoked_at', 'is', null)
     .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', sql<Date>`now()`)]))
-    .executeTakeFirst()
 }
 
 export async function noteAdminKeyUse(database: KeysDatabase, keyId: string): Promise<void> {
