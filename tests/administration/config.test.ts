@@ -57,6 +57,18 @@ test('each process of the gateway is listed with the revision that it runs, also
   await expect.poll(shown, SOON).toEqual(expected(second))
 })
 
+test('the list comes as soon as all have replied', async () => {
+  const tookMs: number[] = []
+  for (let times = 0; times < 10; times++) {
+    const startedAtMs = performance.now()
+    await show()
+    tookMs.push(performance.now() - startedAtMs)
+  }
+  console.log(`${tookMs.map(Math.round).join(', ')} ms`)
+  // Far less than a process has for its reply.
+  expect(Math.min(...tookMs)).toBeLessThan(500)
+})
+
 test('a process that hangs is missing from the list', async () => {
   const { pid } = administered.cluster.process('keys-1')
   const service = 'metering-1'
