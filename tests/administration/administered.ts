@@ -21,8 +21,11 @@ export interface AdministeredCluster {
 interface Options {
   edges?: number
   routers?: number
+  keepers?: number
   /** Beside those that each test has. */
   plans?: object[]
+  /** More of the config file. */
+  sections?: object
   environment?: NodeJS.ProcessEnv
 }
 
@@ -31,18 +34,19 @@ const PAYG = { slug: 'payg', unit: 'usd', limit: 100, rpm: 100_000, tpm: 1e9, pa
 
 export async function openAdministered(
   stack: AsyncDisposableStack,
-  { edges = 2, routers = 1, plans = [], environment = {} }: Options = {},
+  { edges = 2, routers = 1, keepers = 1, plans = [], sections = {}, environment = {} }: Options = {},
 ): Promise<AdministeredCluster> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-administration-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const backends = await startBackends(stack)
   const config = configFor(backends, { requestsPerMinute: 1_000_000 }) as { plans: object[] }
   const path = join(dataDir, 'gateway.yaml')
-  await writeFile(path, JSON.stringify({ ...config, plans: [...config.plans, PAYG, ...plans] }))
+  await writeFile(path, JSON.stringify({ ...config, plans: [...config.plans, PAYG, ...plans], ...sections }))
   const cluster = stack.use(
     await startCluster({
       edges,
       routers,
+      keepers,
       dataDir,
       ownServers: true,
       environment: { GATEWAY_CONFIG: path, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', ...environment },
