@@ -1,6 +1,6 @@
 /**
- * Two processes of metering record usage and export it to a folder. One after the other is killed with SIGKILL at each step of both.
- * Every row of the ledger stands in the files once, and their sums are the ledger's.
+ * Two processes of metering record usage, export it to a folder and push it to a collector of events. One after the other is killed with
+ * SIGKILL at each step. Every row of the ledger stands in the files once and counts once at the collector, and the sums are the ledger's.
  */
 
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -13,7 +13,9 @@ import type { UsageBatch } from '@gateway/contracts/usage-event'
 import { openDatabase } from '@gateway/postgres/database'
 import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
 import { expect, test } from 'vitest'
-import { readExported, type Summary, summarize } from '../services/metering/test/exported.ts'
+import type { MeteringDatabase } from '../services/metering/src/db/tables.ts'
+import { startCollector, summarizeEvents } from '../services/metering/test/collector.ts'
+import { readExported, summarize, summarizeLedger } from '../services/metering/test/exported.ts'
 import { usageEvent } from '../services/metering/test/usage-events.ts'
 import { killProcess, startMetering } from './promises/metering-process.ts'
 
@@ -23,6 +25,7 @@ const STEPS = [
   'metering.export-part-made',
   'metering.export-file-synced',
   'metering.export-file-written',
+  'metering.events-pushed',
 ]
 const EVENTS_PER_ROUND = 20
 const DAY_MS = 24 * 3_600_000
@@ -38,8 +41,12 @@ test('metering killed at any step of an export leaves each row of the ledger in 
   const [config, failpoints, files] = ['gateway.yaml', 'failpoints', 'files'].map((name) => join(folder, name))
   await mkdir(failpoints!)
   await mkdir(files!)
-  await writeFile(config!, JSON.stringify({ exports: [{ to: pathToFileURL(files!).href, format: 'ndjson' }] }))
+  const collector = running.use(await startCollector())
+  const pushes = { to: collector.url, format: 'cloudevents', token: '${COLLECTOR_TOKEN}', allowPrivate: true }
+  const exports = [{ to: pathToFileURL(files!).href, format: 'ndjson' }, pushes]
+  await writeFile(config!, JSON.stringify({ exports }))
   const environment = {
+    COLLECTOR_TOKEN: collector.token,
     ...{ NATS_URL: nats.url, REDIS_URL: redis.url, DATABASE_URL: databaseUrl },
     ...{ GATEWAY_CONFIG: config!, FAILPOINTS: failpoints! },
   }
@@ -59,7 +66,7 @@ test('metering killed at any step of an export leaves each row of the ledger in 
     database.query(
       `update metering.exports set leased_until = '-infinity', run_requested_at = coalesce(run_requested_at, now()) returning id`,
     )
-  const begun = async () => (await hurry().catch(() => null))?.rows.length === 1
+  const begun = async () => (await hurry().catch(() => null))?.rows.length === 2
   await until('the export has begun', begun)
 
   for (const step of [...STEPS, ...STEPS]) {
@@ -70,25 +77,7 @@ test('metering killed at any step of an export leaves each row of the ledger in 
     processes[dead()] = startMetering(environment, 'fatal')
   }
 
-  const ledger = async (): Promise<Summary> => {
-    const { rows } = await database.query<{ id: string; charge: number; tokens: number }>(
-      'select request_id::text as id, charge, prompt_tokens as tokens from metering.ledger',
-    )
-    return summarize(
-      rows.map(({ id, charge, tokens }) => {
-        return {
-          request_id: id,
-          entry: 'original',
-          charge,
-          prompt_tokens: tokens,
-          file: '',
-          day: '',
-          late: false,
-          unit: '',
-        }
-      }),
-    )
-  }
+  const ledger = () => summarizeLedger(database as unknown as MeteringDatabase)
   await until('every report is a row', async () => Object.keys((await ledger()).originals).length === published)
   const exported = async () => summarize(await readExported(files!))
   await until('every row is in a file', async () => {
@@ -96,6 +85,12 @@ test('metering killed at any step of an export leaves each row of the ledger in 
     return Object.keys((await exported()).originals).length === published
   })
   expect(await exported()).toEqual(await ledger())
+  await until('every row is at the collector', async () => {
+    await hurry()
+    return collector.events.size === published
+  })
+  expect(summarizeEvents(collector)).toEqual(await ledger())
+  expect(collector.refused).toEqual([])
 })
 
 async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {

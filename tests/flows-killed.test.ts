@@ -32,7 +32,7 @@ let spender: string
 beforeAll(async () => {
   stage = await openStage(stack)
   await liveThroughKills()
-})
+}, 900_000)
 afterAll(() => stack.disposeAsync())
 
 async function liveThroughKills(): Promise<void> {

@@ -1,7 +1,8 @@
 import { backendConfig } from '@gateway/contracts/config'
 import { describe, expect, test } from 'vitest'
+import { exportsSection } from '@gateway/contracts/exports'
 import { webhookConfig } from '@gateway/contracts/webhooks'
-import { resolveSecrets, resolveWebhook } from './resolve-secrets.ts'
+import { resolveExport, resolveSecrets, resolveWebhook } from './resolve-secrets.ts'
 
 const backend = (fields: object) => backendConfig.parse({ id: 'gpu-a', url: 'http://gpu-a/v1', ...fields })
 
@@ -94,5 +95,30 @@ describe('${NAME} in a webhook is replaced from the environment', () => {
     for (const fields of [...refused, { url: 'http://a.example' }, { url: 'ftp://a.example' }]) {
       expect(() => webhook(fields)).toThrow()
     }
+  })
+})
+
+describe('an export to a collector of events', () => {
+  const push = (fields: object = {}) =>
+    exportsSection.parse([{ to: 'https://a.example:8443/api/v1/events?team=b', format: 'cloudevents', ...fields }])[0]!
+
+  test('has its token from the environment', () => {
+    const token = '${OPENMETER_TOKEN}'
+    expect(resolveExport(push({ token }), { OPENMETER_TOKEN: 'abc' }).token).toBe('abc')
+    expect(resolveExport(push(), {}).token).toBeUndefined()
+    expect(() => resolveExport(push({ token }), {})).toThrow('the environment variable OPENMETER_TOKEN is not set')
+    expect(() => resolveExport(push({ token }), { OPENMETER_TOKEN: 'abc\n' })).toThrow('token: holds a line break')
+  })
+
+  test.each([
+    { format: 'ndjson' },
+    { columns: 'focus' },
+    { to: 'http://a.example/events' },
+    { to: 'https://me:pass@a.example/events' },
+    { to: 'file:///exports' },
+    { to: 's3://bucket', format: 'ndjson', token: 'abc' },
+  ])('refuses fields that do not fit: %j', (fields) => {
+    expect(() => push(fields)).toThrow()
+    expect(push()).toMatchObject({ id: 'a-example-8443-api-v1-events-team-b-cloudevents', allowPrivate: false })
   })
 })

@@ -1,10 +1,10 @@
 /**
- * The config file's `exports`: files with the ledger's rows, by day.
+ * The config file's `exports`: files with the ledger's rows, by day, or the rows as events that are pushed.
  */
 
 import * as z from 'zod'
 
-export const exportFormats = ['parquet', 'ndjson'] as const
+export const exportFormats = ['parquet', 'ndjson', 'cloudevents'] as const
 export type ExportFormat = (typeof exportFormats)[number]
 export const exportColumns = ['ledger', 'focus', 'cloudevents'] as const
 export type ExportColumns = (typeof exportColumns)[number]
@@ -17,14 +17,20 @@ const destination = z.string().refine((value) => faultOfDestination(value) === n
   error: (issue) => faultOfDestination(String(issue.input)) ?? '',
 })
 
-/** Null where it is a folder or a bucket. */
+/** Null where it is a folder, a bucket or the address of a collector. */
 function faultOfDestination(value: string): string | null {
   const url = URL.canParse(value) ? new URL(value) : null
-  if (url === null || url.search !== '' || url.hash !== '' || url.username !== '' || url.port !== '') return EXPECTED
+  if (url === null || url.hash !== '' || url.username !== '' || url.password !== '') return EXPECTED
+  if (isCollector(value)) return null
+  if (url.search !== '' || url.port !== '') return EXPECTED
   if (url.protocol === 'file:') return url.host === '' && url.pathname !== '/' ? null : EXPECTED
   return url.protocol === 's3:' && /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(url.host) ? null : EXPECTED
 }
-const EXPECTED = 'must be a folder such as file:///var/exports, or a bucket such as s3://bucket/prefix'
+const EXPECTED =
+  'must be a folder such as file:///var/exports, a bucket such as s3://bucket/prefix, or the https address of a collector of events'
+
+/** CloudEvents are pushed there. */
+const isCollector = (to: string) => /^https?:/.test(to)
 
 const exportConfig = z
   .strictObject({
@@ -38,12 +44,30 @@ const exportConfig = z
     region: z.string().min(1).max(64).optional(),
     /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
     pathStyle: z.boolean().optional(),
-    /** Lets the endpoint have a private address. */
+    /** Of a collector; may be `${NAME}`. */
+    token: z.string().min(1).optional(),
+    /** Lets the endpoint, or the collector, have a private address, and the collector one without TLS. */
     allowPrivate: z.boolean().default(false),
   })
   .refine(({ columns, format }) => columns !== 'cloudevents' || format === 'ndjson', {
     path: ['format'],
     message: 'must be ndjson where columns is cloudevents',
+  })
+  .refine(({ to, format }) => isCollector(to) === (format === 'cloudevents'), {
+    path: ['format'],
+    message: 'must be cloudevents where `to` is an https address, and nowhere else',
+  })
+  .refine(({ columns, format }) => columns === 'ledger' || format !== 'cloudevents', {
+    path: ['columns'],
+    message: 'must be left out where format is cloudevents',
+  })
+  .refine(({ to, allowPrivate }) => !to.startsWith('http:') || allowPrivate, {
+    path: ['to'],
+    message: 'must be an https address; http needs `allowPrivate: true`',
+  })
+  .refine(({ token, format }) => token === undefined || format === 'cloudevents', {
+    path: ['token'],
+    message: 'is for a collector of events alone',
   })
   .transform(({ id: given, ...rest }) => ({ id: given ?? idOf(rest), ...rest }))
 

@@ -21,7 +21,7 @@ await runService({
     { logger, metrics, openBus },
     opening,
   ) {
-    const resolves = ['webhooks'] as const
+    const resolves = ['webhooks', 'exports'] as const
     const config = opening.use(await openConfigSource({ path, environment, resolves, logger, metrics }))
     const tracer = opening.use(await openTracing('metering', tracing, logger))
     const onConnectionLost = (err: Error) => logger.warn({ err }, 'a database connection broke')

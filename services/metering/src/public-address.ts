@@ -7,7 +7,7 @@
  */
 
 import { lookup } from 'node:dns/promises'
-import { BlockList, isIP, isIPv4 } from 'node:net'
+import { BlockList, isIP, isIPv4, type LookupFunction } from 'node:net'
 
 const SPECIAL_IPV4: readonly [address: string, bits: number][] = [
   ['0.0.0.0', 8],
@@ -67,6 +67,13 @@ export class PrivateAddressError extends Error {
 export interface CheckedAddress {
   address: string
   family: number
+}
+
+/** Undici connects by name, and gets the checked address here. A literal address was checked itself. */
+export function pinnedTo({ address, family }: CheckedAddress): { lookup: LookupFunction } {
+  return {
+    lookup: (_name, { all }, done) => (all ? done(null, [{ address, family }]) : done(null, address, family)),
+  }
 }
 
 /** `hostname`: of a URL, so that an address of IPv6 stands in brackets. */

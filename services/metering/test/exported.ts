@@ -53,7 +53,9 @@ export interface Summary {
   tokens: Record<string, number>
 }
 
-export function summarize(rows: readonly ExportedRow[]): Summary {
+type Counted = Pick<ExportedRow, 'request_id' | 'entry' | 'charge' | 'prompt_tokens'>
+
+export function summarize(rows: readonly Counted[]): Summary {
   const summary: Summary = { originals: {}, charges: {}, tokens: {} }
   for (const { request_id: id, entry, charge, prompt_tokens: tokens } of rows) {
     summary.originals[id] = (summary.originals[id] ?? 0) + (entry === 'original' ? 1 : 0)

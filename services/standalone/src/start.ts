@@ -53,7 +53,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
     await openConfigSource({
       path: settings.configPath,
       environment,
-      resolves: ['backends', 'webhooks'],
+      resolves: ['backends', 'webhooks', 'exports'],
       logger,
       metrics,
     }),

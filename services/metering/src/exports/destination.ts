@@ -14,7 +14,7 @@ export interface Destination {
   write(name: string, bytes: Uint8Array): Promise<void>
 }
 
-const ENDINGS = { parquet: 'parquet', ndjson: 'ndjson.gz' }
+const ENDINGS = { parquet: 'parquet', ndjson: 'ndjson.gz', cloudevents: 'ndjson' }
 const PART_DIGITS = 8
 
 /** DuckDB, Spark and Athena read the day from the folder's name. */

@@ -12,6 +12,7 @@ const FORMATS = [
   { format: 'parquet', columns: 'focus' },
   { format: 'ndjson' },
   { format: 'ndjson', columns: 'cloudevents' },
+  { format: 'cloudevents', to: 'https://collector.example/api/v1/events' },
 ]
 const configOf = (given: object) => exportsSection.parse([{ to: 'file:///exports', ...given }])[0]!
 const entries = (count: number) =>

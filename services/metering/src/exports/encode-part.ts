@@ -33,11 +33,13 @@ export async function encodePart(
 ): Promise<EncodedPart> {
   const counts = { rows: 0, corrections: 0 }
   const counted = count(pages, counts)
-  const bytes = await (columns === 'cloudevents'
-    ? encodeLines(cloudEventLine, counted)
-    : format === 'ndjson'
-      ? encodeLines((entry) => jsonLine(COLUMNS[columns], entry), counted)
-      : encodeParquet(COLUMNS[columns], counted))
+  const bytes = await (format === 'cloudevents'
+    ? encodePlain(cloudEventLine, counted)
+    : columns === 'cloudevents'
+      ? encodeLines(cloudEventLine, counted)
+      : format === 'ndjson'
+        ? encodeLines((entry) => jsonLine(COLUMNS[columns], entry), counted)
+        : encodeParquet(COLUMNS[columns], counted))
   return { bytes, ...counts }
 }
 
@@ -66,6 +68,13 @@ async function encodeLines(lineOf: (entry: Entry) => string, pages: Pages): Prom
   } finally {
     gzip.destroy()
   }
+  return Buffer.concat(chunks)
+}
+
+/** For a push, which sends them as JSON. */
+async function encodePlain(lineOf: (entry: Entry) => string, pages: Pages): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  for await (const page of pages) chunks.push(Buffer.from(page.map(lineOf).join('')))
   return Buffer.concat(chunks)
 }
 

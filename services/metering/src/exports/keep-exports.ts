@@ -5,6 +5,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { ConfigSource } from '@gateway/config/config-source'
+import { resolveExport } from '@gateway/config/resolve-secrets'
 import type { ExportConfig } from '@gateway/contracts/exports'
 import { failpoint } from '@gateway/service/failpoint'
 import { repeat } from '@gateway/service/repeat'
@@ -15,6 +16,7 @@ import type { MeteringDatabase } from '../db/tables.ts'
 import { beginExport, nameExports } from './begin-export.ts'
 import { clockAt } from './core/plan-part.ts'
 import { type Destination, fileName, openFolder } from './destination.ts'
+import { openCollector } from './push-events.ts'
 import { openBucket } from './s3.ts'
 import { encodeOnThread } from './encode-on-thread.ts'
 import { readExports } from './read-exports.ts'
@@ -22,7 +24,7 @@ import { completePart, makePart, type Part, readEntries, readPart } from './part
 
 export interface ExportSettings {
   config: Pick<ConfigSource, 'current'>
-  /** For storage that the config does not place. */
+  /** For storage that the config does not place, and the `${NAME}`s in exports. */
   environment: NodeJS.ProcessEnv
 }
 
@@ -40,6 +42,8 @@ export interface ExportsContext extends ExportSettings {
 
 /** Of a file: some ten megabytes in memory while it is written. */
 const MOST_ROWS = 50_000
+/** Of a push: all of it is repeated after a failure. */
+const MOST_PUSHED = 1_000
 const PAUSE_MS = 5_000
 const LEASE = '60 seconds'
 const RENEW_MS = 15_000
@@ -111,15 +115,18 @@ export async function writeExport(
   if (!lease.hasBegun) await beginExport(database, id)
   const { queue } = await readQueue(database, id)
   const destination = (context.openDestination ?? openDestination)(config, context.environment)
+  const isPush = config.format === 'cloudevents'
+  const bounds = { mostRows: isPush ? Math.min(mostRows, MOST_PUSHED) : mostRows, isEager: isPush }
   while (!stopping.aborted) {
     const part = await readPart(database, queue)
     if (part !== null) await writePartFile(context, config, destination, queue, part)
-    else if (!(await makePart(database, queue, { mostRows, clock: clockAt(context.now()) }))) break
+    else if (!(await makePart(database, queue, { ...bounds, clock: clockAt(context.now()) }))) break
     else failpoint('metering.export-part-made')
   }
 }
 
 function openDestination(config: ExportConfig, environment: NodeJS.ProcessEnv): Destination {
+  if (config.format === 'cloudevents') return openCollector(resolveExport(config, environment))
   return config.to.startsWith('file:') ? openFolder(config.to) : openBucket(config, environment)
 }
 

@@ -19,6 +19,8 @@ export interface Part extends FileOfDay {
 export interface PartBounds {
   mostRows: number
   clock: Clock
+  /** Rows do not wait for the end of their day. */
+  isEager: boolean
 }
 
 /** Notes hold the rows of a statement: some dozens, or a page of those from before the export. */
@@ -45,7 +47,10 @@ export function makePart(database: MeteringDatabase, queue: string, bounds: Part
     const position = await lockPosition(transaction, queue)
     if (position === null || (await readPart(transaction, queue)) !== null) return position !== null
     const pending = await readPending(transaction, queue, position, bounds.clock)
-    const step = planPart(pending, bounds.clock, { ...bounds, isRequested: position.isRequested })
+    const step = planPart(pending, bounds.clock, {
+      ...bounds,
+      isRequested: position.isRequested || bounds.isEager,
+    })
     if (step.kind === 'close') await closeDay(transaction, queue, step.day)
     if (step.kind !== 'part') return await goOn(step.kind === 'close')
     const { isEmpty, isExhausted } = await writePart(transaction, queue, position, step, bounds)

@@ -11,7 +11,7 @@ import { fromNodeProviderChain } from '@aws-sdk/credential-providers'
 import type { ExportConfig } from '@gateway/contracts/exports'
 import { SignatureV4 } from '@smithy/signature-v4'
 import { Client } from 'undici'
-import { checkedAddress } from '../public-address.ts'
+import { checkedAddress, pinnedTo } from '../public-address.ts'
 import type { Destination } from './destination.ts'
 import { Sha256 } from './sha256.ts'
 
@@ -80,13 +80,8 @@ export function openBucket(
           'x-amz-content-sha256': createHash('sha256').update(bytes).digest('hex'),
         },
       })
-      const { address, family } = await resolve(hostname, config.allowPrivate)
-      const client = new Client(origin, {
-        connect: {
-          timeout: CONNECT_TIMEOUT_MS,
-          lookup: (_name, { all }, done) => (all ? done(null, [{ address, family }]) : done(null, address, family)),
-        },
-      })
+      const address = await resolve(hostname, config.allowPrivate)
+      const client = new Client(origin, { connect: { timeout: CONNECT_TIMEOUT_MS, ...pinnedTo(address) } })
       try {
         await put(client, path, headers, bytes)
       } finally {

@@ -6,7 +6,7 @@
 import { Webhook } from 'standardwebhooks'
 import { Client } from 'undici'
 import type { AttemptOutcome } from '../core/delivery-attempts.ts'
-import { type CheckedAddress, checkedAddress } from '../public-address.ts'
+import { type CheckedAddress, checkedAddress, pinnedTo } from '../public-address.ts'
 
 export const ATTEMPT_TIMEOUT_MS = 15_000
 const MOST_BODY_BYTES = 2_048
@@ -56,17 +56,12 @@ interface Reply {
 
 async function post(
   { url, secrets }: Endpoint,
-  { address, family }: CheckedAddress,
+  address: CheckedAddress,
   message: OutgoingMessage,
   signal: AbortSignal,
 ): Promise<Reply> {
   const { origin, pathname, search } = new URL(url)
-  const client = new Client(origin, {
-    connect: {
-      // Undici connects by name, and gets the checked address here. A literal address was checked itself.
-      lookup: (_name, { all }, done) => (all ? done(null, [{ address, family }]) : done(null, address, family)),
-    },
-  })
+  const client = new Client(origin, { connect: pinnedTo(address) })
   try {
     const { statusCode, body } = await client.request({
       method: 'POST',
