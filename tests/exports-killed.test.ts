@@ -30,7 +30,7 @@ const STEPS = [
 const EVENTS_PER_ROUND = 20
 const DAY_MS = 24 * 3_600_000
 
-test('metering killed at any step of an export leaves each row of the ledger in the files once', async () => {
+test('metering killed at any step of an export leaves each row of the ledger in the files and at the collector once', async () => {
   await using running = new AsyncDisposableStack()
   const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()])
   for (const server of [nats, redis, postgres]) running.use(server)
