@@ -13,7 +13,6 @@ import type { UsageBatch } from '@gateway/contracts/usage-event'
 import { openDatabase } from '@gateway/postgres/database'
 import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
 import { expect, test } from 'vitest'
-import type { MeteringDatabase } from '../services/metering/src/db/tables.ts'
 import { startCollector, summarizeEvents } from '../services/metering/test/collector.ts'
 import { readExported, summarize, summarizeLedger } from '../services/metering/test/exported.ts'
 import { usageEvent } from '../services/metering/test/usage-events.ts'
@@ -77,7 +76,7 @@ test('metering killed at any step of an export leaves each row of the ledger in 
     processes[dead()] = startMetering(environment, 'fatal')
   }
 
-  const ledger = () => summarizeLedger(database as unknown as MeteringDatabase)
+  const ledger = () => summarizeLedger(database)
   await until('every report is a row', async () => Object.keys((await ledger()).originals).length === published)
   const exported = async () => summarize(await readExported(files!))
   await until('every row is in a file', async () => {

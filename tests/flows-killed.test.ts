@@ -78,7 +78,7 @@ const count = (type: string) => keyEvents().filter((event) => event.type === typ
 
 async function countRows(query: string): Promise<number> {
   return Number(
-    (await stage.database.query<{ count: number }>(`select count(*) as count from ${query}`)).rows[0]!.count,
+    (await stage.database.query<{ count: string }>(`select count(*) as count from ${query}`)).rows[0]!.count,
   )
 }
 

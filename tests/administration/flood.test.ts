@@ -143,7 +143,7 @@ async function endureFlood(next: (turn: number) => Sent): Promise<Outcome> {
   return outcome
 }
 
-const statusesOf = ({ counts }: Outcome) => [...counts.keys()].toSorted()
+const statusesOf = ({ counts }: Outcome) => [...counts.keys()]
 
 const PROJECT = 'proj_AAAAAAAA'
 const ANYTHING = [

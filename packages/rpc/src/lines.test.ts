@@ -13,13 +13,13 @@ test('each caller has so many calls at once, and so many that wait, in any order
   const property = async (steps: (typeof step extends fc.Arbitrary<infer S> ? S : never)[]) => {
     const inLine = openLines({ atOnce: 2, mostWaiting: 3, refuse })
     /** The callers of the calls that run, and how each ends. */
-    const running: { caller: string; number: number; end(fails: boolean): void }[] = []
+    const running: { caller: 'a' | 'b'; number: number; end(fails: boolean): void }[] = []
     const model = { a: [] as number[], b: [] as number[] }
     const outcomes: Promise<unknown>[] = []
     for (const [number, taken] of steps.entries()) {
       if (taken.kind === 'call') {
         const { caller } = taken
-        const isRefused = model[caller as 'a' | 'b'].length >= 5
+        const isRefused = model[caller].length >= 5
         const call = inLine(caller, () => {
           const { promise, resolve, reject } = Promise.withResolvers<void>()
           running.push({ caller, number, end: (fails) => (fails ? reject(new Error('failed')) : resolve()) })
@@ -31,11 +31,11 @@ test('each caller has so many calls at once, and so many that wait, in any order
         )
         outcomes.push(outcome)
         if (isRefused) expect(await outcome).toBe('too many')
-        else model[caller as 'a' | 'b'].push(number)
+        else model[caller].push(number)
       } else if (running.length > 0) {
         const [ended] = running.splice(taken.at % running.length, 1)
         ended!.end(taken.fails)
-        const ofCaller = model[ended!.caller as 'a' | 'b']
+        const ofCaller = model[ended!.caller]
         ofCaller.splice(ofCaller.indexOf(ended!.number), 1)
       }
       await turn()
