@@ -49,3 +49,43 @@ test('an endless number holds up nobody', () => {
   expect(again(escaped)).toBe(escaped)
   expect((process.threadCpuUsage().user - before) / 1_000).toBeLessThan(2_000)
 })
+
+/** Of names: those of a text that a parser has met before, and letters that end an escape. */
+const nameUnit = fc.constantFrom('\\', '"', '\n', 'n', 'u', '0', 'a', 'é', ':', ' ')
+const name = fc.string({ unit: nameUnit, maxLength: 3 })
+const named = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom<unknown>(0, null, '\\"', 'é\n'),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 4 }),
+  ),
+})).value
+
+/** As most clients of Python write it. */
+const inAscii = (text: string) =>
+  text.replaceAll(/[^\x20-\x7e]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+test('every name is read as it was written, after any other text', () => {
+  fc.assert(
+    fc.property(named, named, (before, value) => {
+      JSON.parse(JSON.stringify(before))
+      const text = JSON.stringify(value)
+      expect(again(text)).toBe(text)
+      expect(again(inAscii(text))).toBe(text)
+      expect(again(JSON.stringify([value, 1.5, { a: '1.0' }], null, 1))).toBe(
+        JSON.stringify([value, 1.5, { a: '1.0' }]),
+      )
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('names that V8 has once taken for others keep their order, their own kind and the last of two values', () => {
+  JSON.parse(String.raw`{"p":1,"q\\":0}`)
+  expect(again(String.raw`{"p":1,"q\"":0}`)).toBe(String.raw`{"p":1,"q\"":0}`)
+  expect(again(String.raw`{"p":1,"q\n":1.0,"\u0070":2}`)).toBe(String.raw`{"p":2,"q\n":1.0}`)
+  expect(Object.keys(parseExactly(String.raw`{"\u005f_proto__":{"a":1}}`) as object)).toEqual(['__proto__'])
+  for (const broken of [String.raw`{"\q":1}`, String.raw`{"a\n" 1}`, String.raw`["a\n":1]`, String.raw`{"a\n":`])
+    expect(() => parseExactly(broken)).toThrow(SyntaxError)
+})

@@ -57,33 +57,89 @@ export function plainNumber(value: unknown): unknown {
 /**
  * Reads JSON that is written again later: `JSON.stringify` writes every number in the text in which it came. A tool's
  * arguments hold ids of 64 bits, a schema the bounds of an int64, and some readers distinguish `1.0` from `1`.
+ *
+ * V8 takes some names with an escape for another name, which it has read in an earlier text (nodejs/node#63785, 2026-06-08). That
+ * text may be another client's. So V8 reads no such name here.
  */
 export function parseExactly(text: string): unknown {
-  return mayHoldExactNumbers(text) ? JSON.parse(text, exactNumber) : JSON.parse(text)
-}
-
-/** For `JSON.parse`. */
-function exactNumber(_name: string, value: unknown, context?: { source?: string }): unknown {
-  const source = context?.source
-  if (typeof value !== 'number' || source === undefined) return value
-  return JSON.stringify(value) === source ? value : new ExactNumber(source)
+  return isReadExactly(text) ? JSON.parse(text) : parseWithCare(text)
 }
 
 /**
- * Returns true when some number may need an {@link ExactNumber}. A parser that looks at each value takes several
- * times as long.
+ * Returns false when some number may need an {@link ExactNumber}, or when a name has an escape. A parser that looks at each value
+ * takes several times as long.
  */
-export function mayHoldExactNumbers(text: string): boolean {
+export function isReadExactly(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
-    if (code === QUOTE) at = endOfText(text, at + 1)
-    else if (code === MINUS || isDigit(code)) {
+    if (code === QUOTE) {
+      const start = at + 1
+      at = endOfText(text, start)
+      if (isName(text, at) && holdsEscape(text, start, at)) return false
+    } else if (code === MINUS || isDigit(code)) {
       const start = at
       while (isOfNumber(text.charCodeAt(at + 1))) at++
-      if (!isWrittenAsRead(text, start, at + 1)) return true
+      if (!isWrittenAsRead(text, start, at + 1)) return false
     }
   }
+  return true
+}
+
+/** Gives each name with an escape a name without one until the text is parsed. */
+function parseWithCare(text: string): unknown {
+  const names = new Map<string, string>()
+  const parsed: unknown = JSON.parse(
+    withoutEscapedNames(text, names),
+    (_name, value: unknown, context?: { source?: string }) =>
+      typeof value === 'number' ? exactNumber(value, context?.source) : value,
+  )
+  return names.size === 0 ? parsed : withOwnNames(parsed, names)
+}
+
+function exactNumber(value: number, source: string | undefined): unknown {
+  return source === undefined || JSON.stringify(value) === source ? value : new ExactNumber(source)
+}
+
+/** `names`: receives the own names by those that stand for them, which nobody can guess. */
+function withoutEscapedNames(text: string, names: Map<string, string>): string {
+  const unguessed = crypto.randomUUID()
+  let written = ''
+  let behind = 0
+  for (let quote = text.indexOf('"'); quote >= 0; quote = text.indexOf('"', quote)) {
+    const end = endOfText(text, quote + 1)
+    if (isName(text, end) && holdsEscape(text, quote + 1, end)) {
+      const name = `${unguessed} ${names.size}`
+      names.set(name, JSON.parse(text.slice(quote, end + 1)) as string)
+      written += `${text.slice(behind, quote)}"${name}"`
+      behind = end + 1
+    }
+    quote = end + 1
+  }
+  return written + text.slice(behind)
+}
+
+function withOwnNames(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => withOwnNames(item, names))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [names.get(name) ?? name, withOwnNames(member, names)]),
+  )
+}
+
+/** `end`: the place of a text's closing quote. */
+function isName(text: string, end: number): boolean {
+  let at = end + 1
+  while (isSpace(text.charCodeAt(at))) at++
+  return text.charCodeAt(at) === COLON
+}
+
+function holdsEscape(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) === BACKSLASH) return true
   return false
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d)
 }
 
 /** Where the closing quote stands, or the end. */
@@ -141,7 +197,7 @@ export const MOST_LEVELS = 200
 /** Members and elements. The largest that people send (long conversations, tools, biases by token) stay far below. */
 export const MOST_VALUES = 250_000
 
-const [QUOTE, BACKSLASH, COMMA, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x30, 0x39]
+const [QUOTE, BACKSLASH, COMMA, COLON, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x3a, 0x30, 0x39]
 const [PLUS, MINUS, POINT, LARGE_E, SMALL_E] = [0x2b, 0x2d, 0x2e, 0x45, 0x65]
 const [OPENING_BRACKET, CLOSING_BRACKET, OPENING_BRACE, CLOSING_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
 

@@ -31,7 +31,7 @@ import {
   parseObject,
   withUsage,
 } from '../core/plain-response.ts'
-import { isObject, type JsonObject, mayHoldExactNumbers, parseExactly } from '@gateway/contracts/json'
+import { isObject, type JsonObject, isReadExactly, parseExactly } from '@gateway/contracts/json'
 import { responseId, isResponseId, withResponseId } from '../core/response-id.ts'
 import type { FinishReasons } from '../core/finish-reasons.ts'
 import { readErrorBody } from '../core/error-response.ts'
@@ -229,7 +229,7 @@ class OpenAiStream implements ChatReading {
     }
     let own = this.#rename(chunk, event)
     let gaps = completeChunk(own, this.#last, this.#finishReasons)
-    if ((gaps !== null || choicesOf(chunk).some(hasCalls)) && mayHoldExactNumbers(event.data)) {
+    if ((gaps !== null || choicesOf(chunk).some(hasCalls)) && !isReadExactly(event.data)) {
       own = parseExactly(event.data) as Chunk
       gaps = completeChunk(own, this.#last, this.#finishReasons)
     }
