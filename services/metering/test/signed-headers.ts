@@ -1,5 +1,5 @@
 import { SignatureV4 } from '@smithy/signature-v4'
-import { Sha256 } from '../src/exports/sha256.ts'
+import { Sha256 } from '@gateway/service/sha256'
 
 /** Of a request without a body to S3-compatible storage. */
 export async function signedHeaders(

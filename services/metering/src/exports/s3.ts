@@ -9,11 +9,11 @@
 import { createHash } from 'node:crypto'
 import { fromNodeProviderChain } from '@aws-sdk/credential-providers'
 import type { ExportConfig } from '@gateway/contracts/exports'
+import { Sha256 } from '@gateway/service/sha256'
 import { SignatureV4 } from '@smithy/signature-v4'
 import { Client } from 'undici'
 import { checkedAddress, pinnedTo } from '../public-address.ts'
 import type { Destination } from './destination.ts'
-import { Sha256 } from './sha256.ts'
 
 const WRITE_TIMEOUT_MS = 300_000
 const CONNECT_TIMEOUT_MS = 10_000

@@ -5,8 +5,8 @@
  */
 
 import { fromNodeProviderChain } from '@aws-sdk/credential-providers'
+import { Sha256 } from '@gateway/service/sha256'
 import { SignatureV4 } from '@smithy/signature-v4'
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto'
 import { rationRenewals, type Credential } from './credential.ts'
 
 /** The name that `bedrock-runtime` signs as: docs.aws.amazon.com/general/latest/gr/bedrock.html, read in November 2026. */
@@ -44,30 +44,4 @@ export function openCredential({ region }: { region: string }): Credential {
     renew: () => (forceRefresh = mayRenew()),
     secrets: () => used,
   }
-}
-
-/** SHA-256, with a key as HMAC, in the shape that the signer needs. */
-class Sha256 {
-  readonly #hash: Hash | Hmac
-
-  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(key))
-  }
-
-  update(data: string | ArrayBuffer | ArrayBufferView): void {
-    this.#hash.update(bytesOf(data))
-  }
-
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest()
-  }
-
-  reset(): void {
-    throw new Error('a hash is made anew for each text')
-  }
-}
-
-function bytesOf(data: string | ArrayBuffer | ArrayBufferView): Buffer {
-  if (typeof data === 'string') return Buffer.from(data)
-  return ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data)
 }

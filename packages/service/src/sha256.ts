@@ -1,5 +1,5 @@
 /**
- * SHA-256 of Node in the shape that the signer of requests needs.
+ * SHA-256 of Node in the shape that the signer of requests to AWS and to S3 needs.
  */
 
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto'
