@@ -51,11 +51,9 @@ async function spoiled(): Promise<string> {
   const client = adminClient(administered.gateway, key!.value)
   expect(await chatUntilRefused(client, { model: 'svc-instant', most: 2 })).toMatchObject({ admitted: 2 })
   const tag = id.slice('proj_'.length)
-  const settled = async () => {
-    const query = 'select sum(milli_tokens)::float8 as sum from metering.windows where account = $1'
-    return (await database.query<{ sum: number | null }>(query, [tag])).rows[0]!.sum
-  }
-  await expect.poll(settled, SOON).toBeGreaterThan(0)
+  const recorded = async () =>
+    (await database.query('select from metering.ledger where account = $1 and delivered', [tag])).rows.length
+  await expect.poll(recorded, SOON).toBe(2)
   await expect.poll(async () => (await overHttp(false)).drifts, SOON).toEqual([])
   await database.query('update keys.accounts set overage = true where tag = $1', [tag])
   await database.query('update metering.windows set milli_tokens = milli_tokens + 5 where account = $1', [tag])
