@@ -211,6 +211,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       tracer: NO_TRACING,
       logger,
       admission,
+      allowanceLines: unused('allowanceLines'),
       running,
       shedder: opened.use(openLoadShedder()),
       usage: { report: reportFromEdge },

@@ -22,6 +22,7 @@ import type { ClientAddress, ClientNetwork } from './http/client-network.ts'
 import type { LoadShedder } from './http/load-shedder.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import type { AccountCache } from './auth/account-cache.ts'
+import type { AllowanceLines } from './admission/allowance-lines.ts'
 import type { RunningRequests } from './admission/running-requests.ts'
 import type { CallerLines } from './auth/caller-lines.ts'
 import type { KnownAdminKeys } from './auth/known-admin-keys.ts'
@@ -34,6 +35,7 @@ import type { ResponseSockets } from './websocket/response-sockets.ts'
 export interface EdgeContext {
   bus: Bus
   admission: EdgeAdmission
+  allowanceLines: AllowanceLines
   config: ConfigSource
   settings: EdgeSettings
   logger: Logger

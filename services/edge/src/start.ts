@@ -13,6 +13,7 @@ import { explainListenError } from '@gateway/service/explain-listen-error'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { LocalAdmissionFallback } from './admission/local-admission-fallback.ts'
+import { openAllowanceLines } from './admission/allowance-lines.ts'
 import { batchReleases } from './admission/batched-releases.ts'
 import { createApp, type Routes, serveRow } from './create-app.ts'
 import { trackBytesInFlight, usualBytesInFlight } from './http/memory-budget.ts'
@@ -89,6 +90,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const unitOf = (slug: string) => config.current.plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
   const { edgesMax, signIn } = settings
   const store = batchReleases(parts.admission, logger)
+  const allowanceLines = openAllowanceLines()
   const admission = new LocalAdmissionFallback({
     store,
     keys,
@@ -98,6 +100,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     edgesMax,
     logger,
     onAdmitHere: metrics.admittedWithoutStore,
+    onEnd: allowanceLines.ended,
   })
   const running = trackRunningRequests(admission, logger)
   observeRunning(page, running)
@@ -120,6 +123,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const edge: EdgeContext = {
     ...parts,
     admission,
+    allowanceLines,
     running,
     bytes,
     largeBodies,

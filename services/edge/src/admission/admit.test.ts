@@ -16,6 +16,7 @@ import { proveKey, type Caller } from '../auth/authenticate.ts'
 import { effectiveLimit } from '../core/effective-limit.ts'
 import { chat } from '../requests/inference-kinds.ts'
 import { admit, type AdmitContext } from './admit.ts'
+import { openAllowanceLines } from './allowance-lines.ts'
 import { denialBy } from './denials.ts'
 
 const account = 'Tag12345'
@@ -47,6 +48,7 @@ const NO_PROJECT_LIMITS: ProjectFacts = {
 let store: ReturnType<typeof openMemoryAdmission>
 let calls: AdmitRequest[]
 let warmed: (string | undefined)[]
+let counted: AdmitDecision['kind'][]
 let edge: AdmitContext
 let version: number
 
@@ -54,6 +56,7 @@ beforeEach(() => {
   store = openMemoryAdmission()
   calls = []
   warmed = []
+  counted = []
   version = 0
   edge = {
     admission: {
@@ -73,8 +76,9 @@ beforeEach(() => {
         return { kind: 'warmed' as const }
       },
     },
-    metrics: { admission() {}, autoChose() {} },
+    metrics: { admission: ({ kind }: AdmitDecision) => void counted.push(kind), autoChose() {} },
     shedder: { enter() {}, leave() {}, turnedAway() {} },
+    allowanceLines: openAllowanceLines(),
     keys: { fill: () => Promise.reject(new Error('the key is there')) },
   } as unknown as AdmitContext
 })
@@ -151,6 +155,30 @@ test('a changed list holds at the next request: the edge chooses again by the po
   await fillProject({}, { policy: JSON.stringify({ models: { mode: 'deny_list', ids: ['large'] }, hostedTools: [] }) })
   expect(await refusal('large')).toMatchObject({ details: { type: 'plan_limit', scope: 'account' } })
   await run('small')
+})
+
+describe('a request that fits, while a running one reserves the whole allowance,', () => {
+  const RUNNING = 'running'
+  beforeEach(async () => {
+    await fillPlain()
+    await run()
+    await store.admit({ ...calls.at(-1)!, requestId: RUNNING, worstCharge: 100_000_000 })
+    counted = []
+  })
+
+  test('is admitted when that one has ended, and counted once', async () => {
+    const waiting = run()
+    await expect.poll(() => calls.length).toBeGreaterThan(3)
+    await store.finish({ account, requestId: RUNNING, charge: 0, tokens: 0 })
+    edge.allowanceLines.ended(account)
+    expect(await waiting).toMatchObject({ plan: { slug: 'free' }, quotaStatus: { used: 0 } })
+    expect(counted).toEqual(['allow'])
+  })
+
+  test('is refused for as long as it has waited, and counted once', async () => {
+    expect(await refusal()).toMatchObject({ details: { type: 'pending', retryAfterMs: 1_000 } })
+    expect(counted).toEqual(['deny'])
+  })
 })
 
 test('a key that has expired is INVALID_KEY', async () => {

@@ -3,10 +3,11 @@
  * call checks and reserves everything.
  *
  * Plan and policies are hints that the store corrects. Where the store lacks a fact (MISS, COLD), its owner writes it, and the edge
- * repeats the call. The store reserves nothing for a request that it does not admit.
+ * repeats the call. The store reserves nothing for a request that it does not admit. Where only running requests stand in the way, it
+ * waits for them.
  */
 
-import type { AdmitDecision, AdmitRequest, PlanLimits, QuotaStatus } from '@gateway/admission/port'
+import type { AdmitDecision, AdmitRequest, PlanLimits, QuotaStatus, Takes } from '@gateway/admission/port'
 import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { HostedCalls } from '@gateway/contracts/hosted-tools'
@@ -22,6 +23,7 @@ import { permittedCalls, type Policy, refusalOf } from '../core/policy.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 import type { MeteringClient } from '../rpc/service-clients.ts'
 import type { InferenceRequest } from '../requests/inference-kinds.ts'
+import { type AllowanceLines, type Decision, isPending } from './allowance-lines.ts'
 import { denialBy, modelRefused, type RefusedBy } from './denials.ts'
 import { LEASE_MS } from './running-requests.ts'
 
@@ -37,6 +39,7 @@ export interface AdmitContext extends AuthContext {
   metering: MeteringClient
   metrics: EdgeMetrics
   shedder: CallLoad
+  allowanceLines: AllowanceLines
 }
 
 export interface Admitted extends LaneChoice {
@@ -96,14 +99,28 @@ export function projectOf({ account }: Caller, policy: Policy | null): string | 
 
 const NO_OFFER = { plan: null, policy: null, chosen: null, refusedBy: 'plan' } as const
 
-type Decision = Extract<AdmitDecision, { kind: 'allow' | 'deny' }>
+type RequestFor = (planHint: string | null, policy: Policy | null) => AdmitRequest
 
-/** Calls the store until it decides. `requestFor` gets the cached plan and policies; null: the edge has none. */
-export async function decide(
-  edge: AdmitContext,
-  caller: Caller,
-  requestFor: (planHint: string | null, policy: Policy | null) => AdmitRequest,
-): Promise<{ decision: Decision; waitedMs: number }> {
+interface Decided {
+  decision: Decision
+  /** For the store, at its last decision. */
+  waitedMs: number
+}
+
+/** `requestFor` gets the cached plan and policies; null: the edge has none. */
+export async function decide(edge: AdmitContext, caller: Caller, requestFor: RequestFor): Promise<Decided> {
+  let last = await decideNow(edge, caller, requestFor)
+  if (!isPending(last.decision)) return last
+  const decision = await edge.allowanceLines.wait(caller, last.decision, async () => {
+    last = await decideNow(edge, caller, requestFor)
+    return last.decision
+  })
+  if (isPending(decision)) noteDecision(edge, last.decision, last.waitedMs)
+  return { decision, waitedMs: last.waitedMs }
+}
+
+/** Calls the store until it decides. */
+async function decideNow(edge: AdmitContext, caller: Caller, requestFor: RequestFor): Promise<Decided> {
   let planHint = edge.plans.planOf(caller.account)
   let policy = edge.plans.policyOf(caller.keyHash)
   let waitedMs = 0
@@ -140,14 +157,19 @@ async function callStore(
   try {
     const decision = await orUnavailable(edge.admission.admit(request))
     const tookMs = performance.now() - calledAtMs
-    // A look that passes is followed by the request's own call.
-    if (request.takes === undefined || decision.kind === 'deny') edge.metrics.admission(decision, tookMs)
-    // A key that the store lacks is mostly made up.
-    if (decision.kind === 'deny' || decision.kind === 'miss') edge.shedder.turnedAway()
+    // The request waits, and is counted once.
+    if (!isPending(decision)) noteDecision(edge, decision, tookMs, request.takes)
     return { decision, tookMs }
   } finally {
     edge.shedder.leave()
   }
+}
+
+function noteDecision(edge: AdmitContext, decision: AdmitDecision, tookMs: number, takes?: Takes): void {
+  // A look that passes is followed by the request's own call.
+  if (takes === undefined || decision.kind === 'deny') edge.metrics.admission(decision, tookMs)
+  // A key that the store lacks is mostly made up.
+  if (decision.kind === 'deny' || decision.kind === 'miss') edge.shedder.turnedAway()
 }
 
 export function makeOffer(

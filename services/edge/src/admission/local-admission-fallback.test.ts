@@ -97,6 +97,7 @@ describe('while the admission store is away', () => {
       edgesMax: 2,
       logger: createLogger({ service: 'test', level: 'silent' }),
       onAdmitHere: () => void decidedHere++,
+      onEnd: () => {},
     }
     admission = over(store)
   })

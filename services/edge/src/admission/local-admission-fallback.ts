@@ -49,6 +49,8 @@ interface Parts {
   logger: Logger
   /** This edge decided a request. */
   onAdmitHere(): void
+  /** A request of the account has ended, and admission knows it. */
+  onEnd(account: string): void
 }
 
 /** The store's own port: callers do not learn which of the two decided. */
@@ -94,6 +96,11 @@ export class LocalAdmissionFallback implements EdgeAdmission {
   }
 
   async finish(end: RequestEnd & { account: string }): Promise<void> {
+    await this.#finish(end)
+    this.#parts.onEnd(end.account)
+  }
+
+  async #finish(end: RequestEnd & { account: string }): Promise<void> {
     const { account, requestId } = end
     const toStore = this.#unconfirmed.delete(requestId) ? { ...end, charge: 0 } : end
     if (!this.#countedHere.delete(requestId)) return this.#store.finish(toStore)

@@ -58,6 +58,7 @@ beforeEach(() => {
     edgesMax: EDGES,
     logger: createLogger({ service: 'test', level: 'silent' }),
     onAdmitHere: () => {},
+    onEnd: () => {},
   })
 })
 
