@@ -26,6 +26,7 @@ import { bifrost } from './subjects/bifrost.ts'
 import { direct } from './subjects/direct.ts'
 import { gateway } from './subjects/gateway.ts'
 import { litellm } from './subjects/litellm.ts'
+import { backendUrl, parsePeer, peerSubject, requireNames } from './subjects/peer.ts'
 import { portkey } from './subjects/portkey.ts'
 import { unpublished } from './subjects/unpublished.ts'
 import { ways } from './ways/run.ts'
@@ -51,6 +52,9 @@ const HELP = [
   '',
   '  --rounds 3           launches of each, in turn',
   '  --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct',
+  '  --peer "name=http://127.0.0.1:8081/v1,authorization: Bearer …"   repeatable, for the comparison:',
+  '                       a gateway that you run; further headers, model=… and pid=… (for its CPU) follow after commas',
+  '  --backend-port 18181 with --peer: where your gateway sends the model bench, as http://127.0.0.1:18181/v1',
   '  --max-minutes 60     begin nothing new after this; the same command goes on from there',
   '  --accounts 100000, --rate 600  how many take part in month-turn, and their requests a second',
   '  --most-keys 1000000, --most-rows 10000000   how far two of the curves go',
@@ -79,6 +83,8 @@ async function run(): Promise<void> {
       help: { type: 'boolean', default: false },
       rounds: { type: 'string', default: '3' },
       subjects: { type: 'string' },
+      peer: { type: 'string', multiple: true, default: [] },
+      'backend-port': { type: 'string', default: '18181' },
       'max-minutes': { type: 'string', default: '60' },
       fresh: { type: 'boolean', default: false },
       minutes: { type: 'string', default: '60' },
@@ -97,12 +103,17 @@ async function run(): Promise<void> {
   const mostKeys = integer('most-keys', values['most-keys'])
   const mostRows = integer('most-rows', values['most-rows'])
   const deadlineMs = Date.now() + integer('max-minutes', values['max-minutes']) * 60_000
-  const subjects = values.subjects === undefined ? SUBJECTS : values.subjects.split(',').map(subjectNamed)
+  const peers = values.peer.map(parsePeer)
+  requireNames(peers, SUBJECTS)
+  const backendPort = peers.length === 0 ? 0 : integer('backend-port', values['backend-port'])
+  if (backendPort !== 0) say(`each --peer must send its model bench to ${backendUrl(backendPort)}`)
+  const chosen = values.subjects === undefined ? SUBJECTS : values.subjects.split(',').map(subjectNamed)
   const comparing = (steps: Step[]) =>
     compare({
-      subjects,
+      subjects: [...chosen, ...peers.map(peerSubject)],
       steps,
       rounds,
+      backendPort,
       deadlineMs,
       fresh: values.fresh,
       signal,

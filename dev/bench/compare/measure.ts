@@ -19,6 +19,8 @@ export type Step = 'plain' | 'latency' | 'stream'
 export interface Measuring {
   programs: NativePrograms
   steps: Step[]
+  /** The backend's; 0: any. */
+  backendPort: number
   signal: AbortSignal
   say(line: string): void
 }
@@ -49,9 +51,9 @@ export async function measureLaunch(
   prepared: Prepared,
   measuring: Measuring,
 ): Promise<LaunchResult> {
-  const { programs, steps, signal, say } = measuring
+  const { programs, steps, backendPort, signal, say } = measuring
   const othersShare = watchNeighbours()
-  await using backend = await startBackend(programs.backend)
+  await using backend = await startBackend(programs.backend, backendPort)
   await using launched = await prepared.launch(backend.port, signal)
   const direct: Endpoint = { ports: [backend.port], path: CHAT_PATH, model: 'bench', headers: {} }
   const run = (endpoint: Endpoint, order: Order, options: LoadOptions) =>
@@ -123,7 +125,7 @@ async function measureLatency(at: Bench, known: number | undefined) {
   const perSecond = known ?? (await measurePlain(at)).perSecond
   const low = await pair(at, PLAIN, { connections: 1, seconds: LOW_SECONDS })
   // Above half of the backend's own capacity this machine cannot send requests evenly.
-  if (Object.keys(at.launched.processes()).length === 0) return { low }
+  if (at.launched.endpoint.ports.includes(at.backend.port)) return { low }
   const rate = Math.max(1, Math.round(perSecond / 2))
   const half = await pair(at, PLAIN, { connections: OPEN_LOOP_CONNECTIONS, seconds: HALF_SECONDS, rate })
   return { low, half: { rate, ...half } }

@@ -3,6 +3,7 @@
  * all of them. A subject that cannot be installed or started is named with the reason.
  */
 
+import { UsageError } from '@gateway/service/report-fatal'
 import { describeEnvironment } from '../harness/machine.ts'
 import { compileNative } from '../harness/native.ts'
 import { readResult, writeResult } from '../harness/results.ts'
@@ -17,6 +18,8 @@ export interface CompareOptions {
   subjects: Subject[]
   steps: Step[]
   rounds: number
+  /** The backend's; 0: any. */
+  backendPort: number
   /** Nothing new is launched after this. */
   deadlineMs: number
   /** Forget the measurements of an earlier run on the same code and machine. */
@@ -29,7 +32,7 @@ const PART = 'compare'
 
 /** Measures the missing figures, and writes both the results and their table after every launch. */
 export async function compare(options: CompareOptions): Promise<void> {
-  const { subjects, steps, rounds, signal, say } = options
+  const { subjects, steps, rounds, backendPort, signal, say } = options
   const programs = await compileNative()
   const result = await begin(options)
   const prepared = await prepareAll(subjects, result, signal, say)
@@ -42,11 +45,12 @@ export async function compare(options: CompareOptions): Promise<void> {
       }
       say(`round ${round} of ${rounds}: ${name}`)
       try {
-        const measured = await measureLaunch(name, round, subject, { programs, steps, signal, say })
+        const measured = await measureLaunch(name, round, subject, { programs, steps, backendPort, signal, say })
         result.launches = result.launches.filter((other) => other.subject !== name || other.round !== round)
         result.launches.push(measured)
       } catch (error) {
         signal.throwIfAborted()
+        if (error instanceof UsageError) throw error
         result.subjects[name] = { ...result.subjects[name], missing: reasonOf(error) }
         prepared.delete(name)
         say(`  ${reasonOf(error)}`)

@@ -6,6 +6,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
+import { isFree } from '@gateway/embedded-postgres/free-port'
+import { UsageError } from '@gateway/service/report-fatal'
 import * as z from 'zod'
 
 const counts = z.object({
@@ -24,8 +26,11 @@ export interface Backend extends AsyncDisposable {
   counts(): Promise<z.infer<typeof counts>>
 }
 
-export async function startBackend(program: string): Promise<Backend> {
-  const child = spawn(program, { stdio: ['ignore', 'pipe', 'inherit'] })
+/** `wantedPort`: the one that a peer's configuration names; by default, any free one. */
+export async function startBackend(program: string, wantedPort = 0): Promise<Backend> {
+  if (wantedPort !== 0 && !(await isFree(wantedPort)))
+    throw new UsageError(`Port ${wantedPort} is taken: name a free one for the bench's backend with --backend-port`)
+  const child = spawn(program, [String(wantedPort)], { stdio: ['ignore', 'pipe', 'inherit'] })
   dieWithParent(child)
   const lines = createInterface({ input: child.stdout })
   const nextLine = async () => {

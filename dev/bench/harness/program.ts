@@ -87,7 +87,8 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-async function listens(port: number): Promise<boolean> {
+/** Resolves with true when a server listens on the loopback port. */
+export async function listens(port: number): Promise<boolean> {
   const socket = connect({ host: '127.0.0.1', port })
   try {
     await once(socket, 'connect')
