@@ -14,7 +14,7 @@ const timing = { lostAfterMs: 3_000, graceMs: 3_000, outageMs: 30_000, tickMs: 2
 /** A process that has heard its own heartbeats until then. */
 function livenessAt(nowMs: number): Liveness {
   const liveness = createLiveness(timing, nowMs - 250)
-  tick(liveness, nowMs)
+  tick(liveness, nowMs, 250)
   sawOurselves(liveness, nowMs)
   return liveness
 }
@@ -53,8 +53,8 @@ describe('a silent peer', () => {
 
   it('is not lost for the time that we slept through ourselves', () => {
     const liveness = livenessAt(250)
-    expect(tick(liveness, 900)).toBe(0)
-    expect(tick(liveness, 20_900)).toBe(19_750)
+    expect(tick(liveness, 900, 250)).toBe(0)
+    expect(tick(liveness, 20_900, 250)).toBe(19_750)
     liveness.sawOurselvesAtMs = 23_900
     expect([isLost(liveness, 900, 23_899), isLost(liveness, 900, 23_900)]).toEqual([false, true])
   })

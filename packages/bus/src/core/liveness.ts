@@ -64,9 +64,9 @@ function isDeaf(liveness: Liveness, nowMs: number): boolean {
   return !liveness.connected || nowMs - liveness.sawOurselvesAtMs > liveness.deafAfterMs
 }
 
-/** To be called every `tickMs`. Returns for how long this process stood still, 0 when it did not. */
-export function tick(liveness: Liveness, nowMs: number): number {
-  const stoodStillMs = nowMs - liveness.tickedAtMs - liveness.timing.tickMs
+/** `pauseMs`: the wait that was meant since the last tick. Returns for how long this process stood still, 0 when it did not. */
+export function tick(liveness: Liveness, nowMs: number, pauseMs: number): number {
+  const stoodStillMs = nowMs - liveness.tickedAtMs - pauseMs
   liveness.tickedAtMs = nowMs
   if (stoodStillMs < liveness.timing.lostAfterMs / 3) return 0
   liveness.judgeFromMs = Math.max(liveness.judgeFromMs, nowMs + liveness.timing.graceMs)

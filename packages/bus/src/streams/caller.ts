@@ -150,7 +150,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#offer.accepted(peer.id)
     this.#stage = 'taken'
     this.#peer = peer
-    this.#atPeer = peer.streams.join(this)
+    this.#atPeer = peer.join(this)
     if (this.#left) this.#requestLastFrame(peer)
   }
 

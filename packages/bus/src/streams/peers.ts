@@ -3,7 +3,7 @@
  *
  * For every stream with that peer, a heartbeat carries the last number sent or consumed. So a lost tail is noticed,
  * and a forgotten stream reported. Any message of a peer is a sign of life. Our own heartbeat, sent to ourselves,
- * shows that messages arrive at all.
+ * shows that messages arrive at all. While no stream is open, nobody is judged, and the process wakes for that alone.
  */
 
 import { connectionChanged, sawOurselves, isLost, tick } from '../core/liveness.ts'
@@ -21,7 +21,7 @@ import {
 import { type Inbox, framesSubject } from '../inbox.ts'
 import type { StreamContext } from './context.ts'
 import { countSent, createSendWindow, echo, hasOpenWindow, takeMark, type SendWindow } from '../core/flow-control.ts'
-import { InFlightList } from '@gateway/in-flight/collections'
+import { InFlightList, type Entry } from '@gateway/in-flight/collections'
 import { atTurnsEnd } from '../event-loop.ts'
 
 /** Takes the frames that are meant for one side of the streams: `caller` or `worker`. */
@@ -47,7 +47,7 @@ export function openPeers(context: StreamContext, inbox: Inbox): Peers {
 
   const get = (id: string): Peer => {
     let peer = peers.get(id)
-    if (peer === undefined) peers.set(id, (peer = new Peer(id, context)))
+    if (peer === undefined) peers.set(id, (peer = new Peer(id, context, wake)))
     return peer
   }
 
@@ -90,25 +90,50 @@ export function openPeers(context: StreamContext, inbox: Inbox): Peers {
     for (const peer of peers.values()) if (peer.streams.size > 0) peer.beat()
   }
 
-  const judge = (nowMs: number) => {
+  /** Returns whether a stream is open. */
+  const judge = (nowMs: number): boolean => {
+    let isBusy = false
     for (const peer of peers.values()) {
+      if (peer.streams.size > 0) isBusy = true
       if (peer.streams.size > 0 && isLost(liveness, peer.lastSeenAtMs, nowMs)) {
         for (const stream of [...peer.streams]) stream.lost()
       }
       if (peer.streams.size === 0 && nowMs - peer.lastSeenAtMs > tuning.lostAfterMs) peers.delete(peer.id)
     }
+    return isBusy
   }
 
-  const timer = setInterval(() => {
+  let pauseMs = tuning.tickMs
+  let timer = setTimeout(round, pauseMs).unref()
+  let isClosed = false
+
+  function pause(ms: number): void {
+    clearTimeout(timer)
+    pauseMs = ms
+    if (!isClosed) timer = setTimeout(round, ms).unref()
+  }
+
+  function noteTick(nowMs: number): void {
+    const stoodStillMs = tick(liveness, nowMs, pauseMs)
+    if (stoodStillMs === 0) return
+    counters.pauses++
+    onStatus({ type: 'pause', stoodStillMs })
+  }
+
+  function round(): void {
     const nowMs = now()
-    const stoodStillMs = tick(liveness, nowMs)
-    if (stoodStillMs > 0) {
-      counters.pauses++
-      onStatus({ type: 'pause', stoodStillMs })
-    }
+    noteTick(nowMs)
     if (nowMs - beatAtMs >= tuning.heartbeatMs - tuning.tickMs / 2) beat(nowMs)
-    judge(nowMs)
-  }, tuning.tickMs).unref()
+    const isBusy = judge(nowMs)
+    pause(isBusy ? tuning.tickMs : Math.max(tuning.tickMs, beatAtMs + tuning.heartbeatMs - nowMs))
+  }
+
+  /** A stream has opened. */
+  function wake(): void {
+    if (pauseMs === tuning.tickMs) return
+    noteTick(now())
+    pause(tuning.tickMs)
+  }
 
   return {
     readFrames,
@@ -116,7 +141,10 @@ export function openPeers(context: StreamContext, inbox: Inbox): Peers {
     flush: () => {
       for (const peer of peers.values()) peer.flush()
     },
-    close: () => clearInterval(timer),
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+    },
   }
 }
 
@@ -147,6 +175,7 @@ export class Peer {
   lastSeenAtMs: number
   readonly #context: StreamContext
   readonly #sendWindow: SendWindow
+  readonly #onStream: () => void
   #outgoing: Frame[] = []
   #leavesThisTurn = false
   #laterFlush: NodeJS.Timeout | undefined
@@ -155,15 +184,23 @@ export class Peer {
   #stopped = new Set<number>()
   #waiting = new Set<Waiting>()
 
-  constructor(id: string, context: StreamContext) {
+  constructor(id: string, context: StreamContext, onStream: () => void) {
     this.id = id
     this.#context = context
+    this.#onStream = onStream
     this.#sendWindow = createSendWindow(context.tuning.peerWindowBytes, context.tuning.markEveryBytes)
     this.lastSeenAtMs = context.now()
   }
 
   get hasCapacity(): boolean {
     return hasOpenWindow(this.#sendWindow)
+  }
+
+  /** Opens a stream, which is judged until it leaves. */
+  join(stream: PeerStream): Entry {
+    const entry = this.streams.join(stream)
+    this.#onStream()
+    return entry
   }
 
   /** `stream.pump()` is called once the window is open. */

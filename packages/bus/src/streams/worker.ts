@@ -139,7 +139,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#sender = createSender(tuning.streamWindowBytes, Math.min(tuning.frameBytes, wire.maxPayloadBytes >> 1))
     this.#job = job
     context.streams.set(key, this)
-    this.#atPeer = peer.streams.join(this)
+    this.#atPeer = peer.join(this)
     counters.streamsOpen++
   }
 
