@@ -4,6 +4,7 @@ import {
   createShedLimit,
   hasCapacity,
   hasCapacityForStranger,
+  isAtRest,
   judge,
   noteRefusedBehind,
   noteTurnedAway,
@@ -155,12 +156,13 @@ test('the limit follows a capacity that falls and comes back', () => {
   expect(sum(back, 'done')).toBeGreaterThan(0.9 * 2_000 * back.length)
 })
 
+const anyEvent = fc.oneof(
+  fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 60_000 }) }),
+  fc.record({ kind: fc.constant('refused' as const), ms: fc.constant(0) }),
+  fc.record({ kind: fc.constant('judge' as const), ms: fc.integer({ min: 1, max: 5_000 }) }),
+)
+
 test('something always goes through, however late the process is', () => {
-  const anyEvent = fc.oneof(
-    fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 60_000 }) }),
-    fc.record({ kind: fc.constant('refused' as const), ms: fc.constant(0) }),
-    fc.record({ kind: fc.constant('judge' as const), ms: fc.integer({ min: 1, max: 5_000 }) }),
-  )
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 200 }), fc.nat(2_000), (events, count) => {
       const limit = createShedLimit(TUNING, 0)
@@ -172,6 +174,26 @@ test('something always goes through, however late the process is', () => {
         expect(limit.value).toBeGreaterThanOrEqual(TUNING.least)
         expect(hasCapacity(limit, TUNING.least - 1, nowMs)).toBe(true)
       }
+    }),
+  )
+})
+
+test('whatever has happened, a process without requests comes to rest, and then further windows change nothing', () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 100 }), fc.nat(2_000), (events, count) => {
+      const limit = createShedLimit(TUNING, 0)
+      let nowMs = 0
+      for (const { kind, ms } of events) {
+        hasCapacity(limit, count, nowMs)
+        if (kind === 'wait') noteWait(limit, nowMs, (nowMs += ms))
+        else if (kind === 'refused') noteRefusedBehind(limit)
+        else judge(limit, count, (nowMs += ms))
+      }
+      for (let window = 0; window < 40; window++) judge(limit, 0, (nowMs += WINDOW_MS))
+      expect(isAtRest(limit)).toBe(true)
+      const before = { ...limit }
+      judge(limit, 0, (nowMs += WINDOW_MS))
+      expect(limit).toEqual({ ...before, windowFromMs: nowMs })
     }),
   )
 })

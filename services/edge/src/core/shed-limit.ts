@@ -43,7 +43,7 @@ export interface ShedLimit {
   lateWindows: number
 }
 
-/** The caller calls `judge` at this interval. */
+/** The caller calls `judge` at this interval, except while the process is at rest. */
 export const WINDOW_MS = 250
 /** A window with fewer waits lasts longer. */
 const LEAST_WAITS = 4
@@ -66,7 +66,8 @@ export function createShedLimit(tuning: ShedTuning, nowMs: number): ShedLimit {
   return limit
 }
 
-function beginWindow(limit: ShedLimit, count: number, nowMs: number): void {
+/** `judge` begins the next window by itself. A caller that has left windows out begins one. */
+export function beginWindow(limit: ShedLimit, count: number, nowMs: number): void {
   limit.windowFromMs = nowMs
   limit.shortestMs = Infinity
   limit.waits = 0
@@ -109,6 +110,13 @@ export function noteTurnedAway(limit: ShedLimit): void {
 
 export function noteRefusedBehind(limit: ShedLimit): void {
   limit.refusedBehind++
+}
+
+/** Nothing has happened in the window, and `judge` would only begin the next one. */
+export function isAtRest(limit: ShedLimit): boolean {
+  const { tuning, value, lateWindows, peak, waits, done, turnedAway, refusedBehind } = limit
+  const isUsed = peak + waits + done + turnedAway + refusedBehind > 0
+  return !isUsed && lateWindows === 0 && value >= tuning.most
 }
 
 /** `count`: the requests that are under way now. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
   ACCOUNT_TAG_LENGTH,
   formatKey,
@@ -206,3 +206,22 @@ test('when routers come late for everybody, less is taken on; when they are in t
   await goOn(400, () => shedder.limit < 128)
   await goOn(5, () => shedder.limit >= atRest)
 }, 40_000)
+
+test('an edge without requests sets no timer, and judges again from the next request on', async () => {
+  vi.useFakeTimers()
+  try {
+    using resting = openLoadShedder()
+    expect(vi.getTimerCount()).toBe(0)
+    resting.hasCapacity(() => true)
+    resting.enter()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(vi.getTimerCount()).toBe(1)
+    resting.leave()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(vi.getTimerCount()).toBe(0)
+    expect(resting.hasCapacity(() => true)).toBe(true)
+    expect(vi.getTimerCount()).toBe(1)
+  } finally {
+    vi.useRealTimers()
+  }
+})

@@ -8,9 +8,11 @@
 
 import type { IncomingMessage } from 'node:http'
 import {
+  beginWindow,
   createShedLimit,
   hasCapacity,
   hasCapacityForStranger,
+  isAtRest,
   judge,
   noteRefusedBehind,
   noteTurnedAway,
@@ -52,10 +54,20 @@ export function openLoadShedder(): LoadShedder {
   const known = new WaitingLine()
   const strangers = new WaitingLine()
 
-  const judging = setInterval(() => {
+  /** Undefined while the edge is at rest. */
+  let judging: NodeJS.Timeout | undefined
+  const watch = () => {
+    if (judging !== undefined) return
+    beginWindow(limit, count, performance.now())
+    judging = setInterval(judgeWindow, WINDOW_MS).unref()
+  }
+  const judgeWindow = () => {
     judge(limit, count, performance.now())
     for (let free = limit.value - count; free > 0 && admitNext(); free--);
-  }, WINDOW_MS).unref()
+    if (count > 0 || known.size > 0 || strangers.size > 0 || !isAtRest(limit)) return
+    clearInterval(judging)
+    judging = undefined
+  }
   /** While somebody waits. */
   let refusing: NodeJS.Timeout | undefined
   const refuseDue = () => {
@@ -78,6 +90,7 @@ export function openLoadShedder(): LoadShedder {
 
   return {
     hasCapacity(isKnown) {
+      watch()
       const nowMs = performance.now()
       if (strangers.size === 0 && known.size === 0 && hasCapacityForStranger(limit, count, nowMs)) return true
       return known.size === 0 && hasCapacity(limit, count, nowMs) && isKnown()
@@ -86,7 +99,10 @@ export function openLoadShedder(): LoadShedder {
       refusing ??= setInterval(refuseDue, REFUSE_EVERY_MS).unref()
       return (isKnown ? known : strangers).add(waiting)
     },
-    enter: () => void count++,
+    enter() {
+      watch()
+      count++
+    },
     leave() {
       count--
       if (known.size > 0 || strangers.size > 0) admitNext()

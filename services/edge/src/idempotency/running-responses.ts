@@ -51,8 +51,14 @@ export async function trackRunningResponses(
     serveFollower(job, found?.claim.account === request.account ? found.response : undefined)
   })
 
-  const renewal = setInterval(() => {
-    if (running.size === 0) return
+  /** Undefined while nothing runs. */
+  let renewal: NodeJS.Timeout | undefined
+  function renew(): void {
+    if (running.size === 0) {
+      clearInterval(renewal)
+      renewal = undefined
+      return
+    }
     const claims = Array.from(running.values(), ({ claim }) => claim)
     store.renew(claims, CLAIM_LEASE_MS).then(stopLost, (error: unknown) => {
       logger.warn(
@@ -60,7 +66,7 @@ export async function trackRunningResponses(
         'claims on idempotency keys were not renewed; the next time may be soon enough',
       )
     })
-  }, RENEW_EVERY_MS)
+  }
 
   /** This process stood still for so long that another edge runs the request now. */
   function stopLost(requestIds: string[]): void {
@@ -71,7 +77,10 @@ export async function trackRunningResponses(
   }
 
   return {
-    begin: (claim, response) => void running.set(claim.requestId, { claim, response }),
+    begin(claim, response) {
+      running.set(claim.requestId, { claim, response })
+      renewal ??= setInterval(renew, RENEW_EVERY_MS).unref()
+    },
     end(requestId) {
       running.delete(requestId)
       if (running.size === 0) onIdle()
