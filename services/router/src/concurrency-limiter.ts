@@ -70,7 +70,8 @@ interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAtMs'> {
 
 const MOST_WAITING = 1_024
 
-export function openConcurrencyLimiter(): ConcurrencyLimiter {
+/** `onFailure`: the health of a backend or of a model has met a failure. */
+export function openConcurrencyLimiter(onFailure: () => void = () => {}): ConcurrencyLimiter {
   const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve('in_vain'))
   const failed = new FailedBodies()
   let timer: NodeJS.Timeout | undefined
@@ -122,6 +123,7 @@ export function openConcurrencyLimiter(): ConcurrencyLimiter {
     )
     const changed = health.changeOf(before, attributed.health)
     if (changed !== 'none') look()
+    onFailure()
     return changed
   }
 

@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { newHealth } from './core/backend-health.ts'
+import { type Health, newHealth } from './core/backend-health.ts'
 import type { Backend, BackendRegistry } from './backend-registry.ts'
 import type { RouterMetrics } from './metrics.ts'
 import { openConcurrencyLimiter } from './concurrency-limiter.ts'
-import { startProbes } from './probes.ts'
+import { openProbes } from './probes.ts'
 
 const LOOK_EVERY_MS = 250
 
@@ -12,22 +12,27 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** A backend whose ejection ends in a second, and a router that looks at it when the test says so. */
+/** A backend whose ejection ends in a second, and a router that looks at it when the test says so, or not at all. */
 function openRouter() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   let nowMs = 0
   vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
   const probe = vi.fn<Backend['client']['probe']>().mockResolvedValue('alive')
   const health = { ...newHealth(), halfOpen: true, ejections: 1, ejectedUntilMs: 1_000, turnedAtMs: 0 }
-  const backend = { health, client: { probe }, config: { id: 'a' } } as unknown as Backend
+  const backend = { client: { probe }, config: { id: 'a' } } as unknown as Backend
   const backendRegistry = { backends: () => [backend] } as unknown as BackendRegistry
   const limiter = openConcurrencyLimiter()
-  const probes = startProbes(backendRegistry, limiter, { health() {} } as unknown as RouterMetrics)
+  const probes = openProbes(backendRegistry, limiter, { health() {} } as unknown as RouterMetrics)
   const look = async (atMs: number) => {
     nowMs = atMs
     await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS)
   }
-  return { backend, limiter, probe, look, [Symbol.dispose]: () => probes[Symbol.dispose]() }
+  const fail = (after: Health) => {
+    backend.health = after
+    probes.watch()
+  }
+  fail(health)
+  return { backend, limiter, probe, look, fail, [Symbol.dispose]: () => probes[Symbol.dispose]() }
 }
 
 test.each([
@@ -69,7 +74,7 @@ test.each(['dead', 'failing'] as const)(
   async (found) => {
     using router = openRouter()
     router.probe.mockResolvedValue(found)
-    router.backend.health = doubted(90)
+    router.fail(doubted(90))
     await router.look(100)
     expect(router.backend.health).toMatchObject({ halfOpen: true, outFor: null, ejections: 1 })
   },
@@ -77,13 +82,31 @@ test.each(['dead', 'failing'] as const)(
 
 test('a backend that fails at repeats of one request and is alive stays, and is probed again only if it fails again', async () => {
   using router = openRouter()
-  router.backend.health = doubted(90)
+  router.fail(doubted(90))
   for (const atMs of [100, 400, 5_400, 10_900]) await router.look(atMs)
   expect(router.backend.health.halfOpen).toBe(false)
   expect(router.probe).toHaveBeenCalledOnce()
-  router.backend.health = doubted(11_000)
+  router.fail(doubted(11_000))
   await router.look(11_100)
   expect(router.probe).toHaveBeenCalledTimes(2)
+})
+
+test('a router looks at its backends only while one of them may need a probe', async () => {
+  using router = openRouter()
+  const looks = vi.getTimerCount()
+  expect(looks).toBe(1)
+  await router.look(1_100)
+  await router.look(1_350)
+  expect([router.probe.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0])
+  router.fail(newHealth())
+  await router.look(2_000)
+  expect(vi.getTimerCount()).toBe(0)
+  router.fail(doubted(2_100))
+  await router.look(2_200)
+  expect([router.probe.mock.calls.length, vi.getTimerCount()]).toEqual([1, 1])
+  await router.look(6_200)
+  await router.look(6_450)
+  expect([router.probe.mock.calls.length, vi.getTimerCount()]).toEqual([2, 0])
 })
 
 test('a job that waits for a backend chooses again when a probe has found it dead', async () => {

@@ -25,7 +25,7 @@ import { followRouters } from './follow-routers.ts'
 import { openPoolSubscriptions } from './pool-subscriptions.ts'
 import { observeRouter, routerMetrics } from './metrics.ts'
 import { openConcurrencyLimiter } from './concurrency-limiter.ts'
-import { startProbes } from './probes.ts'
+import { openProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
 import type { RouterContext, RunningJob } from './router-context.ts'
 import { openStateSecrets } from './state-secrets.ts'
@@ -55,9 +55,10 @@ export async function startRouter({
 }: RouterParts): Promise<RunningService> {
   const drainMs = readDrainMs(environment)
   const backendRegistry = openBackendRegistry(environment)
-  const limiter = openConcurrencyLimiter()
+  const limiter = openConcurrencyLimiter(() => probes.watch())
   const jobs = new InFlightList<RunningJob>()
   const counts = routerMetrics(metrics)
+  const probes = openProbes(backendRegistry, limiter, counts)
   const turns = openPoolSubscriptions(counts.shed)
   observeRouter(metrics, { backendRegistry, limiter, jobs, subscriptions: turns })
   const router: RouterContext = {
@@ -111,7 +112,6 @@ export async function startRouter({
       .catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
       .finally(() => limiter.wakeAll())
   })
-  const probes = startProbes(backendRegistry, limiter, counts)
   const secretsAhead = router.stateSecrets.fetchAhead()
 
   return {

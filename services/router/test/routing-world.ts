@@ -15,7 +15,7 @@ import { serveJob } from '../src/handlers/serve-job.ts'
 import { routerMetrics } from '../src/metrics.ts'
 import { ResponseMemory, LARGEST_RESPONSE_BYTES } from '../src/response-memory.ts'
 import { openConcurrencyLimiter } from '../src/concurrency-limiter.ts'
-import { startProbes } from '../src/probes.ts'
+import { openProbes } from '../src/probes.ts'
 import { openStateSecrets } from '../src/state-secrets.ts'
 import type { RouterContext } from '../src/router-context.ts'
 import { openShortageReports } from '../src/report-to-operator.ts'
@@ -61,7 +61,7 @@ export class World {
   /** Events that must not happen, and did. */
   readonly broken: string[] = []
   #isMerelySlow: boolean
-  #probes: Disposable[]
+  readonly #probes: Disposable[] = []
   #outstanding = new Map<Backend, number>()
   #controls = new Map<string, BackendControl>()
   /** When an operator restored a drained backend last. */
@@ -73,18 +73,20 @@ export class World {
     this.#isMerelySlow = isMerelySlow
     this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
     this.share(0)
-    this.#probes = this.routers.map((router) => startProbes(router.backendRegistry, router.limiter, router.metrics))
   }
 
   #openRouter({ backends }: Plan): RouterContext {
-    const metrics = createMetrics({ service: 'router' })
+    const metrics = routerMetrics(createMetrics({ service: 'router' }))
     const backendRegistry = openBackendRegistry({}, this.network.connect)
     backendRegistry.apply(configOver(backends))
+    const limiter = openConcurrencyLimiter(() => probes.watch())
+    const probes = openProbes(backendRegistry, limiter, metrics)
+    this.#probes.push(probes)
     return {
       bus: {} as Bus,
       logger: quiet,
       backendRegistry,
-      limiter: openConcurrencyLimiter(),
+      limiter,
       tokens: {
         count: (text) => Promise.resolve(text.length),
         textsOf: () => Promise.resolve([]),
@@ -94,7 +96,7 @@ export class World {
       reports: { report() {}, finished: () => Promise.resolve() },
       responseMemory: new ResponseMemory(LARGEST_RESPONSE_BYTES),
       subscriptions: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
-      metrics: routerMetrics(metrics),
+      metrics,
       shortages: openShortageReports(quiet),
       tracer: NO_TRACING,
       draining: false,
