@@ -85,6 +85,11 @@ export function startSettlement(context: {
   /** Goes on behind notes that nobody takes: only a part of the store may be away. */
   async function deliver(): Promise<number> {
     try {
+      if (!(await isAnyOwed(database))) {
+        storeAway = false
+        lastTried = null
+        return 0
+      }
       let failure: unknown = null
       for (let page = 0; page < PAGES_AT_A_TIME; page++) {
         const delivery = await deliverOwed(database, lastTried, (total) => admission.applyTotal(total))
@@ -131,6 +136,13 @@ async function noteOwed(database: MeteringDatabase, owed: readonly Settled[]): P
     select account, "window", included
     from jsonb_to_recordset(${JSON.stringify(notes)}::jsonb) as note (account text, "window" text, included jsonb)
   `.execute(database)
+}
+
+/** Most looks find none, and cost one small query. */
+async function isAnyOwed(database: MeteringDatabase): Promise<boolean> {
+  const { rows } = await sql<{ isOwed: boolean }>`
+    select exists (select from metering.owed_totals) as "isOwed"`.execute(database)
+  return rows[0]!.isOwed
 }
 
 interface Delivery {
