@@ -93,6 +93,14 @@ describe('a changed file is taken up while running', () => {
     await expect.poll(() => rpmOf(source.current), soon).toBe(30)
   })
 
+  test('written in place with the same length, long after the last change', async () => {
+    await writeFile(path, plansFile(10))
+    await using source = await openConfigSource({ path, logger, rereadMs: 100 })
+    await sleep(4_000)
+    await writeFile(path, plansFile(20))
+    await expect.poll(() => rpmOf(source.current), soon).toBe(20)
+  })
+
   test('swapped through a symbolic link, as Kubernetes mounts a ConfigMap', async () => {
     const mount = async (version: string, rpm: number) => {
       await mkdir(join(directory, version))
