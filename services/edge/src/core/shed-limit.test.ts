@@ -178,7 +178,7 @@ test('something always goes through, however late the process is', () => {
   )
 })
 
-test('whatever has happened, a process without requests comes to rest, and then further windows change nothing', () => {
+test('a process without requests comes to rest after any history, and then further windows change nothing', () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 100 }), fc.nat(2_000), (events, count) => {
       const limit = createShedLimit(TUNING, 0)
