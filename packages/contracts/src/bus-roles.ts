@@ -81,7 +81,6 @@ import {
 import {
   backendControlsReply,
   backendControlsRequest,
-  controlsChanged,
   describeRouter,
   routerAlive,
   routerDescribed,
@@ -234,13 +233,8 @@ export const procedures = {
       'keys.backend-controls',
       backendControlsRequest,
       backendControlsReply,
-      'the backends that an operator has taken out',
+      'the backends that an operator has taken out, a few times a second',
     ),
-  ),
-  keysControlsChanged: broadcast(['keys'], ['router'])(
-    'keys.controls-changed',
-    controlsChanged,
-    'an operator has changed these',
   ),
   keptControls: {
     kind: 'kept',
@@ -248,7 +242,7 @@ export const procedures = {
     to: ['router'],
     subject: 'kept.backend-controls',
     messages: { value: backendControlsReply },
-    about: 'these, for a router that starts while keys is away',
+    about: 'these backends, for a router that starts while keys is away',
   },
   keysAdminister: procedure(['edge', 'ctl'], 'keys')(
     'keys.administer',

@@ -13,12 +13,11 @@ const healthStates = ['healthy', 'ejected', 'cooling', 'on_trial', 'drained'] as
 export const backendControls = ['ejected', 'drained'] as const
 export type BackendControl = (typeof backendControls)[number]
 
-/** Every router requests them when they change, and again and again, so one that was away catches up. */
+/** Every router requests them again and again, so one that was away catches up. */
 export const backendControlsRequest = z.object({})
 export const backendControlsReply = z.object({
   controls: z.array(z.object({ backend: z.string(), control: openEnum(backendControls) })),
 })
-export const controlsChanged = z.object({})
 
 const health = {
   state: openEnum(healthStates),

@@ -1,7 +1,6 @@
 /**
  * Follows the backends that an operator has ejected or drained. The keys service has them in its database. Every router requests
- * all of them at once when keys announces a change, and again and again. So a router that starts later, or that lost a reply or an
- * announcement, catches up in the same way.
+ * all of them again and again. So a router that starts later, or that lost a reply, catches up in the same way.
  *
  * While keys does not reply, the last known controls hold. Routers keep them on the bus, too. So a router that starts while keys is
  * away takes the kept ones. Where nobody has kept any, no router has known of a control. It takes no job before it knows either.
@@ -15,9 +14,8 @@ import type { Logger } from '@gateway/telemetry/logger'
 import { rpcClient } from '@gateway/rpc/client'
 import { decodeJson, encodeJson } from '@gateway/rpc/json'
 
-/** For announcements that are lost, with a process of keys that is killed or while the broker is away. */
-const EVERY_MS = 5_000
-const AFTER_FAILURE_MS = 500
+/** A change reaches every router within a second. */
+const EVERY_MS = 500
 const WITHIN_MS = 800
 /** Another process of keys may reply where the first one is frozen. */
 const SILENT_MS = 200
@@ -44,33 +42,23 @@ export async function followControls({ bus, logger, onChange }: Options): Promis
   const copy = keepControls(bus)
   let tries = 0
   let hasReplied = false
-  let hasFailed = false
-  let isRequesting = false
-  /** A change was announced since the last request began. */
-  let isAnnounced = false
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
   async function request(): Promise<void> {
     tries++
-    isRequesting = true
-    isAnnounced = false
     try {
       const options = { timeoutMs: WITHIN_MS, silentForMs: SILENT_MS, failingForMs: SILENT_MS }
       const { controls } = await keys.request('keysBackendControls', {}, options)
       const read = toControls(controls)
       if (!hasReplied) logger.debug({ controls }, 'the controls of operators are known')
       hasReplied = true
-      hasFailed = false
       adopt(read)
       await copy.write(read).catch((error: unknown) => {
         logger.debug({ err: error }, 'the controls of operators could not be kept; the router tries again')
       })
     } catch (error) {
-      hasFailed = true
       if (tries === FIRST_TRIES) logger.warn({ err: error }, 'keys does not say which backends are in use')
-    } finally {
-      isRequesting = false
     }
   }
 
@@ -98,32 +86,23 @@ export async function followControls({ bus, logger, onChange }: Options): Promis
   }
 
   let underWay = Promise.resolve()
-  function again(pauseMs: number): void {
-    clearTimeout(timer)
+  function again(): void {
     if (isClosed) return
-    const run = () => {
-      underWay = request().finally(() => again(nextPauseMs()))
-    }
-    timer = setTimeout(run, pauseMs).unref()
-  }
-
-  function nextPauseMs(): number {
-    if (isAnnounced) return 0
-    if (!hasReplied && tries < FIRST_TRIES) return FIRST_EVERY_MS
-    return hasFailed ? AFTER_FAILURE_MS : EVERY_MS
+    timer = setTimeout(
+      () => {
+        underWay = request().finally(again)
+      },
+      hasReplied || tries >= FIRST_TRIES ? EVERY_MS : FIRST_EVERY_MS,
+    )
+    timer.unref()
   }
 
   await learnFirst()
-  const listening = await keys.subscribe('keysControlsChanged', () => {
-    isAnnounced = true
-    if (!isRequesting) again(0)
-  })
-  again(hasReplied ? 0 : FIRST_EVERY_MS)
+  again()
   return {
     async [Symbol.asyncDispose]() {
       isClosed = true
       clearTimeout(timer)
-      await listening[Symbol.asyncDispose]()
       await underWay
     },
   }

@@ -1,11 +1,9 @@
 /**
- * An operator ejects, drains or restores a backend. The state is kept here, and every router reads it when this process announces
- * a change. A call that is repeated after a lost reply announces the state again.
+ * An operator ejects, drains or restores a backend. The state is kept here, and every router reads it within a second.
  */
 
 import type { BackendControl } from '@gateway/contracts/routers-api'
 import { GatewayError } from '@gateway/contracts/errors'
-import { rpcClient } from '@gateway/rpc/client'
 import { lockControl, setControl } from '../db/backend-controls.ts'
 import type { AdministrationCall, AdministrationHandlers } from './call.ts'
 
@@ -16,7 +14,7 @@ export const backendHandlers = {
 } satisfies Partial<AdministrationHandlers>
 
 async function control(
-  { transaction, context, audit, afterCommit }: AdministrationCall,
+  { transaction, context, audit }: AdministrationCall,
   { backend_id: id }: { backend_id: string },
   after: BackendControl | null,
 ) {
@@ -33,6 +31,5 @@ async function control(
       after: { control: after },
     })
   }
-  afterCommit(async () => rpcClient('keys', context.bus).publish('keysControlsChanged', {}))
   return { id, object: 'backend' as const, control: after }
 }

@@ -2,7 +2,6 @@
 
 import { type OperationName, operations } from '@gateway/contracts/administration/operations'
 import type { Operation } from '@gateway/contracts/administration/operation'
-import { rpcClient } from '@gateway/rpc/client'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
@@ -124,21 +123,6 @@ test('an ejected, drained or restored backend is kept, and each change is audite
   expect(await readControls(keys.database)).toEqual([])
   expect(await auditTypes()).toEqual(['backend.updated', 'backend.updated', 'backend.updated'])
   expect(await call('backends.drain', { backend_id: 'nothing' })).toMatchObject({ code: 'NOT_FOUND' })
-})
-
-test('routers hear of a change when it is stored, and again when a call is repeated whose reply was lost', async () => {
-  const backend_id = keys.config.current.backends[0]!.id
-  const read: Promise<{ control: string }[]>[] = []
-  await using _ = await rpcClient('router', keys.bus).subscribe('keysControlsChanged', () => {
-    read.push(readControls(keys.database))
-  })
-  await done('backends.drain', { backend_id })
-  await done('backends.drain', { backend_id })
-  await expect.poll(() => read.length).toBe(2)
-  for (const controls of read) expect(await controls).toEqual([{ backend: backend_id, control: 'drained' }])
-  await done('backends.restore', { backend_id })
-  await expect.poll(() => read.length).toBe(3)
-  expect(await read[2]).toEqual([])
 })
 
 test('a reader changes nothing', async () => {
