@@ -19,6 +19,7 @@ import { profile } from './profile/run.ts'
 import { quick } from './quick.ts'
 import { quickAgainst } from './quick-against.ts'
 import { receipts } from './receipts.ts'
+import { semantics } from './semantics/run.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
 import { soak } from './soak/run.ts'
 import { bareProxy } from './subjects/bare-proxy.ts'
@@ -42,6 +43,7 @@ const HELP = [
   '  receipts CPU per request with a signed receipt and without; --rounds 3',
   '  peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct',
   '  plain | latency | stream   one step of it',
+  '  semantics  200 requests at once on a quota of 20, and responses that kill -9 takes from the ledger',
   `  scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those`,
   '  profile  where edge and router spend their time: plain, stream',
   '  month-turn  100,000 accounts while the month turns, and while Redis is emptied and restarted',
@@ -52,8 +54,9 @@ const HELP = [
   '',
   '  --rounds 3           launches of each, in turn',
   '  --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct',
-  '  --peer "name=http://127.0.0.1:8081/v1,authorization: Bearer …"   repeatable, for the comparison:',
+  '  --peer "name=http://127.0.0.1:8081/v1,authorization: Bearer …"   repeatable, for the comparison and semantics:',
   '                       a gateway that you run; further headers, model=… and pid=… (for its CPU) follow after commas',
+  '                       for semantics, its key has a fresh quota of 20 requests, which take 100 tokens each',
   '  --backend-port 18181 with --peer: where your gateway sends the model bench, as http://127.0.0.1:18181/v1',
   '  --max-minutes 60     begin nothing new after this; the same command goes on from there',
   '  --accounts 100000, --rate 600  how many take part in month-turn, and their requests a second',
@@ -159,6 +162,8 @@ async function run(): Promise<void> {
       return beside({ rounds, signal, say })
     case 'prefix-cache':
       return prefixCache({ signal, say })
+    case 'semantics':
+      return semantics({ peers, backendPort, signal, say })
     case 'soak':
       return soak({ minutes, signal, say })
     case 'peers':

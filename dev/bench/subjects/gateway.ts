@@ -16,6 +16,8 @@ export interface GatewayOptions {
   edges?: number
   routers?: number
   accounts?: number
+  /** Of each account; by default one that nothing here uses up. */
+  allowance?: number
   /** A lane `bench-<dialect>` for each, over a backend that speaks it alone. */
   dialects?: readonly ClientDialect[]
   /** A lane `bench-<vendor>` for each, whose backend has that vendor's rules. */
@@ -47,7 +49,7 @@ export const gateway: Subject = {
 }
 
 export async function launchGateway(backendPort: number, options: GatewayOptions = {}): Promise<LaunchedGateway> {
-  const { edges = 1, routers = 1, accounts = 100, dialects = [], vendors = [] } = options
+  const { edges = 1, routers = 1, accounts = 100 } = options
   await using opening = new AsyncDisposableStack()
   await mkdir(BENCH_DATA, { recursive: true })
   const folder = await mkdtemp(join(BENCH_DATA, 'gateway-'))
@@ -57,7 +59,7 @@ export async function launchGateway(backendPort: number, options: GatewayOptions
     keepWithoutParent()
   })
   const config = join(folder, 'gateway.yaml')
-  await writeFile(config, JSON.stringify(configOver(backendPort, dialects, vendors)))
+  await writeFile(config, JSON.stringify(configOver(backendPort, options)))
   const environment = { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn', DRAIN_MS: '1000', ...options.environment }
   const dataDir = join(folder, 'data')
   const cluster = opening.use(
@@ -95,7 +97,8 @@ export function laneOf(name: ClientDialect | Vendor): string {
 }
 
 /** The limits are all in force and far away, so that the bench measures serving and not refusing. */
-function configOver(backendPort: number, dialects: readonly ClientDialect[], vendors: readonly Vendor[]): object {
+function configOver(backendPort: number, options: GatewayOptions): object {
+  const { allowance = 1e12, dialects = [], vendors = [] } = options
   const lanes = [
     { id: 'bench', model: BENCH_MODEL, spoken: {} },
     ...dialects.map((dialect) => ({ id: laneOf(dialect), model: laneOf(dialect), spoken: { dialects: [dialect] } })),
@@ -115,7 +118,7 @@ function configOver(backendPort: number, dialects: readonly ClientDialect[], ven
     })),
     plans: [
       { slug: 'guest-device', limit: 5_000, rpm: 60, tpm: 100_000, perDay: 100, guest: true },
-      { slug: 'team', limit: 1e12, rpm: 1_000_000, tpm: 1e9, default: true },
+      { slug: 'team', limit: allowance, rpm: 1_000_000, tpm: 1e9, default: true },
     ],
   }
 }

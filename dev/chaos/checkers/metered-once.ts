@@ -10,6 +10,8 @@ import { endsOf } from '../plan/places.ts'
 import { placeOf, rateOf } from '../stage/config.ts'
 import { type Violation, type Call, type Facts, type LedgerRow, NAMELESS, type Verdict } from './facts.ts'
 
+export const METERED_ONCE = 'an answer whose end reached its client is in the ledger, once, as its backend counted it'
+
 /** A text that was broken off is counted with a tokenizer other than the backend's. */
 const ESTIMATE_SLACK_TOKENS = 8
 
@@ -19,7 +21,7 @@ export function checkMetering(facts: Facts): Verdict[] {
   const complete = facts.seen.filter(isCompleteResponse)
   return [
     {
-      invariant: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
+      invariant: METERED_ONCE,
       checked: complete.length,
       violations: complete
         .filter(({ requestId }) => !wasDestroyed(facts, requestId!, rows.get(requestId!)))
