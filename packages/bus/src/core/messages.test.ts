@@ -78,7 +78,7 @@ describe('frames', () => {
   })
 })
 
-const TIMEOUTS = { chunkGapMs: 1, unhurriedMs: 5 }
+const TIMEOUTS = { chunkGapMs: 4, unhurriedMs: 5 }
 const waits = (kind: FrameKind, sinceLastMessageMs: number) => mayWaitMs(kind, sinceLastMessageMs, TIMEOUTS)
 
 test('a frame that somebody waits for leaves at the end of the turn, however busy the way is', () => {
@@ -94,9 +94,9 @@ test('acknowledgements and signs of life travel with others', () => {
 })
 
 test.each([
-  [0, 1],
-  [0.9, 1],
-  [1, 0],
+  [0, 4],
+  [3.9, 4],
+  [4, 0],
   [50, 0],
 ])('a chunk %d ms after the last message waits %d ms', (sinceLastMessageMs, expected) => {
   expect(waits(frameKind.data, sinceLastMessageMs)).toBe(expected)

@@ -157,7 +157,7 @@ const UNHURRIED: ReadonlySet<FrameKind> = new Set([
 ])
 
 export interface TimeoutPolicy {
-  /** Least time between two messages that carry nothing but chunks. */
+  /** Least time between two messages that carry nothing but chunks: those of all streams to a process gather for so long. */
   chunkGapMs: number
   /** For frames that nobody waits for; far below the time to accept and the time between heartbeats. */
   unhurriedMs: number
@@ -165,7 +165,7 @@ export interface TimeoutPolicy {
 
 /**
  * Returns the time that a frame may wait for others to travel with; 0: it leaves at the end of this turn. Nobody
- * waits for an acknowledgement, and a chunk that follows another within a millisecond is not missed for one.
+ * waits for an acknowledgement, and a reader sees no difference of a few milliseconds between two chunks.
  */
 export function mayWaitMs(kind: FrameKind, sinceLastMessageMs: number, timeoutPolicy: TimeoutPolicy): number {
   if (UNHURRIED.has(kind)) return timeoutPolicy.unhurriedMs

@@ -177,6 +177,7 @@ export class Peer {
   readonly #sendWindow: SendWindow
   readonly #onStream: () => void
   #outgoing: Frame[] = []
+  #outgoingBytes = 0
   #leavesThisTurn = false
   #laterFlush: NodeJS.Timeout | undefined
   #laterFlushAtMs = Infinity
@@ -215,8 +216,10 @@ export class Peer {
   send(kind: FrameKind, stream: number, n: number, bytes: Uint8Array = NO_BYTES): void {
     this.#add(kind, stream, n, bytes)
     if (this.#leavesThisTurn) return
-    const nowMs = this.#context.now()
-    this.#schedule(mayWaitMs(kind, nowMs - this.#lastMessageAtMs, this.#context.tuning), nowMs)
+    const { now, tuning } = this.#context
+    const nowMs = now()
+    const isFull = this.#outgoingBytes >= tuning.messageBytes
+    this.#schedule(isFull ? 0 : mayWaitMs(kind, nowMs - this.#lastMessageAtMs, tuning), nowMs)
   }
 
   /** For a frame that leaves with the next message, whenever that is. */
@@ -227,6 +230,7 @@ export class Peer {
 
   #add(kind: FrameKind, stream: number, n: number, bytes: Uint8Array): void {
     this.#outgoing.push({ kind, stream, n, bytes })
+    this.#outgoingBytes += FRAME_OVERHEAD + bytes.length
     if (countSent(this.#sendWindow, FRAME_OVERHEAD + bytes.length)) this.#mark()
   }
 
@@ -274,6 +278,7 @@ export class Peer {
     const frames = this.#outgoing
     if (frames.length === 0) return
     this.#outgoing = []
+    this.#outgoingBytes = 0
     this.#stopped.clear()
     this.#lastMessageAtMs = this.#context.now()
     const { wire, counters, tuning, processId } = this.#context
