@@ -211,6 +211,94 @@ describe('a JSON response', () => {
   })
 })
 
+describe('a client of a real connection', () => {
+  /** A writer for each request's stream. `read` gives all bytes of a client that sends `request`. */
+  async function openConnection(request: string) {
+    const writers: ReturnType<typeof streamResponse>[] = []
+    const server = createServer((_, response) => {
+      writers.push(
+        streamResponse(
+          response,
+          { dialect: 'chat', requestId: 'r' },
+          () => {},
+          () => ({}),
+        ),
+      )
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    const came: Buffer[] = []
+    socket.on('data', (bytes) => came.push(bytes))
+    const ended = once(socket, 'close')
+    socket.write(request)
+    return {
+      writers,
+      async read() {
+        await ended
+        return Buffer.concat(came).toString('latin1')
+      },
+      [Symbol.dispose]() {
+        socket.destroy()
+        server.close()
+      },
+    }
+  }
+
+  const LAST = 'connection: close\r\n\r\n'
+  const pieces = [1, 15, 16, 255, 4_095, 4_096, 16_384, 16_385, 70_000].map((bytes) => Buffer.alloc(bytes, `${bytes} `))
+  const stream = Buffer.concat([...pieces, Buffer.from('data: [DONE]\n\n')]).toString()
+
+  async function send(writer: ReturnType<typeof streamResponse>): Promise<void> {
+    writer.begin('text/event-stream', () => ({}))
+    for (const piece of pieces) {
+      writer.write(piece)
+      writer.write(Buffer.alloc(0))
+      if (piece.length > 4_095) await setImmediate()
+    }
+    writer.finish(() => ({}))
+  }
+
+  function bodyOf(response: string): string {
+    return response.slice(response.indexOf('\r\n\r\n') + 4)
+  }
+
+  test('gets pieces of any size as chunks of HTTP/1.1', async () => {
+    using connection = await openConnection(`GET / HTTP/1.1\r\nhost: edge\r\n${LAST}`)
+    await expect.poll(() => connection.writers).toHaveLength(1)
+    await send(connection.writers[0]!)
+    let body = bodyOf(await connection.read())
+    let text = ''
+    for (let bytes = NaN; bytes !== 0;) {
+      const [line] = /^[0-9a-f]+\r\n/.exec(body) ?? []
+      bytes = Number.parseInt(line!, 16)
+      text += body.slice(line!.length, line!.length + bytes)
+      expect(body.slice(line!.length + bytes, line!.length + bytes + 2)).toBe('\r\n')
+      body = body.slice(line!.length + bytes + 2)
+    }
+    expect(text).toBe(stream)
+    expect(body).toBe('')
+  })
+
+  test('gets no chunks where it speaks HTTP/1.0', async () => {
+    using connection = await openConnection('GET / HTTP/1.0\r\n\r\n')
+    await expect.poll(() => connection.writers).toHaveLength(1)
+    await send(connection.writers[0]!)
+    expect(bodyOf(await connection.read())).toBe(stream)
+  })
+
+  test('gets two streams whole that it requested at once, the second of which began first', async () => {
+    using connection = await openConnection(
+      `GET / HTTP/1.1\r\nhost: edge\r\n\r\nGET / HTTP/1.1\r\nhost: edge\r\n${LAST}`,
+    )
+    await expect.poll(() => connection.writers).toHaveLength(2)
+    for (const writer of connection.writers.toReversed()) await send(writer)
+    const read = await connection.read()
+    const [first, second] = read.split('HTTP/1.1 200 OK\r\n').slice(1).map(bodyOf)
+    expect(first).toBe(second)
+    expect(first!.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n')).toBe(true)
+  })
+})
+
 test('a stream that is refused behind a running response of the same connection ends no process by its keep-alives', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   const serverResponses: ServerResponse[] = []
