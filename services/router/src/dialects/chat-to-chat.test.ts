@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { createSseParser } from '@gateway/sse/parse-events'
 import { chatToChat, prependMembers } from './chat-to-chat.ts'
@@ -50,6 +50,64 @@ describe('a request', () => {
 
   test('without a key carries no credential', () => {
     expect(chatToChat.headers(undefined)).toEqual({})
+  })
+})
+
+describe('a chunk that is like an earlier one but for its text', () => {
+  const named = { id: 'chatcmpl-theirs', object: 'chat.completion.chunk', created: 5, model: 'm' }
+  const texts = fc.oneof(
+    fc.constantFrom('a', 'b c', '', '"', '\\', '\n', '😀', '","content":"', 'ü'),
+    fc.string({ unit: 'binary', maxLength: 12 }),
+  )
+  const deltas = fc.oneof(
+    { weight: 8, arbitrary: texts.map((content): object => ({ content })) },
+    texts.map((content): object => ({ role: 'assistant', content })),
+    texts.map((content): object => ({ note: { content }, content })),
+    texts.map((content): object => ({ content, reasoning_content: content })),
+    fc.constant<object>({ tool_calls: [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '' } }] }),
+  )
+  const chunks = fc.record({
+    delta: deltas,
+    index: fc.constantFrom(0, 0, 0, 1),
+    finish_reason: fc.constantFrom(null, null, null, null, null, 'stop'),
+    usage: fc.constantFrom(undefined, undefined, undefined, {
+      prompt_tokens: 8,
+      completion_tokens: 1,
+      total_tokens: 9,
+    }),
+    spaces: fc.constantFrom(0, 0, 0, 1),
+  })
+
+  test('is read as if it was parsed', () => {
+    fc.assert(
+      fc.property(fc.array(chunks, { maxLength: 12 }), fc.constantFrom(1, 2), (stream, choices) => {
+        const events = stream.map(({ delta, index, finish_reason, usage, spaces }) => {
+          const chunk = { ...named, choices: [{ index, delta, finish_reason }], usage }
+          // A server in Python writes spaces behind colons and commas.
+          const data = spaces ? JSON.stringify(chunk, null, 1).replaceAll(/\n */g, ' ') : JSON.stringify(chunk)
+          return { raw: Buffer.from(`data: ${data}\n\n`), name: null, data }
+        })
+        const options = { includeUsage: true, choices, identity: IDENTITY }
+        const [read, parsed] = [chatToChat.readStream(options), chatToChat.readStream(options)]
+        const passed = events.map((event) => read.read(event)?.toString())
+        expect(passed).toEqual(events.map((event) => parsed.write(parsed.chunks(event), event)?.toString()))
+        expect(read.progress).toEqual(parsed.progress)
+        expect(read.cutChunk()).toEqual(parsed.cutChunk())
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('is not parsed', () => {
+    const events = Array.from({ length: 10 }, (_, at) => {
+      return { ...named, ...delta({ content: `word ${at} ` }) }
+    })
+    using parse = vi.spyOn(JSON, 'parse')
+    const { passed, reading } = read([...events, delta({}, 'stop')])
+    const parsed = parse.mock.calls.filter(([text]) => text.length > 'word 0 '.length + 2)
+    expect(parsed.length).toBeLessThan(5)
+    expect(passed.slice(0, 10)).toEqual(events.map((event) => `data: ${JSON.stringify(event)}\n\n`))
+    expect(reading.progress.text.kept).toBe(events.map((_, at) => `word ${at} `).join(''))
   })
 })
 

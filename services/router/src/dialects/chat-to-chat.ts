@@ -20,6 +20,7 @@ import {
   writeUsage,
   type UsageRules,
 } from '../core/chat-chunk.ts'
+import { ContentPattern } from '../core/content-pattern.ts'
 import { ChatStateReader, placedState, withChatState, withoutAlienStates } from '../core/chat-state.ts'
 import { keepsState, STATE, type ChatStateForm } from '../core/reasoning-state.ts'
 import { writeImagesBody } from '../core/image-form.ts'
@@ -177,6 +178,7 @@ class OpenAiStream implements ChatReading {
   /** Where only the id is another one than the backend's. */
   #ownBytes: Buffer | null = null
   #states: ChatStateReader | null
+  #pattern = new ContentPattern()
 
   constructor({ includeUsage, choices, identity }: StreamOptions) {
     const { usageRules, finishReasons, states, stateKind, stateForm, ...name } = identity
@@ -191,7 +193,25 @@ class OpenAiStream implements ChatReading {
 
   /** A chunk that is whole keeps its bytes. */
   read(event: SseEvent): Buffer | null {
-    return this.write(this.chunks(event), event)
+    const text = event.name === null ? this.#pattern.textIn(event.data) : null
+    if (text !== null) {
+      addText(this.progress.text, text)
+      return event.raw
+    }
+    const chunks = this.chunks(event)
+    const written = this.write(chunks, event)
+    if (written === event.raw && this.#states === null) this.#notePattern(chunks[0]!, event.data)
+    return written
+  }
+
+  /** A chunk that brings text, and nothing else that is read here. */
+  #notePattern(chunk: Chunk, data: string): void {
+    const choices = choicesOf(chunk)
+    const [choice] = choices
+    if (choices.length !== 1 || !choice || isFinished(choice) || isObject(choice.usage) || !hasContent(choice)) return
+    if (this.#usageRules?.streamMember !== undefined || !isObject(choice.delta)) return
+    const { content } = choice.delta
+    if (typeof content === 'string' && generatedText(choice.delta) === content) this.#pattern.note(data, content)
   }
 
   write(chunks: readonly Chunk[], event: SseEvent): Buffer | null {
