@@ -10,7 +10,7 @@ export interface TurnEvent {
   sequence_number?: number
   stream_id?: string
   status?: number
-  error?: { code: string; message: string; param?: string | null; type?: string }
+  error?: { code: string; message: string; param?: string | null; type?: string; retry_after_ms?: number }
   headers?: Record<string, string>
   response?: { id: string; status: string; output: { type: string }[]; error?: { code: string } | null }
   delta?: string
