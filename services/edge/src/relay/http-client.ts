@@ -102,8 +102,6 @@ type ResponseWriter = Pick<HttpClient, 'begun' | 'begin' | 'write' | 'restart' |
 /** A larger response is sent as it comes; up to this it is sent in one piece, with its length and final headers. */
 const HELD_JSON_BYTES = 256 * 1024
 const SHORT_BYTES = 16 * 1024
-const CR = 0x0d
-const LF = 0x0a
 
 export function jsonResponse(response: ServerResponse, consumed: Consumed): ResponseWriter {
   const send = sendingTo(response, consumed)
@@ -230,34 +228,8 @@ function sendingTo(response: ServerResponse, consumed: Consumed): (bytes: Uint8A
     buffered = 0
   })
   return (bytes) => {
-    if (writeChunk(response, bytes)) return consumed(bytes.byteLength)
+    if (response.write(bytes)) return consumed(bytes.byteLength)
     buffered += bytes.byteLength
     if (!reservation.reserve(bytes.byteLength)) response.destroy()
   }
-}
-
-/**
- * Node writes a chunk's size and its two line ends as pieces of their own, which costs more than a small chunk itself.
- * Here they are one piece with its bytes. A turn of a WebSocket has no socket, and its events are no chunks.
- */
-function writeChunk(response: ServerResponse, bytes: Uint8Array): boolean {
-  const isChunk = response.chunkedEncoding && response.socket !== null
-  if (!isChunk || bytes.byteLength === 0 || bytes.byteLength > SHORT_BYTES) return response.write(bytes)
-  response.chunkedEncoding = false
-  try {
-    return response.write(framed(bytes))
-  } finally {
-    response.chunkedEncoding = true
-  }
-}
-
-/** A chunk of HTTP/1.1 (RFC 9112, section 7.1). */
-function framed(bytes: Uint8Array): Buffer {
-  const begin = `${bytes.byteLength.toString(16)}\r\n`
-  const chunk = Buffer.allocUnsafe(begin.length + bytes.byteLength + 2)
-  chunk.write(begin, 'latin1')
-  chunk.set(bytes, begin.length)
-  chunk[chunk.length - 2] = CR
-  chunk[chunk.length - 1] = LF
-  return chunk
 }
