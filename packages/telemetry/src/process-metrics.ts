@@ -12,7 +12,7 @@ import description from '../package.json' with { type: 'json' }
 import { createMetrics, memoize, SHORT_BOUNDS, type Metrics } from './metrics.ts'
 
 /** Each measurement wakes the process, also when it has nothing else to do. */
-const RESOLUTION_MS = 1_000
+const RESOLUTION_MS = 100
 
 /** A page of metrics of the whole process, under this service's name. */
 export function createProcessMetrics(of: { service: string }): Metrics {
