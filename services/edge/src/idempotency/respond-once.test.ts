@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ResponseSecretsReply } from '@gateway/contracts/idempotency'
@@ -149,6 +150,7 @@ async function openEdge(index: number) {
   })
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: () => promisify(server.getConnections.bind(server))(),
     running,
     /** Other edges cannot reach it, while it still reaches the store. */
     cutOff: () => hub.cut(bus.processId),
@@ -519,22 +521,23 @@ test('a refused client may send another request under the same key at once', asy
 })
 
 test('a client that leaves before its turn begins nothing', async () => {
-  const claiming = Promise.withResolvers<void>()
+  const [arrived, claiming] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const held = store
   store = {
     ...held,
     async claim(...call) {
       const response = await held.claim(...call)
+      arrived.resolve()
       await claiming.promise
       return response
     },
   }
   const leaving = new AbortController()
   const left = send(0, '', leaving.signal).catch(() => 'left')
-  await sleep(50)
+  await arrived.promise
   leaving.abort()
   expect(await left).toBe('left')
-  await sleep(50)
+  await expect.poll(() => edges[0]!.connections()).toBe(0)
   claiming.resolve()
   await sleep(50)
   expect(runs).toHaveLength(0)
