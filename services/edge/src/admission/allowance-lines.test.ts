@@ -1,7 +1,7 @@
-import { openMemoryAdmission } from '@gateway/admission/memory'
 import type { AdmitRequest } from '@gateway/admission/port'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type KnownStore, knownStore } from '../../test/known-store.ts'
 import { type AllowanceLines, type Decision, isPending, openAllowanceLines } from './allowance-lines.ts'
 
 const ACCOUNT = 'account'
@@ -10,25 +10,14 @@ const KEY = 'a-key-hash'
 beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 10, 15) }))
 afterEach(() => void vi.useRealTimers())
 
-async function openStore() {
-  const store = openMemoryAdmission()
-  const keys = [{ keyHash: KEY, version: 1, active: true }]
-  await store.fill({ account: ACCOUNT, version: 1, plan: 'free', overage: false, extra: 0, keys })
-  const { window } = await store.currentWindow()
-  await store.warm({ account: ACCOUNT, window, settled: 0, version: 0 })
-  return store
-}
-
 function requestOf(requestId: string, allowance: number, worstCharge: number): AdmitRequest {
   const limits = { requestsPerMinute: 1_000, tokensPerMinute: 1_000_000, requestsPerDay: null, allowance }
   const key = { account: ACCOUNT, keyHash: KEY, planHint: 'free', planIncludesModel: true }
   return { requestId, ...key, limits, usualTokens: 1, worstCharge, leaseMs: 3_600_000 }
 }
 
-type Store = Awaited<ReturnType<typeof openStore>>
-
 /** Admits and finishes as an edge does. */
-function openEdge(store: Store, allowance: number, lines: AllowanceLines = openAllowanceLines()) {
+function openEdge(store: KnownStore, allowance: number, lines: AllowanceLines = openAllowanceLines()) {
   const caller = { account: ACCOUNT, keyHash: KEY }
   return {
     async admit(id: string, worstCharge: number): Promise<Decision> {
@@ -45,8 +34,8 @@ function openEdge(store: Store, allowance: number, lines: AllowanceLines = openA
 
 const outcomeOf = (decision: Decision) => (decision.kind === 'allow' ? 'allow' : decision.reason)
 
-test('of 200 requests at once, 20 are served of an allowance for 20, though each could cost half of it', async () => {
-  const edge = openEdge(await openStore(), 20)
+test('of 100 requests at once, 20 are served of an allowance for 20, though each could cost half of it', async () => {
+  const edge = openEdge(await knownStore(ACCOUNT, KEY), 20)
   const replies = Promise.all(
     Array.from({ length: 100 }, async (_, at) => {
       const decision = await edge.admit(`${at}`, 10)
@@ -63,7 +52,7 @@ test('of 200 requests at once, 20 are served of an allowance for 20, though each
 })
 
 test('a request that waits is served when a request on another edge has ended', async () => {
-  const store = await openStore()
+  const store = await knownStore(ACCOUNT, KEY)
   const [one, other] = [openEdge(store, 10), openEdge(store, 10)]
   expect(outcomeOf(await one.admit('first', 10))).toBe('allow')
   const second = other.admit('second', 10)
@@ -74,7 +63,7 @@ test('a request that waits is served when a request on another edge has ended', 
 })
 
 test('a refusal stands when the time is over that it named', async () => {
-  const edge = openEdge(await openStore(), 10)
+  const edge = openEdge(await knownStore(ACCOUNT, KEY), 10)
   await edge.admit('runs for minutes', 10)
   let refusedAfterMs = -1
   const beganAtMs = performance.now()
@@ -172,7 +161,7 @@ const requests = fc.array(
 test('no request that waits begins unless used and reserved are below the allowance, and each gets its decision in time', async () => {
   const allowance = 100
   const run = fc.asyncProperty(requests, async (all) => {
-    const store = await openStore()
+    const store = await knownStore(ACCOUNT, KEY)
     const edges = [openEdge(store, allowance), openEdge(store, allowance)]
     const running = new Map<string, number>()
     let used = 0

@@ -4,10 +4,10 @@ import {
   type AdmitRequest,
   type EdgeAdmission,
 } from '@gateway/admission/port'
-import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createLogger } from '@gateway/telemetry/logger'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type KnownStore, knownStore } from '../../test/known-store.ts'
 import { batchReleases } from './batched-releases.ts'
 
 const ACCOUNT = 'account'
@@ -19,17 +19,6 @@ const logger = createLogger({ service: 'test', level: 'silent' })
 
 beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 10, 15) }))
 afterEach(() => void vi.useRealTimers())
-
-type Store = ReturnType<typeof openMemoryAdmission>
-
-async function knownStore(): Promise<Store> {
-  const store = openMemoryAdmission()
-  const keys = [{ keyHash: KEY, version: 1, active: true }]
-  await store.fill({ account: ACCOUNT, version: 1, plan: 'free', overage: false, extra: 0, keys })
-  const { window } = await store.currentWindow()
-  await store.warm({ account: ACCOUNT, window, settled: 0, version: 0 })
-  return store
-}
 
 function requestOf(requestId: string, usualTokens = 10, worstCharge = 10): AdmitRequest {
   return {
@@ -53,13 +42,13 @@ function requestOf(requestId: string, usualTokens = 10, worstCharge = 10): Admit
 const endOf = (requestId: string, charge = 4, tokens = 5) => ({ account: ACCOUNT, requestId, charge, tokens })
 
 describe('an end', () => {
-  let store: Store
+  let store: KnownStore
   let calls: string[]
   let isAway: boolean
   let edge: EdgeAdmission & AsyncDisposable
 
   beforeEach(async () => {
-    store = await knownStore()
+    store = await knownStore(ACCOUNT, KEY)
     calls = []
     isAway = false
     const watch = <Reply>(what: string, give: () => Promise<Reply>): Promise<Reply> => {
@@ -175,8 +164,8 @@ interface Admitted {
 }
 
 /** Runs the steps on this many edges of one store. A request stays on its edge, and ends once. */
-async function play(edges: number, sequence: Step[], look: (held: Store, truth: Store) => Promise<void>) {
-  const [held, truth] = [await knownStore(), await knownStore()]
+async function play(edges: number, sequence: Step[], look: (held: KnownStore, truth: KnownStore) => Promise<void>) {
+  const [held, truth] = [await knownStore(ACCOUNT, KEY), await knownStore(ACCOUNT, KEY)]
   await using opened = new AsyncDisposableStack()
   const holding = Array.from({ length: edges }, () => opened.use(batchReleases(held, logger)))
   const running = new Map<number, Admitted>()
@@ -233,7 +222,7 @@ test('however many edges hold ends, the store never counts less than is used, an
   expect(countedMore).toBeGreaterThan(0)
 })
 
-function inOrder({ requests, ...held }: Awaited<ReturnType<Store['inspect']>>) {
+function inOrder({ requests, ...held }: Awaited<ReturnType<KnownStore['inspect']>>) {
   return { ...held, requests: requests.toSorted((one, other) => (one.requestId < other.requestId ? -1 : 1)) }
 }
 
