@@ -3,8 +3,8 @@
  *
  * Promise: `current` is always whole and checked. At boot a broken file throws a `ConfigError`; later it is refused
  * with line and field in the log, and the running configuration stays. It opens the file once a second: network file systems
- * send no notifications, editors rename, and Kubernetes swaps a symbolic link. It reads a file that looks different, or that has
- * not been the same for long.
+ * send no notifications, editors rename, and Kubernetes swaps a symbolic link. It reads the file where it looks different, or has
+ * changed in the last three seconds.
  *
  * A file that is rewritten in place is cut for a while, and a cut file can be valid. So a change is taken up when the file has
  * been steady for a while, in which it is read four times a second. The writer takes a part away first of all, so a file that has
@@ -51,13 +51,13 @@ export interface RefusedFile {
   problems: readonly LocatedProblem[]
 }
 
-/** Looking at an unchanged file costs a process more than anything else at rest. */
+/** While the file stays the same. */
 const REREAD_MS = 1_000
 /** While it changes. */
 const REREAD_SOON_MS = 250
 const STEADY_MS = 100
 const SHRUNK_STEADY_MS = 1_000
-/** Some file systems know the time of a change to two seconds: before, another change may look the same. */
+/** Some file systems round the time of a change to two seconds, so two changes may look alike for so long. */
 const TRUSTED_AFTER_MS = 3_000
 
 export async function openConfigSource(options: ConfigSourceOptions): Promise<FollowedConfig> {
