@@ -18,7 +18,7 @@ import { holdLock } from './hold-lock.mjs'
 
 const OLDEST_NODE = 18
 /** The project runs on its own Node; a system's Node that is at least this can stand in for it. */
-const PROJECT_NODE = 24
+const PROJECT_NODE = 26
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const stamp = path.join(root, 'node_modules', '.installed-lockfile')

@@ -156,11 +156,13 @@ describe('an operator sees', () => {
   test('a failover, and the backend that was taken out', async () => {
     const lane = newLane(gateway)
     gateway.backends.frail.fail({ backend: lane.first, status: 401 })
+    // Its probes fail, too: however late the figures are read, it has not come back.
+    gateway.backends.frail.fail({ backend: lane.first, endpoint: 'models', status: 503 })
     await during(() => post(developer, { model: lane.model, messages: userMessages('Say: hi') }))
     expect(await added('gateway_router_failovers_total', { pool: lane.model, backend: lane.first })).toBe(1)
     expect(await added('gateway_router_attempts_total', { backend: lane.first, outcome: 'http_401' })).toBe(1)
-    expect(await added('gateway_router_ejections_total', { backend: lane.first })).toBe(1)
-    expect(await added('gateway_router_targets_usable', { pool: lane.model })).toBe(-1)
+    expect(await added('gateway_router_ejections_total', { backend: lane.first })).toBeGreaterThanOrEqual(1)
+    await expect.poll(() => added('gateway_router_targets_usable', { pool: lane.model }), soon).toBe(-1)
   })
 
   test('a backend that demands a pause, and requests that wait for a slot', async () => {

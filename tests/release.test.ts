@@ -128,14 +128,14 @@ test('its help lists the commands that such a user has', async () => {
 })
 
 test('a bill of materials names the packages of an image, and is the same whenever it is written', async () => {
-  const described = { target: 'keys', version, digest: 'sha256:c0ffee', base: 'node:24', createdAt: 1_790_000_000 }
+  const described = { target: 'keys', version, digest: 'sha256:c0ffee', base: 'node:26', createdAt: 1_790_000_000 }
   const bill = await billOfMaterials(described)
   const { components, metadata } = JSON.parse(bill.toString()) as {
     components: { name?: string; purl?: string }[]
     metadata: { timestamp: string; component: { purl: string } }
   }
   expect(components.map(({ purl }) => purl)).toContainEqual(expect.stringContaining('pkg:npm/ioredis@'))
-  expect(components.at(-1)).toMatchObject({ type: 'container', name: 'node:24' })
+  expect(components.at(-1)).toMatchObject({ type: 'container', name: 'node:26' })
   expect(metadata).toMatchObject({
     timestamp: '2026-09-21T14:13:20.000Z',
     component: { purl: 'pkg:oci/keys@sha256%3Ac0ffee' },

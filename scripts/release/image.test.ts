@@ -34,8 +34,8 @@ test('buildx gets the target, its version and commit, and writes an archive whos
 })
 
 test('another base takes the place of the Dockerfile’s', () => {
-  const words = buildArguments({ ...plan, base: 'docker-image://registry.test/node:24' }).join(' ')
-  expect(words).toContain('--build-arg NODE_IMAGE=base --build-context base=docker-image://registry.test/node:24 ')
+  const words = buildArguments({ ...plan, base: 'docker-image://registry.test/node:26' }).join(' ')
+  expect(words).toContain('--build-arg NODE_IMAGE=base --build-context base=docker-image://registry.test/node:26 ')
 })
 
 test('the Dockerfile takes every argument that it is given', () => {

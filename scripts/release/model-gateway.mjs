@@ -11,7 +11,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-const OLDEST_MAJOR = 24
+const OLDEST_MAJOR = 26
 
 const [first, ...rest] = process.argv.slice(2)
 const [entry, args] =

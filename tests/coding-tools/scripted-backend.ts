@@ -51,8 +51,9 @@ export async function startScriptedBackend(): Promise<ScriptedBackend> {
 /** Behind the role and the first piece. The connection ends in the middle of the body. */
 function breakOff(response: ServerResponse, [role, first]: Json[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  for (const chunk of [role, first]) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
-  response.socket?.end()
+  const begun = [role, first].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
+  // Node sends what is written at the end of the turn, so an end in the same turn would come before it.
+  response.write(begun.join(''), () => response.socket?.end())
 }
 
 const NAMED = { id: 'chatcmpl-1', created: 1, model: 'scripted' }

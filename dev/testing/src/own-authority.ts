@@ -47,9 +47,14 @@ export function createOwnAuthority(host?: string): OwnAuthority {
   const signature = sign('sha256', content, privateKey)
   const certificate = der(SEQUENCE, content, algorithm, der(BITS, [0], signature))
   return {
-    certificate: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
-    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    certificate: pem('CERTIFICATE', certificate),
+    key: pem('PRIVATE KEY', privateKey.export({ type: 'pkcs8', format: 'der' })),
   }
+}
+
+function pem(label: string, bytes: Buffer): string {
+  const lines = bytes.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n')
+  return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`
 }
 
 function extension(id: number[], value: Buffer): Buffer {

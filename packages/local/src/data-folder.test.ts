@@ -19,7 +19,7 @@ test('the start creates a data folder with its parents, and leaves no file in it
 test.each([
   ['below a file', async () => (await writeFile(join(folder, 'file'), ''), join(folder, 'file', 'data'))],
   ['that is a file', async () => (await writeFile(join(folder, 'file'), ''), join(folder, 'file'))],
-  // Node's own recursive `mkdir` never ends there (Node 24).
+  // Node's own recursive `mkdir` never ends there (Node 24 and 26).
   ...(process.platform === 'linux'
     ? ([
         ['in which nobody can create a folder', async () => '/proc/no-such-folder/data'],

@@ -39,6 +39,7 @@ interface Row {
 }
 
 const SOON_LEFT = { timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 } }
+const THE_FIRST = 'the response of the first'
 const THE_SECOND = 'the response of the second'
 const BROKEN_OFF = 'the text before, then an error event'
 
@@ -173,7 +174,7 @@ const rows: Row[] = [
     ),
     next: 'not called',
     health: 'untouched',
-    sees: 'the response of the first',
+    sees: THE_FIRST,
   },
 ]
 
@@ -410,7 +411,7 @@ rows.push(
     reply: json(201, completion()),
     next: 'not called',
     health: 'untouched',
-    sees: 'the response of the first',
+    sees: THE_FIRST,
   },
 )
 
@@ -474,7 +475,9 @@ rows.push(
     requestKind: 'embeddings',
     header: { encodingFormat: 'base64' },
     reply: raw(vectorsIn(nested(1_000_000))),
-    ...SOFT,
+    next: 'not called',
+    health: 'untouched',
+    sees: THE_FIRST,
   },
   {
     replies: 'status 400 and arrays that are nested 30,000 times',
@@ -523,7 +526,7 @@ const HEALTH_BY_REQUESTS: Record<number, Row['health']> = {
 const attemptsOf = (job: FakeJob) => job.end?.attempts ?? job.failure?.attempts ?? []
 
 function seenBy(job: FakeJob): string {
-  if (job.end) return job.head?.backend === 'a' ? 'the response of the first' : THE_SECOND
+  if (job.end) return job.head?.backend === 'a' ? THE_FIRST : THE_SECOND
   if (job.head) return job.text().includes('finish_reason":"') ? 'a complete response that is none' : BROKEN_OFF
   const { code, backendBody } = job.failure!
   if (code !== 'BACKEND_REFUSED') return code

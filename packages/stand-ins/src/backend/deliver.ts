@@ -179,8 +179,8 @@ async function breakOff(res: ServerResponse, fault: Fault, sent: number): Promis
 
 async function writePart(res: ServerResponse, part: string, splitEvery: number[] | undefined): Promise<void> {
   if (splitEvery === undefined) {
-    if (!res.write(part)) await drained(res)
-    return
+    if (!res.write(part)) return drained(res)
+    return sentByItself()
   }
   const bytes = Buffer.from(part)
   for (let from = 0, turn = 0; from < bytes.length && !res.destroyed; turn++) {
@@ -189,6 +189,11 @@ async function writePart(res: ServerResponse, part: string, splitEvery: number[]
     from += length
     await nextTurn()
   }
+}
+
+/** Node joins all that is written in one turn in one chunk, where an engine writes each event when it has it. */
+function sentByItself(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve))
 }
 
 function disconnect(res: ServerResponse, fault: Fault): void {

@@ -12,7 +12,7 @@ import { createVerifyToken, verifyOwner } from './verify-token.ts'
 const logger = createLogger({ service: 'test', level: 'silent' })
 const audience = 'http://gateway.test'
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
-const pem = rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+const pem = rsa.publicKey.export({ type: 'spki', format: 'pem' })
 
 test('a person who signed in at a real provider is known by issuer and subject', async () => {
   const redirectUri = 'http://127.0.0.1:9/callback'
