@@ -90,7 +90,7 @@ async function openSide(
 ): Promise<Side> {
   const backend = opened.use(await startBackend(programs.backend))
   const launcher = await launcherOf(folder)
-  const gateway = opened.use(await launcher.launchGateway(backend.port))
+  const gateway = opened.use(await onNodeOf(folder, () => launcher.launchGateway(backend.port)))
   const endpoint = endpointOf(gateway)
   const run = async (order: Order, options: LoadOptions) => {
     const result = await runLoad(programs.load, endpoint, order, { ...options, signal })
@@ -123,6 +123,17 @@ async function openSide(
         [MEMORY]: total(memoryNow(gateway.processes())),
       }
     },
+  }
+}
+
+/** A launcher starts its services on the Node that runs this process. Here each commit's run on its own. */
+async function onNodeOf<Launched>(folder: string, launch: () => Promise<Launched>): Promise<Launched> {
+  const { execPath } = process
+  process.execPath = join(folder, 'node_modules', 'node', 'bin', 'node')
+  try {
+    return await launch()
+  } finally {
+    process.execPath = execPath
   }
 }
 
