@@ -10,8 +10,9 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { isIP, type AddressInfo } from 'node:net'
-// It warns of a runtime whose `process.release.lts` has no name, as in Node 26.10, and has no option against that.
-import { Provider, type Configuration } from 'oidc-provider'
+import type { Configuration } from 'oidc-provider'
+// The package's entry warns of a runtime whose `process.release.lts` has no name, as in Node 26.10.
+import { Provider } from 'oidc-provider/lib/provider.js'
 import { claimsOf } from './identity-provider/claims.ts'
 import { serveInteraction, signOutPage } from './identity-provider/serve-interaction.ts'
 import { memoryAdapters } from './identity-provider/memory-adapter.ts'
