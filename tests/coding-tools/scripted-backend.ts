@@ -52,7 +52,7 @@ export async function startScriptedBackend(): Promise<ScriptedBackend> {
 function breakOff(response: ServerResponse, [role, first]: Json[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   const begun = [role, first].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
-  // Node sends what is written at the end of the turn, so an end in the same turn would come before it.
+  // Node sends a chunk at the end of the turn, so an end in the same turn would come before it.
   response.write(begun.join(''), () => response.socket?.end())
 }
 
