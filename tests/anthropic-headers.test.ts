@@ -101,7 +101,14 @@ describe.each(['memory', 'NATS'])('over the bus %s', (bus) => {
         const headers = drawn.map(([of, said]): Header => [of, said === 'the key' ? `x ${gateway.key}` : said])
         const joined = Map.groupBy(headers, ([of]) => of.toLowerCase())
         const expected = [...joined]
-          .map(([of, all]): Header => [of, all.map(([, said]) => said).join(', ')])
+          // Behind a value that is empty and the last of several, a reader drops the space.
+          .map(([of, all]): Header => [
+            of,
+            all
+              .map(([, said]) => said)
+              .join(', ')
+              .replace(/ $/, ''),
+          ])
           .filter(([of, said]) => of.startsWith('anthropic-') && !said.includes(gateway.key))
         const reply = await post(gateway.url, '/v1/messages?beta=true', [ourKey(), ...headers])
         expect([reply.status, reply.body]).toEqual([200, MESSAGE])
@@ -110,7 +117,7 @@ describe.each(['memory', 'NATS'])('over the bus %s', (bus) => {
         for (const foreign of ['authorization', 'x-anthropic-beta', 'x-claude-code-session-id', 'cookie', 'x-team'])
           expect(received()).not.toHaveProperty(foreign)
       }),
-      { numRuns: 60 },
+      { numRuns: 60, examples: [[Array<Header>(2).fill(['Anthropic-Beta', ''])]] },
     )
   })
 
