@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MOST_LEVELS, MOST_VALUES, readShape } from './json.ts'
+import { isReadExactly, MOST_LEVELS, MOST_VALUES, readShape } from './json.ts'
 
-const problemOf = (text: string) => readShape(Buffer.from(text)).problem
+const problemOf = (text: string) => readShape(text).problem
 const nested = (levels: number) => '{"a":['.repeat(levels / 2) + ']}'.repeat(levels / 2)
 
 describe('the shape of a body', () => {
@@ -39,6 +39,33 @@ describe('the shape of a body', () => {
     )
   })
 
+  test('says of any text whether a parser reads its numbers and names exactly', () => {
+    const part = fc.constantFrom(
+      '"',
+      '\\',
+      'a',
+      ':',
+      ' ',
+      ',',
+      '{',
+      '}',
+      '[',
+      ']',
+      '-',
+      '1',
+      '0',
+      '.',
+      'e',
+      '1234567890',
+    )
+    fc.assert(
+      fc.property(fc.string({ unit: part, maxLength: 40 }), (text) => {
+        expect(readShape(text)).toEqual({ problem: null, isReadExactly: isReadExactly(text) })
+      }),
+      { numRuns: 5_000 },
+    )
+  })
+
   test('of no JSON at all is the parser’s to judge', () => {
     for (const text of ['', '"', '"\\', ']]]]', '{"a', '\u0000']) expect(problemOf(text)).toBeNull()
   })
@@ -46,9 +73,8 @@ describe('the shape of a body', () => {
   test('is counted within the time of a blink, for any 25 MB', () => {
     const texts = ['a', '\\"', '[],', '{"a":', '"",', '"a":1,'].map((part) => `["${part.repeat(25e6 / part.length)}`)
     for (const text of [...texts, ...texts.map((each) => each.replace('"', ''))]) {
-      const bytes = Buffer.from(text)
       const { user: before } = process.threadCpuUsage()
-      readShape(bytes)
+      readShape(text)
       expect((process.threadCpuUsage().user - before) / 1_000).toBeLessThan(1_000)
     }
   })

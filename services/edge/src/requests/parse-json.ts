@@ -77,11 +77,12 @@ function inOne(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayB
 }
 
 export function parseJson(bytes: Buffer): object {
-  const { problem } = readShape(bytes)
-  if (problem !== null) throw invalid(`body: ${problem}`)
+  const text = withoutMark(bytes.toString())
+  const shape = readShape(text)
+  if (shape.problem !== null) throw invalid(`body: ${shape.problem}`)
   let body: unknown
   try {
-    body = parseExactly(withoutMark(bytes.toString()))
+    body = parseExactly(text, shape)
   } catch (cause) {
     throw invalid('body: is not valid JSON', cause)
   }
