@@ -4,7 +4,7 @@
  * word. The vendors' profiles have the lists.
  */
 
-import { parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
+import { endOfString, parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
 
 /** The members of one object that may stay. */
 export interface MemberRule {
@@ -86,7 +86,6 @@ function pathOf(path: string, name: string): string {
 }
 
 const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const COMMA = 0x2c
 const OPENING = new Set([0x7b, 0x5b])
 const CLOSING = new Set([0x7d, 0x5d])
@@ -102,7 +101,7 @@ export function memberNames(object: Buffer): string[] {
   for (let at = 0; at < object.length; at++) {
     const byte = object[at]!
     if (byte === QUOTE) {
-      const end = endOfText(object, at)
+      const end = endOfString(object, at + 1)
       if (depth === 1 && expectsName) names.push(JSON.parse(object.toString('utf8', at, end + 1)) as string)
       expectsName = false
       at = end
@@ -111,14 +110,4 @@ export function memberNames(object: Buffer): string[] {
     else if (byte === COMMA && depth === 1) expectsName = true
   }
   return names
-}
-
-/** Where the text ends that begins there. */
-function endOfText(bytes: Buffer, from: number): number {
-  for (let end = bytes.indexOf(QUOTE, from + 1); end > 0; end = bytes.indexOf(QUOTE, end + 1)) {
-    let backslashes = 0
-    while (bytes[end - 1 - backslashes] === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return end
-  }
-  return bytes.length
 }
