@@ -29,15 +29,38 @@ function reporterOnBus() {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('reports of one turn travel together, those of the next apart', async () => {
+test('reports of one turn travel together, and those that come before their message is stored travel in the next', async () => {
   const { reporter, published } = reporterOnBus()
-  const events = Array.from({ length: 5 }, () => usageEvent())
+  const events = Array.from({ length: 6 }, () => usageEvent())
+  const ids = events.map(({ requestId }) => requestId)
   for (const event of events.slice(0, 3)) void reporter.report(event)
   await nextTurn()
-  for (const event of events.slice(3)) void reporter.report(event)
+  for (const event of events.slice(3, 5)) {
+    void reporter.report(event)
+    await nextTurn()
+  }
+  expect(published.map(({ requestIds }) => requestIds)).toEqual([ids.slice(0, 3)])
+  published[0]!.stored.resolve()
   await nextTurn()
-  const ids = events.map(({ requestId }) => requestId)
-  expect(published.map(({ requestIds }) => requestIds)).toEqual([ids.slice(0, 3), ids.slice(3)])
+  expect(published.map(({ requestIds }) => requestIds)).toEqual([ids.slice(0, 3), ids.slice(3, 5)])
+  published[1]!.stored.resolve()
+  await nextTurn()
+  void reporter.report(events[5]!)
+  await nextTurn()
+  expect(published[2]!.requestIds).toEqual(ids.slice(5))
+})
+
+test('a message that is not stored holds up the next one for two milliseconds', async () => {
+  vi.useFakeTimers()
+  const { reporter, published } = reporterOnBus()
+  const events = [usageEvent(), usageEvent(), usageEvent()]
+  void reporter.report(events[0]!)
+  await vi.advanceTimersByTimeAsync(1)
+  for (const event of events.slice(1)) void reporter.report(event)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(published).toHaveLength(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(published.map(({ requestIds }) => requestIds.length)).toEqual([1, 2])
 })
 
 test('however many there are, each is in one message, and no message is too large for the broker', async () => {
@@ -66,7 +89,7 @@ test('a report is stored when its message is, not before, and fails with it alon
   const reported = (['inTime', 'stored'] as const).map((when) => first[when].then(() => (isStored[when] = true)))
   await nextTurn()
   const second = reporter.report(usageEvent())
-  await nextTurn()
+  await expect.poll(() => published).toHaveLength(2)
   published[1]!.stored.reject(new Error('not stored'))
   await expect(second.inTime).rejects.toThrow('not stored')
   expect(isStored).toEqual({ inTime: false, stored: false })

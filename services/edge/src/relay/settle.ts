@@ -1,7 +1,8 @@
 /**
  * Settles an ended request: its usage becomes durable, and its reservation becomes its real cost.
  *
- * The reports of one tick share one durable message. Clients wait for a limited time. The bus goes on trying, and a router
+ * The reports of one turn share one durable message, and so do those that come while the last message is on its way. Clients wait
+ * for a limited time. The bus goes on trying, and a router
  * keeps its last word until the report is stored, so a charge is late but never lost.
  */
 
@@ -112,6 +113,8 @@ export function usageEvent(job: PlannedJob, { served, ...charge }: Charge): Usag
 const STORED_WITHIN_MS = 30_000
 /** Of Node's timers. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+/** No report waits longer for the message before its own. */
+const GATHER_MS = 2
 /** Keeps a batch far below the broker's `max_payload`: an event takes about 1 KB, and four of its attempts as much. */
 const MAX_BATCH_KB = 200
 
@@ -125,15 +128,25 @@ interface Batch {
 export function createUsageReporter(bus: Bus, onStored: (account: string) => void): UsageReporter {
   const edge = rpcClient('edge', bus)
   let open: Batch | null = null
+  /** The last message. */
+  let onItsWay: Promise<void> | null = null
 
   function openBatch(): Batch {
     const events: UsageEvent[] = []
     const published = new Promise<void>((resolve, reject) => {
-      atTurnsEnd(() => {
+      const send = () => {
         if (open?.events === events) open = null
-        edge.report('usage', { v: 1, events }, { timeoutMs: LONGEST_TIMEOUT_MS }).then(resolve, reject)
+        const sent = edge.report('usage', { v: 1, events }, { timeoutMs: LONGEST_TIMEOUT_MS })
+        onItsWay = sent
+        const arrived = () => {
+          if (onItsWay === sent) onItsWay = null
+        }
+        sent.then(arrived, arrived)
+        sent.then(resolve, reject)
         failpoint('edge.usage-published')
-      })
+      }
+      if (onItsWay === null) atTurnsEnd(send)
+      else onceOver(onItsWay, GATHER_MS, send)
     })
     published.then(() => events.forEach(({ account }) => onStored(account))).catch(() => {})
     return { events, kilobytes: 0, reported: { inTime: inTime(published), stored: whenStored(published) } }
@@ -147,6 +160,19 @@ export function createUsageReporter(bus: Bus, onStored: (account: string) => voi
       return open.reported
     },
   }
+}
+
+/** Does the work when the promise is settled, or at its latest so much later. */
+function onceOver(promise: Promise<void>, withinMs: number, work: () => void): void {
+  let isDone = false
+  const once = () => {
+    if (isDone) return
+    isDone = true
+    clearTimeout(timer)
+    work()
+  }
+  const timer = setTimeout(once, withinMs)
+  promise.then(once, once)
 }
 
 function inTime(published: Promise<void>): Promise<void> {
