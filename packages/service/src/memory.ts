@@ -1,11 +1,22 @@
 /**
- * The memory that this process may use.
+ * The memory of this process: how much there is, and when buffers make V8 collect its heap.
  */
 
 import { totalmem } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
 
 /** The memory of the container, or else of the machine. */
 export function memoryBytes(): number {
   const constrained = process.constrainedMemory()
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+}
+
+/**
+ * Buffers lie outside of the heap. Whenever they have grown by 64 MB, V8 13.6 and 14.6 collect the whole heap. With prompts of
+ * 1 MB, half of the gateway's time went there. With this flag their limit follows the live memory, and the heap's greatest size
+ * bounds it, as it bounds the heap.
+ */
+export function countBuffersWithHeap(): void {
+  // Another version would complain on stderr that it does not know the flag.
+  if (/^1[34]\.6\./.test(process.versions.v8)) setFlagsFromString('--external-memory-accounted-in-global-limit')
 }

@@ -11,6 +11,7 @@ import type { Metrics } from '@gateway/telemetry/metrics'
 import type * as z from 'zod'
 import { healthPort, variables } from './environment.ts'
 import { openHealthServer, type ReadinessCheck } from './health.ts'
+import { countBuffersWithHeap } from './memory.ts'
 import { reportFatal } from './report-fatal.ts'
 import type { RunningService } from './start-service.ts'
 import { endOnSignal, stopSignal } from './stop-signal.ts'
@@ -82,6 +83,7 @@ export async function runService<
 >({ name, loadSettings, open, start, checks }: Service<Settings, Parts>): Promise<void> {
   try {
     endOnSignal()
+    countBuffersWithHeap()
     const settings = loadSettings(process.env)
     const own = ownProcess(name, settings)
     const { logger, metrics } = own

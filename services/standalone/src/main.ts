@@ -4,6 +4,7 @@
 
 import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { commandFor, findServers } from '@gateway/probe/find-servers'
+import { countBuffersWithHeap } from '@gateway/service/memory'
 import { START_WITH } from '@gateway/local/own-command'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { endOnSignal, stopSignal } from '@gateway/service/stop-signal'
@@ -26,6 +27,7 @@ try {
     process.exit(0)
   }
   endOnSignal()
+  countBuffersWithHeap()
   const environment = await withPorts(process.env)
   const settings = loadSettings(environment, backend)
   const isFirstUse = backend === null && settings.configPath === undefined
