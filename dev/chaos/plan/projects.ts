@@ -6,7 +6,7 @@
 export const REQUESTS_PER_ALLOWANCE = 1_000
 
 /** Requests a minute of the key `key-requests`: an administrator changes between the two. */
-export const KEY_REQUESTS = [20, 30] as const
+export const KEY_REQUESTS = [12, 18] as const
 export const KEY_TOKENS_PER_MINUTE = 1_000
 /** Tokens a month of a `key-month`. */
 export const KEY_MONTH_TOKENS = 1_500
