@@ -13,7 +13,7 @@ import { costed, total, type ByProcess } from './harness/costs.ts'
 import { ROOT } from './harness/folders.ts'
 import { runLoad } from './harness/load.ts'
 import { compileNative } from './harness/native.ts'
-import { endpointOf, launcherOf } from './quick-against.ts'
+import { endpointOf, launchCommit } from './quick-against.ts'
 import { PLAIN } from './quick.ts'
 
 const SETTLE_MS = 60_000
@@ -33,8 +33,7 @@ export async function idle({ commit, signal, say }: IdleOptions): Promise<void> 
   for (const [name, folder] of Object.entries(trees)) {
     say(`launching ${name}`)
     const backend = opened.use(await startBackend(programs.backend))
-    const launcher = await launcherOf(folder)
-    const gateway = opened.use(await launcher.launchGateway(backend.port))
+    const gateway = opened.use(await launchCommit(folder, backend.port))
     await runLoad(programs.load, endpointOf(gateway), PLAIN, { connections: 8, seconds: 3, signal })
     sides[name] = () => gateway.processes()
   }

@@ -74,8 +74,21 @@ function inTurn<Item>(items: Item[], round: number): Item[] {
   return round % 2 === 1 ? items : items.toReversed()
 }
 
-/** A commit's own launcher starts the commit's own services. Until 2026-11-28 the bench lay at the top level. */
-export async function launcherOf(folder: string): Promise<Launcher> {
+/** A commit's own launcher starts the commit's own services, on the Node of its own. */
+export async function launchCommit(folder: string, backendPort: number): ReturnType<typeof launchGateway> {
+  const { launchGateway: launch } = await launcherOf(folder)
+  const { execPath } = process
+  // A launcher takes the Node that runs this process.
+  process.execPath = join(folder, 'node_modules', 'node', 'bin', 'node')
+  try {
+    return await launch(backendPort)
+  } finally {
+    process.execPath = execPath
+  }
+}
+
+/** Until 2026-11-28 the bench lay at the top level. */
+async function launcherOf(folder: string): Promise<Launcher> {
   const places = ['dev/bench', 'bench'].map((place) => join(folder, place, 'subjects', 'gateway.ts'))
   const place = places.find((candidate) => existsSync(candidate)) ?? places[0]!
   return (await import(pathToFileURL(place).href)) as Launcher
@@ -89,8 +102,7 @@ async function openSide(
   signal: AbortSignal,
 ): Promise<Side> {
   const backend = opened.use(await startBackend(programs.backend))
-  const launcher = await launcherOf(folder)
-  const gateway = opened.use(await onNodeOf(folder, () => launcher.launchGateway(backend.port)))
+  const gateway = opened.use(await launchCommit(folder, backend.port))
   const endpoint = endpointOf(gateway)
   const run = async (order: Order, options: LoadOptions) => {
     const result = await runLoad(programs.load, endpoint, order, { ...options, signal })
@@ -126,17 +138,6 @@ async function openSide(
   }
 }
 
-/** A launcher starts its services on the Node that runs this process. Here each commit's run on its own. */
-async function onNodeOf<Launched>(folder: string, launch: () => Promise<Launched>): Promise<Launched> {
-  const { execPath } = process
-  process.execPath = join(folder, 'node_modules', 'node', 'bin', 'node')
-  try {
-    return await launch()
-  } finally {
-    process.execPath = execPath
-  }
-}
-
 /** Its name in the launcher changed on 2026-11-28. */
 export function endpointOf(launched: object): Endpoint {
   const found = Object.values(launched).find((member: unknown) => Array.isArray((member as Partial<Endpoint>).ports))
@@ -144,7 +145,7 @@ export function endpointOf(launched: object): Endpoint {
   return found as Endpoint
 }
 
-export interface Launcher {
+interface Launcher {
   launchGateway: typeof launchGateway
 }
 
