@@ -81,7 +81,7 @@ export function describeBackends(costs: UnitCosts): string {
     first &&
       `**The first bottleneck is ${first.name}**: at ${figure(first.perSecond)} streamed requests a second it is ${UTILISATION * 100} % full (${first.why}).` +
         (second ? ` Next is ${second.name}, at ${figure(second.perSecond)} (${second.why}).` : ''),
-    `Processes needed, each planned to be ${UTILISATION * 100} % full, when every answer is a stream of ${CHUNKS_PER_RESPONSE} chunks:`,
+    `Processes needed, each planned to be ${UTILISATION * 100} % full, when every response is a stream of ${CHUNKS_PER_RESPONSE} chunks:`,
     table(
       [
         'requests per second',
