@@ -2,8 +2,8 @@
  * Settles an ended request: its usage becomes durable, and its reservation becomes its real cost.
  *
  * The reports of one turn share one durable message, and so do those that come while the last message is on its way. Clients wait
- * for a limited time. The bus goes on trying, and a router
- * keeps its last word until the report is stored, so a charge is late but never lost.
+ * for a limited time. The bus goes on trying, and a router keeps its last word until the report is stored, so a charge is late but
+ * never lost.
  */
 
 import { NotStoredError, type Bus } from '@gateway/bus/port'
