@@ -40,7 +40,7 @@ describe('the shape of a body', () => {
   })
 
   test('says of any text whether a parser reads its numbers and names exactly', () => {
-    const part = fc.constantFrom(...'"\\a: ,{}[]-10.e', '1234567890')
+    const part = fc.constantFrom(...'" \\ a : , { } [ ] - 1 0 . e 1234567890'.split(' '), ' ')
     fc.assert(
       fc.property(fc.string({ unit: part, maxLength: 40 }), (text) => {
         expect(readShape(text)).toEqual({ problem: null, isReadExactly: isReadExactly(text) })
