@@ -1,3 +1,4 @@
+import { parseExactly } from '@gateway/contracts/json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { composeBody, continued, type Items, readMessage, type TurnMessage } from './turn-message.ts'
@@ -10,11 +11,11 @@ function read(message: unknown): TurnMessage {
 
 function composed(message: object, before: Items = []) {
   const { body, items } = composeBody(read({ type: 'response.create', ...message }), before)
-  return { body: JSON.parse(body.toString()) as Record<string, unknown>, items: listIn(items) }
+  return { body: parseExactly(body.toString()) as Record<string, unknown>, items: listIn(items) }
 }
 
 function listIn(items: Items): unknown[] {
-  return JSON.parse(`[${items.map(String).join(',')}]`) as unknown[]
+  return parseExactly(`[${items.map(String).join(',')}]`) as unknown[]
 }
 
 const USER = { type: 'message', role: 'user', content: 'Hi' }
@@ -33,7 +34,7 @@ const rest = fc.dictionary(
         !['type', 'stream_id', 'generate', 'stream', 'input', 'previous_response_id', '__proto__'].includes(name),
     ),
   // JSON knows no negative zero.
-  fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown),
+  fc.jsonValue().map((value) => parseExactly(JSON.stringify(value))),
 )
 
 describe('a message becomes the body of a request', () => {

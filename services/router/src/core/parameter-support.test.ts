@@ -1,3 +1,4 @@
+import { parseExactly } from '@gateway/contracts/json'
 import type { VendorName } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -107,8 +108,8 @@ describe('a chat', () => {
         const body = bytes(requested)
         const { body: written, dropped } = fitChat(body, formOf(...refused))
         if (!refused.some((name) => name in requested)) expect(written).toBe(body)
-        const now = JSON.parse(Buffer.from(written).toString()) as Record<string, unknown>
-        for (const [name, value] of Object.entries(JSON.parse(body.toString()) as object)) {
+        const now = parseExactly(Buffer.from(written).toString()) as Record<string, unknown>
+        for (const [name, value] of Object.entries(parseExactly(body.toString()) as object)) {
           if (!refused.includes(name as Parameter) && !name.startsWith('max_')) expect(now[name]).toEqual(value)
         }
         // Every lost member was a null, has another name, or is reported.

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import OpenAI from 'openai'
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { describe, expect, test } from 'vitest'
-import { ExactNumber, isObject } from '@gateway/contracts/json'
+import { ExactNumber, isObject, parseExactly } from '@gateway/contracts/json'
 import { responsesRequest } from '@gateway/contracts/responses'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
@@ -573,9 +573,9 @@ describe('a stream', () => {
         const pieces = [...texts.map((content) => ({ content })), { call: 0, args }]
         const bytes = relayed({ pieces, finish: 'stop', summary: null }, request)
         const events = createSseParser().push(bytes)
-        for (const { data } of events) expect(JSON.stringify(JSON.parse(data))).toBe(data)
-        const received = JSON.parse(events.at(-1)!.data) as { response: Json }
-        expect(received.response).toMatchObject(JSON.parse(JSON.stringify(request)) as Json)
+        for (const { data } of events) expect(JSON.stringify(parseExactly(data))).toBe(data)
+        const received = parseExactly(events.at(-1)!.data) as { response: Json }
+        expect(received.response).toMatchObject(parseExactly(JSON.stringify(request)) as Json)
       }),
     )
   })

@@ -4,6 +4,7 @@
  */
 
 import fc from 'fast-check'
+import { parseExactly } from '@gateway/contracts/json'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseParser } from '@gateway/sse/parse-events'
@@ -99,7 +100,7 @@ function streamed(client: ClientDialect, events: Json[], requested: RequestedFor
   const sent = Buffer.concat([...read, reading.usageChunk(USAGE)].flatMap((each) => each ?? []))
   return createSseParser()
     .push(sent)
-    .map(({ data }) => JSON.parse(data) as Json)
+    .map(({ data }) => parseExactly(data) as Json)
 }
 
 interface Seen {
@@ -135,7 +136,7 @@ function readPlain(client: ClientDialect, reply: Json): Seen {
 }
 
 const callsOf = (calls: { function: Json }[]): Seen['calls'] =>
-  calls.map(({ function: called }) => [String(called.name), JSON.parse(String(called.arguments))])
+  calls.map(({ function: called }) => [String(called.name), parseExactly(String(called.arguments))])
 
 function readResponse(response: Json): Seen {
   const items = response.output as Json[]
@@ -145,7 +146,7 @@ function readResponse(response: Json): Seen {
   return {
     text: textsOf('message').join(''),
     thoughts: textsOf('reasoning').join(''),
-    calls: calls.map((call) => [String(call.name), JSON.parse(String(call.arguments))]),
+    calls: calls.map((call) => [String(call.name), parseExactly(String(call.arguments))]),
     end: response.status,
   }
 }
@@ -203,7 +204,7 @@ function collectBlocks(events: Json[]): Seen {
     if (json !== undefined) block!.json = (block!.json ?? '') + json
     if (reason != null) end = reason
   }
-  const full = blocks.map(({ json, ...block }) => (json ? { ...block, input: JSON.parse(json) as unknown } : block))
+  const full = blocks.map(({ json, ...block }) => (json ? { ...block, input: parseExactly(json) } : block))
   return readBlocks(full, end)
 }
 
@@ -248,15 +249,13 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 
   test('any split of a message is the message', () => {
     const text = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom('a', ' ', '{', '}', '"', '\\', '`') })
-    // V8 13.6 and 14.6 read the key `a"` as `a\`, once an object with the same keys before it had the key `a\`.
-    const key = text.filter((name) => !name.includes('\\'))
     const formats = fc.constantFrom<RequestedFormat>('nothing', 'json_object', 'json_schema')
     const block: fc.Arbitrary<Block> = fc.oneof(
       fc.record({ type: fc.constantFrom('text' as const, 'thinking' as const), text }),
       fc.record({
         type: fc.constant('tool_use' as const),
         name: fc.constantFrom('look', 'list'),
-        input: fc.dictionary(key, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
+        input: fc.dictionary(text, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
       }),
     )
     const cut = fc.record({
