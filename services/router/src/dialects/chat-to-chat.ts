@@ -96,7 +96,8 @@ function writeBody(clientRequest: ClientRequest): { body: Buffer; dropped: strin
   const { body: ofOne, dropped: others } = withoutUnpriced(clientRequest)
   const called = clientRequest.kind === 'chat' ? writeTurns(ofOne, clientRequest, profile) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
-  const { body, dropped } = stripParameters(fitted.body, policy)
+  const names = fitted.body === clientRequest.body ? clientRequest.names : undefined
+  const { body, dropped } = stripParameters(fitted.body, policy, names)
   return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }
 }
 
@@ -179,6 +180,8 @@ class OpenAiStream implements ChatReading {
   #ownBytes: Buffer | null = null
   #states: ChatStateReader | null
   #pattern = new ContentPattern()
+  /** The chunk of the pattern. */
+  #alike: Chunk | null = null
 
   constructor({ includeUsage, choices, identity }: StreamOptions) {
     const { usageRules, finishReasons, states, stateKind, stateForm, ...name } = identity
@@ -193,15 +196,47 @@ class OpenAiStream implements ChatReading {
 
   /** A chunk that is whole keeps its bytes. */
   read(event: SseEvent): Buffer | null {
-    const text = event.name === null ? this.#pattern.textIn(event.data) : null
-    if (text !== null) {
-      addText(this.progress.text, text)
-      return event.raw
+    const text = this.#textAlone(event)
+    if (text === null || this.#states !== null) return this.write(this.#chunks(event, text), event)
+    addText(this.progress.text, text)
+    return event.raw
+  }
+
+  write(chunks: readonly Chunk[], event: SseEvent): Buffer | null {
+    if (chunks.length === 1 && chunks[0] === this.#own) return this.#ownBytes ?? event.raw
+    return chunks.length > 0 ? Buffer.concat(chunks.map(writeChunk)) : null
+  }
+
+  chunks(event: SseEvent): Chunk[] {
+    return this.#chunks(event, this.#textAlone(event))
+  }
+
+  /** The text of a chunk that brings nothing else, where an earlier one was like it; null for any other. */
+  #textAlone({ name, data }: SseEvent): string | null {
+    return name === null ? this.#pattern.textIn(data) : null
+  }
+
+  #chunks(event: SseEvent, text: string | null): Chunk[] {
+    const chunk = text === null ? this.#take(event) : this.#withText(text)
+    if (chunk === null) return []
+    if (this.#nameless === null) {
+      const chunks = this.#states === null ? [chunk] : this.#states.read(chunk)
+      if (text === null && chunks.length === 1 && chunks[0] === this.#own && this.#ownBytes === null)
+        this.#notePattern(chunk, event.data)
+      return chunks
     }
-    const chunks = this.chunks(event)
-    const written = this.write(chunks, event)
-    if (written === event.raw && this.#states === null) this.#notePattern(chunks[0]!, event.data)
-    return written
+    const named = completeChunk(this.#nameless, this.#last)!
+    this.#nameless = null
+    return [named, chunk]
+  }
+
+  /** The earlier chunk with this text. */
+  #withText(text: string): Chunk {
+    addText(this.progress.text, text)
+    const [choice] = choicesOf(this.#alike!)
+    this.#own = { ...this.#alike, choices: [{ ...choice, delta: { ...(choice!.delta as JsonObject), content: text } }] }
+    this.#ownBytes = null
+    return this.#own
   }
 
   /** A chunk that brings text, and nothing else that is read here. */
@@ -211,21 +246,8 @@ class OpenAiStream implements ChatReading {
     if (choices.length !== 1 || !choice || isFinished(choice) || isObject(choice.usage) || !hasContent(choice)) return
     if (this.#usageRules?.streamMember !== undefined || !isObject(choice.delta)) return
     const { content } = choice.delta
-    if (typeof content === 'string' && generatedText(choice.delta) === content) this.#pattern.note(data, content)
-  }
-
-  write(chunks: readonly Chunk[], event: SseEvent): Buffer | null {
-    if (chunks.length === 1 && chunks[0] === this.#own) return this.#ownBytes ?? event.raw
-    return chunks.length > 0 ? Buffer.concat(chunks.map(writeChunk)) : null
-  }
-
-  chunks(event: SseEvent): Chunk[] {
-    const chunk = this.#take(event)
-    if (chunk === null) return []
-    if (this.#nameless === null) return this.#states === null ? [chunk] : this.#states.read(chunk)
-    const named = completeChunk(this.#nameless, this.#last)!
-    this.#nameless = null
-    return [named, chunk]
+    if (typeof content !== 'string' || generatedText(choice.delta) !== content) return
+    if (this.#pattern.note(data, content)) this.#alike = chunk
   }
 
   #take(event: SseEvent): Chunk | null {

@@ -37,6 +37,8 @@ export interface ClientRequest {
   kind: JobKind
   /** The client's JSON object, in its dialect, without `model`, `stream` and `stream_options`. */
   body: Buffer
+  /** Those of the body's members, where a translation has just written them. */
+  names?: readonly string[]
   model: string
   stream: boolean
   /** Set where the client gave no cap and the lane has one. */

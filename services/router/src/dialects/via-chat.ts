@@ -101,6 +101,7 @@ function writeRequest<Echo>(
   const written = target.request({
     ...clientRequest,
     body: asChat,
+    names: ['messages', ...Object.keys(members).filter((name) => members[name] !== undefined)],
     hosted: undefined,
     ...(turnStates && { turnStates }),
   })
