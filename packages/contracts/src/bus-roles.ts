@@ -233,8 +233,13 @@ export const procedures = {
       'keys.backend-controls',
       backendControlsRequest,
       backendControlsReply,
-      'the backends that an operator has taken out, a few times a second',
+      'the backends that an operator has taken out, for a router that does not hear of them',
     ),
+  ),
+  keysControls: broadcast(['keys'], ['router'])(
+    'keys.controls',
+    backendControlsReply,
+    'these backends, after each change and once a second',
   ),
   keptControls: {
     kind: 'kept',

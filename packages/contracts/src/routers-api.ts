@@ -13,10 +13,12 @@ const healthStates = ['healthy', 'ejected', 'cooling', 'on_trial', 'drained'] as
 export const backendControls = ['ejected', 'drained'] as const
 export type BackendControl = (typeof backendControls)[number]
 
-/** Every router requests them again and again, so one that was away catches up. */
+/** A router that hears of none requests them again and again. */
 export const backendControlsRequest = z.object({})
+/** All of them. `readAtMs`: by the database's clock; a keys service of the former version does not say. */
 export const backendControlsReply = z.object({
   controls: z.array(z.object({ backend: z.string(), control: openEnum(backendControls) })),
+  readAtMs: z.number().optional(),
 })
 
 const health = {

@@ -116,7 +116,7 @@ function handlersOf(context: KeysContext): Handlers<'keys'> {
     keysList: (question) => listKeys(context, question),
     keysFindSession: (question) => findSession(context, question),
     keysFindAccount: (question) => findAccount(context, question),
-    keysBackendControls: async () => ({ controls: await readControls(context.database) }),
+    keysBackendControls: () => readControls(context.database),
     keysAdminister: (call) => administer(context, call),
     keysSetPlan: (question) => setPlan(context, question),
     keysSetOverage: (question) => setOverage(context, question),

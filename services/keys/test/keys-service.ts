@@ -92,7 +92,7 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
   const bus = opening.use(await openMemoryBus({ hub: createMemoryHub() }))
   const admission = openAdmission()
   const urgent = opening.use(await openDatabase(url, { poolSize: URGENT_CONNECTIONS }))
-  const dueWork = opening.use(openDueWork({ urgent, logger }))
+  const dueWork = opening.use(openDueWork({ bus, urgent, logger }))
   const changes = opening.use(startAnnouncer({ bus, admission, database, urgent, dueWork, config, logger }))
   const refusedSignIns = opening.use(openRefusedSignIns({ database, logger }))
   const opened = opening.move()

@@ -1,9 +1,11 @@
 import { createMemoryHub, type MemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import type { Bus } from '@gateway/bus/port'
+import { rpcClient } from '@gateway/rpc/client'
 import { serve } from '@gateway/rpc/server'
 import { createLogger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { followControls } from './follow-controls.ts'
 
 const logger = createLogger({ service: 'router', level: 'silent' })
@@ -56,6 +58,42 @@ test('while keys is away, the last known word holds; afterwards the newest one',
   expect(seen).toEqual([{ a: 'drained' }])
   stack.use(await keysWith(() => []))
   await vi.waitFor(() => expect(seen).toEqual([{ a: 'drained' }, {}]), { timeout: 1_500 })
+})
+
+describe('a router that hears of the controls', () => {
+  async function openPublisher() {
+    const keys = rpcClient('keys', stack.use(await openMemoryBus({ hub })))
+    return (controls: Word[], readAtMs: number) => keys.publish('keysControls', { controls, readAtMs })
+  }
+
+  test('follows each change, and requests none until it hears of nothing for a while', async () => {
+    let requests = 0
+    const count = (): Word[] => {
+      requests++
+      return []
+    }
+    stack.use(await keysWith(count))
+    const publish = await openPublisher()
+    const seen = await openFollower()
+    requests = 0
+    for (let round = 1; round <= 30; round++) {
+      publish([{ backend: 'a', control: round % 2 === 1 ? 'ejected' : 'drained' }], round)
+      await sleep(100)
+    }
+    // It requests them twice a second otherwise.
+    expect(requests).toBeLessThan(3)
+    expect(seen.filter((one) => one['a'])).toHaveLength(30)
+    await expect.poll(() => requests, { interval: 20 }).toBeGreaterThan(3)
+  })
+
+  test('takes none that was read before the one that it has, and any where the clock has changed', async () => {
+    const publish = await openPublisher()
+    const seen = await openFollower()
+    publish([{ backend: 'a', control: 'ejected' }], 100_000)
+    publish([], 99_999)
+    publish([{ backend: 'b', control: 'ejected' }], 50_000)
+    await expect.poll(() => seen, { interval: 5 }).toEqual([{ a: 'ejected' }, { b: 'ejected' }])
+  })
 })
 
 /** A bus whose kept values cannot be read, until `back` is called. */

@@ -1,20 +1,24 @@
 /**
- * Follows the backends that an operator has ejected or drained. The keys service has them in its database. Every router requests
- * all of them again and again. So a router that starts later, or that lost a reply, catches up in the same way.
+ * Follows the backends that an operator has ejected or drained. The keys service has them in its database. It publishes all of them
+ * after each change and once a second. A router that hears of none requests them again and again: it has just started, or keys is
+ * of the former version. So a lost message is made good within a second.
  *
- * While keys does not reply, the last known controls hold. Routers keep them on the bus, too. So a router that starts while keys is
+ * While keys is away, the last known controls hold. Routers keep them on the bus, too. So a router that starts while keys is
  * away takes the kept ones. Where nobody has kept any, no router has known of a control. It takes no job before it knows either.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type * as z from 'zod'
 import type { Bus } from '@gateway/bus/port'
 import { procedures } from '@gateway/contracts/bus-roles'
-import { backendControls, type BackendControl } from '@gateway/contracts/routers-api'
+import { backendControls, type backendControlsReply, type BackendControl } from '@gateway/contracts/routers-api'
 import type { Logger } from '@gateway/telemetry/logger'
 import { rpcClient } from '@gateway/rpc/client'
 import { decodeJson, encodeJson } from '@gateway/rpc/json'
 
-/** A change reaches every router within a second. */
+/** Keys publishes once a second. */
+const HEARD_FOR_MS = 1_500
+/** A change reaches a router that hears of none within a second. */
 const EVERY_MS = 500
 const WITHIN_MS = 800
 /** Another process of keys may reply where the first one is frozen. */
@@ -23,9 +27,13 @@ const SILENT_MS = 200
 const FIRST_EVERY_MS = 50
 const FIRST_TRIES = 100
 
+/** Another database has another clock. */
+const CLOCK_APART_MS = 5_000
+
 /** After a failure to keep them. */
 const KEEP_EVERY_MS = 5_000
 
+type Reading = z.infer<typeof backendControlsReply>
 type Controls = ReadonlyMap<string, BackendControl>
 
 interface Options {
@@ -42,6 +50,8 @@ export async function followControls({ bus, logger, onChange }: Options): Promis
   const copy = keepControls(bus)
   let tries = 0
   let hasReplied = false
+  let heardAtMs = -Infinity
+  let newestReadAtMs = -Infinity
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
 
@@ -49,17 +59,23 @@ export async function followControls({ bus, logger, onChange }: Options): Promis
     tries++
     try {
       const options = { timeoutMs: WITHIN_MS, silentForMs: SILENT_MS, failingForMs: SILENT_MS }
-      const { controls } = await keys.request('keysBackendControls', {}, options)
-      const read = toControls(controls)
-      if (!hasReplied) logger.debug({ controls }, 'the controls of operators are known')
-      hasReplied = true
-      adopt(read)
-      await copy.write(read).catch((error: unknown) => {
-        logger.debug({ err: error }, 'the controls of operators could not be kept; the router tries again')
-      })
+      await take(await keys.request('keysBackendControls', {}, options))
     } catch (error) {
       if (tries === FIRST_TRIES) logger.warn({ err: error }, 'keys does not say which backends are in use')
     }
+  }
+
+  /** A message may overtake a later one. */
+  async function take({ controls, readAtMs = newestReadAtMs }: Reading): Promise<void> {
+    if (readAtMs < newestReadAtMs && readAtMs > newestReadAtMs - CLOCK_APART_MS) return
+    newestReadAtMs = readAtMs
+    const read = toControls(controls)
+    if (!hasReplied) logger.debug({ controls }, 'the controls of operators are known')
+    hasReplied = true
+    adopt(read)
+    await copy.write(read).catch((error: unknown) => {
+      logger.debug({ err: error }, 'the controls of operators could not be kept; the router tries again')
+    })
   }
 
   function adopt(read: Controls): void {
@@ -86,24 +102,33 @@ export async function followControls({ bus, logger, onChange }: Options): Promis
   }
 
   let underWay = Promise.resolve()
+  let taking = Promise.resolve()
   function again(): void {
     if (isClosed) return
+    const pauseMs = hasReplied || tries >= FIRST_TRIES ? EVERY_MS : FIRST_EVERY_MS
+    const untilSilentMs = heardAtMs + HEARD_FOR_MS - performance.now()
     timer = setTimeout(
       () => {
-        underWay = request().finally(again)
+        if (performance.now() < heardAtMs + HEARD_FOR_MS) again()
+        else underWay = request().finally(again)
       },
-      hasReplied || tries >= FIRST_TRIES ? EVERY_MS : FIRST_EVERY_MS,
+      Math.max(pauseMs, untilSilentMs),
     )
     timer.unref()
   }
 
+  const hearing = await keys.subscribe('keysControls', (reading) => {
+    heardAtMs = performance.now()
+    taking = take(reading)
+  })
   await learnFirst()
   again()
   return {
     async [Symbol.asyncDispose]() {
       isClosed = true
       clearTimeout(timer)
-      await underWay
+      await hearing[Symbol.asyncDispose]()
+      await Promise.all([underWay, taking])
     },
   }
 }

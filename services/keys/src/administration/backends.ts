@@ -1,10 +1,13 @@
 /**
- * An operator ejects, drains or restores a backend. The state is kept here, and every router reads it within a second.
+ * An operator ejects, drains or restores a backend. The state is kept here, and every router hears of it within a second: after the
+ * commit, and with each look for due work, which makes a lost message good.
  */
 
 import type { BackendControl } from '@gateway/contracts/routers-api'
 import { GatewayError } from '@gateway/contracts/errors'
-import { lockControl, setControl } from '../db/backend-controls.ts'
+import { rpcClient } from '@gateway/rpc/client'
+import { lockControl, readControls, setControl } from '../db/backend-controls.ts'
+import type { KeysContext } from '../keys-context.ts'
 import type { AdministrationCall, AdministrationHandlers } from './call.ts'
 
 export const backendHandlers = {
@@ -14,7 +17,7 @@ export const backendHandlers = {
 } satisfies Partial<AdministrationHandlers>
 
 async function control(
-  { transaction, context, audit }: AdministrationCall,
+  { transaction, context, audit, afterCommit }: AdministrationCall,
   { backend_id: id }: { backend_id: string },
   after: BackendControl | null,
 ) {
@@ -24,6 +27,7 @@ async function control(
   if (!isKnown) throw new GatewayError('NOT_FOUND', `The config has no backend ${id}`)
   if (before !== after) {
     await setControl(transaction, id, after)
+    afterCommit(() => publishControls(context))
     audit({
       type: 'backend.updated',
       details: { id, changes_requested: { control: after } },
@@ -32,4 +36,12 @@ async function control(
     })
   }
   return { id, object: 'backend' as const, control: after }
+}
+
+async function publishControls({ bus, database, logger }: KeysContext): Promise<void> {
+  try {
+    rpcClient('keys', bus).publish('keysControls', await readControls(database))
+  } catch (error) {
+    logger.warn({ err: error }, 'a changed backend could not be published at once; the next look publishes it')
+  }
 }

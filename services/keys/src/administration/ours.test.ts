@@ -2,12 +2,15 @@
 
 import { type OperationName, operations } from '@gateway/contracts/administration/operations'
 import type { Operation } from '@gateway/contracts/administration/operation'
+import type { backendControlsReply } from '@gateway/contracts/routers-api'
+import { rpcClient } from '@gateway/rpc/client'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import type * as z from 'zod'
 import { OPERATOR_CALL, openKeysService, personCall, type TestCaller, type TestKeys } from '../../test/keys-service.ts'
-import { readControls } from '../db/backend-controls.ts'
+import { readControls, setControl } from '../db/backend-controls.ts'
 import { administer } from './administer.ts'
 
 let postgres: PostgresServer
@@ -116,13 +119,31 @@ test('an ejected, drained or restored backend is kept, and each change is audite
   const backend_id = keys.config.current.backends[0]!.id
   expect(await done('backends.drain', { backend_id })).toMatchObject({ id: backend_id, control: 'drained' })
   await done('backends.drain', { backend_id })
-  expect(await readControls(keys.database)).toEqual([{ backend: backend_id, control: 'drained' }])
+  expect((await readControls(keys.database)).controls).toEqual([{ backend: backend_id, control: 'drained' }])
   await done('backends.eject', { backend_id })
-  expect(await readControls(keys.database)).toEqual([{ backend: backend_id, control: 'ejected' }])
+  expect((await readControls(keys.database)).controls).toEqual([{ backend: backend_id, control: 'ejected' }])
   expect(await done('backends.restore', { backend_id })).toMatchObject({ control: null })
-  expect(await readControls(keys.database)).toEqual([])
+  expect((await readControls(keys.database)).controls).toEqual([])
   expect(await auditTypes()).toEqual(['backend.updated', 'backend.updated', 'backend.updated'])
   expect(await call('backends.drain', { backend_id: 'nothing' })).toMatchObject({ code: 'NOT_FOUND' })
+})
+
+test('routers hear of each change, of the last one last, and of what no message has told them', async () => {
+  const heard: z.infer<typeof backendControlsReply>[] = []
+  await using _ = await rpcClient('router', keys.bus).subscribe('keysControls', (reading) => void heard.push(reading))
+  const newest = () => heard.toSorted((one, other) => one.readAtMs! - other.readAtMs!).at(-1)?.controls
+  const backend_id = keys.config.current.backends[0]!.id
+  for (const [operation, control] of [
+    ['backends.drain', 'drained'],
+    ['backends.eject', 'ejected'],
+    ['backends.restore', null],
+  ] as const) {
+    await done(operation, { backend_id })
+    await expect.poll(newest, { interval: 5 }).toEqual(control === null ? [] : [{ backend: backend_id, control }])
+  }
+  // A process has died between its commit and its message.
+  await setControl(keys.database, backend_id, 'drained')
+  await expect.poll(newest, { interval: 20 }).toEqual([{ backend: backend_id, control: 'drained' }])
 })
 
 test('a reader changes nothing', async () => {
@@ -137,7 +158,7 @@ test('a reader changes nothing', async () => {
     ['keys.reseal', {}],
   ] as const)
     expect(await call(operation, input, reader)).toMatchObject({ kind: 'refused', code: 'FORBIDDEN' })
-  expect(await readControls(keys.database)).toEqual([])
+  expect((await readControls(keys.database)).controls).toEqual([])
   await done('accounts.retrieve', { account_id: id }, reader)
 })
 

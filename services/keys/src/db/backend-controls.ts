@@ -6,8 +6,21 @@ import type { BackendControl } from '@gateway/contracts/routers-api'
 import { sql } from 'kysely'
 import type { KeysDatabase } from './tables.ts'
 
-export function readControls(database: KeysDatabase): Promise<{ backend: string; control: BackendControl }[]> {
-  return database.selectFrom('keys.backend_controls').select(['backend', 'control']).orderBy('backend').execute()
+export interface Controls {
+  controls: { backend: string; control: BackendControl }[]
+  /** By the database's clock, so that of two readings the later one is known. */
+  readAtMs: number
+}
+
+/** Columns of a query that reads more beside them. */
+export const CONTROLS = sql<Controls>`
+  (select coalesce(json_agg(json_build_object('backend', backend, 'control', control) order by backend), '[]')
+    from keys.backend_controls) as controls,
+  (extract(epoch from statement_timestamp()) * 1000)::float8 as "readAtMs"`
+
+export async function readControls(database: KeysDatabase): Promise<Controls> {
+  const { rows } = await sql<Controls>`select ${CONTROLS}`.execute(database)
+  return rows[0]!
 }
 
 /** Two changes of one backend go one after another, so each knows the state that it ends. */
