@@ -18,7 +18,8 @@ export interface BodyAssembly {
 }
 
 export function createBody(bodyBytes: number, partBytes: number, inFlight: number, retryMs: number): BodyAssembly {
-  const bytes = new Uint8Array(bodyBytes)
+  // Nobody reads it before all parts have come, so no zeros are written first.
+  const bytes = Buffer.allocUnsafeSlow(bodyBytes)
   return { bytes, partBytes, inFlight, retryMs, nextPart: 0, requested: new Set(), progressAtMs: 0 }
 }
 
