@@ -16,8 +16,8 @@ import type { Logger } from '@gateway/telemetry/logger'
 import { rpcClient } from '@gateway/rpc/client'
 import { decodeJson, encodeJson } from '@gateway/rpc/json'
 
-/** Keys publishes once a second. */
-const HEARD_FOR_MS = 1_500
+/** Keys publishes once a second, and half of that is for a slow machine. */
+const PUBLISHED_WITHIN_MS = 1_500
 /** A change reaches a router that hears of none within a second. */
 const EVERY_MS = 500
 const WITHIN_MS = 800
@@ -50,7 +50,7 @@ export async function followControls({ bus, logger, onChange }: Options): Promis
   const copy = keepControls(bus)
   let tries = 0
   let hasReplied = false
-  let heardAtMs = -Infinity
+  let receivedAtMs = -Infinity
   let newestReadAtMs = -Infinity
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
@@ -106,10 +106,10 @@ export async function followControls({ bus, logger, onChange }: Options): Promis
   function again(): void {
     if (isClosed) return
     const pauseMs = hasReplied || tries >= FIRST_TRIES ? EVERY_MS : FIRST_EVERY_MS
-    const untilSilentMs = heardAtMs + HEARD_FOR_MS - performance.now()
+    const untilSilentMs = receivedAtMs + PUBLISHED_WITHIN_MS - performance.now()
     timer = setTimeout(
       () => {
-        if (performance.now() < heardAtMs + HEARD_FOR_MS) again()
+        if (performance.now() < receivedAtMs + PUBLISHED_WITHIN_MS) again()
         else underWay = request().finally(again)
       },
       Math.max(pauseMs, untilSilentMs),
@@ -118,7 +118,7 @@ export async function followControls({ bus, logger, onChange }: Options): Promis
   }
 
   const hearing = await keys.subscribe('keysControls', (reading) => {
-    heardAtMs = performance.now()
+    receivedAtMs = performance.now()
     taking = take(reading)
   })
   await learnFirst()

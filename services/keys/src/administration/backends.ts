@@ -1,6 +1,6 @@
 /**
- * An operator ejects, drains or restores a backend. The state is kept here, and every router hears of it within a second: after the
- * commit, and with each look for due work, which makes a lost message good.
+ * An operator ejects, drains or restores a backend. The state is kept here, and every router receives it within a second: after the
+ * commit, and with each look for due work. The latter makes a lost message good.
  */
 
 import type { BackendControl } from '@gateway/contracts/routers-api'

@@ -128,10 +128,13 @@ test('an ejected, drained or restored backend is kept, and each change is audite
   expect(await call('backends.drain', { backend_id: 'nothing' })).toMatchObject({ code: 'NOT_FOUND' })
 })
 
-test('routers hear of each change, of the last one last, and of what no message has told them', async () => {
-  const heard: z.infer<typeof backendControlsReply>[] = []
-  await using _ = await rpcClient('router', keys.bus).subscribe('keysControls', (reading) => void heard.push(reading))
-  const newest = () => heard.toSorted((one, other) => one.readAtMs! - other.readAtMs!).at(-1)?.controls
+test('routers receive each change, the last one last, also where its process died before its message', async () => {
+  const received: z.infer<typeof backendControlsReply>[] = []
+  await using _ = await rpcClient('router', keys.bus).subscribe(
+    'keysControls',
+    (reading) => void received.push(reading),
+  )
+  const newest = () => received.toSorted((one, other) => one.readAtMs! - other.readAtMs!).at(-1)?.controls
   const backend_id = keys.config.current.backends[0]!.id
   for (const [operation, control] of [
     ['backends.drain', 'drained'],
