@@ -16,7 +16,7 @@ import type { Logger } from '@gateway/telemetry/logger'
 import { rpcClient } from '@gateway/rpc/client'
 import { decodeJson, encodeJson } from '@gateway/rpc/json'
 
-/** Keys publishes once a second, and half of that is for a slow machine. */
+/** Keys publishes once a second. A slow machine may be late by half of that. */
 const PUBLISHED_WITHIN_MS = 1_500
 /** A change reaches a router that hears of none within a second. */
 const EVERY_MS = 500
