@@ -90,9 +90,7 @@ async function startIn(file: string, directory: string, port: number) {
       ...names.map((name, index) => `-${name}=${ports[index]}`),
     ],
     cwd: directory,
-    port,
-    greet: 'GET /healthz HTTP/1.0\r\n\r\n',
-    serves: (reply) => /^HTTP\/1\.\d 200 /.test(reply),
+    readyLine: /Start Seaweed S3 API Server/,
   })
   return program
 }

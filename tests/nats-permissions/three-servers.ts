@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { findProgram } from '@gateway/servers/find-program'
 import { type Running, startLocalServer } from '@gateway/servers/local-server'
+import { NATS_READY_LINE } from '@gateway/servers/nats'
 import { runProgram } from '@gateway/servers/program'
 import type { Server } from '@gateway/servers/start'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -51,8 +52,7 @@ function startServer(config: string, directory: string, port: number): Promise<S
         const file = join(directory, 'nats.conf')
         await writeFile(file, config)
         const args = ['-c', file]
-        const serves = (greeting: string) => greeting.startsWith('INFO ') && greeting.includes('"jetstream":true')
-        return runProgram({ file: findProgram('nats-server')!, args, cwd: directory, port, serves })
+        return runProgram({ file: findProgram('nats-server')!, args, cwd: directory, readyLine: NATS_READY_LINE })
       },
     },
     { directory, port },

@@ -9,6 +9,9 @@ import { startLocalServer } from './local-server.ts'
 import { runProgram } from './program.ts'
 import type { Server, ServerOptions } from './server.ts'
 
+/** It comes after JetStream is there. */
+export const NATS_READY_LINE = /Server is ready/
+
 export interface NatsOptions extends ServerOptions {
   /** The largest message it takes; the broker's own default of 1 MB unless said otherwise. */
   maxPayloadBytes?: number
@@ -30,8 +33,7 @@ export function startLocalNats(file: string, options: NatsOptions): Promise<Serv
           file,
           args: ['-c', config],
           cwd: directory,
-          port,
-          serves: (greeting) => greeting.startsWith('INFO ') && greeting.includes('"jetstream":true'),
+          readyLine: NATS_READY_LINE,
           log: options.log,
         })
       },
@@ -47,7 +49,7 @@ export function natsContainer(options: NatsOptions): ContainerPlan {
     port: 4222,
     dataDirectory: '/data',
     command: ['-c', config],
-    readyLine: /Server is ready/,
+    readyLine: NATS_READY_LINE,
     files: [{ target: config, content: natsConfig('0.0.0.0:4222', '/data', options) }],
     url: (hostAndPort) => `nats://${hostAndPort}`,
   }

@@ -1,69 +1,48 @@
 /**
- * Runs a server program and waits until it serves.
+ * Runs a server program and waits until it prints that it serves. A reply on its port would prove nothing: another
+ * server may have taken the port meanwhile.
  */
 
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { collect } from '@gateway/embedded-postgres/postmaster'
 import type { Running } from './local-server.ts'
 
 const START_TIMEOUT_MS = 30_000
-const POLL_MS = 20
 
 export interface Program {
   file: string
   args: string[]
   cwd: string
-  port: number
-  /** Text to send to the port (nothing: the server speaks first), and a test of its reply that shows that it serves. */
-  greet?: string
-  serves(reply: string): boolean
+  /** The line that the program prints once it takes connections. */
+  readyLine: RegExp
   log?(line: string): void
 }
 
-export async function runProgram(program: Program): Promise<Running> {
-  const child = spawn(program.file, program.args, {
-    cwd: program.cwd,
+export async function runProgram({ file, args, cwd, readyLine, log }: Program): Promise<Running> {
+  const child = spawn(file, args, {
+    cwd,
     // Its own session: Ctrl-C must not stop it before those who still write to it.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const output = collect(child, program.log)
+  const ready = Promise.withResolvers<'ready'>()
+  const output = collect(child, (line) => {
+    log?.(line)
+    if (readyLine.test(line)) ready.resolve('ready')
+  })
   const exited = new Promise<Error | null>((resolve) => {
     child.once('error', resolve)
     child.once('exit', () => resolve(null))
   })
   dieWithParent(child)
 
-  const deadlineMs = Date.now() + START_TIMEOUT_MS
-  for (;;) {
-    const serves = await greets(program)
-    // Another server may have replied on the port while our process was failing to get it.
-    const life = await Promise.race([exited, delay(serves ? 0 : POLL_MS, 'lives' as const)])
-    if (life !== 'lives') throw new Error(`${program.file} did not start: ${life?.message ?? output().trim()}`)
-    if (serves) break
-    if (Date.now() > deadlineMs) {
-      child.kill('SIGKILL')
-      const limit = `${START_TIMEOUT_MS / 1000} s`
-      throw new Error(`${program.file} did not serve on port ${program.port} within ${limit}: ${output().trim()}`)
-    }
-  }
-  return { pid: child.pid!, exited, kill: (signal) => void child.kill(signal) }
-}
-
-async function greets(program: Program): Promise<boolean> {
-  const socket = connect({ host: '127.0.0.1', port: program.port })
-  try {
-    await once(socket, 'connect')
-    if (program.greet) socket.write(program.greet)
-    const [reply] = (await once(socket, 'data', { signal: AbortSignal.timeout(1_000) })) as [Buffer]
-    return program.serves(reply.toString('latin1'))
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
+  const late = new AbortController()
+  const timeout = delay(START_TIMEOUT_MS, 'late' as const, { signal: late.signal }).catch(() => 'late' as const)
+  const outcome = await Promise.race([ready.promise, exited, timeout]).finally(() => late.abort())
+  if (outcome === 'ready') return { pid: child.pid!, exited, kill: (signal) => void child.kill(signal) }
+  if (outcome !== 'late') throw new Error(`${file} did not start: ${outcome?.message ?? output().trim()}`)
+  child.kill('SIGKILL')
+  throw new Error(`${file} did not serve within ${START_TIMEOUT_MS / 1000} s: ${output().trim()}`)
 }

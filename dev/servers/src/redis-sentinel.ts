@@ -110,9 +110,7 @@ export function startSentinel(
           file: program,
           args,
           cwd: directory,
-          port,
-          greet: 'PING\r\n',
-          serves: (reply) => /^(\+PONG|-NOAUTH)/.test(reply),
+          readyLine: /Sentinel ID is/,
         })
       },
     },

@@ -7,6 +7,9 @@ import { startLocalServer } from './local-server.ts'
 import { runProgram } from './program.ts'
 import type { Server, ServerOptions } from './server.ts'
 
+/** It comes after Redis has read its file. */
+const READY_LINE = /Ready to accept connections/
+
 interface RedisCommand {
   /** Settings beside the usual ones. */
   more?(port: number): Readonly<Record<string, string>>
@@ -33,10 +36,7 @@ export function startLocalRedis(
           file: program!,
           args,
           cwd: directory,
-          port,
-          greet: 'PING\r\n',
-          // `-LOADING` while it still reads its file.
-          serves: (reply) => reply.startsWith('+PONG'),
+          readyLine: READY_LINE,
           log: options.log,
         })
       },
@@ -51,6 +51,6 @@ export const redisContainer: ContainerPlan = {
   dataDirectory: '/data',
   // Reached through the engine's network, which the protected mode would refuse.
   command: ['redis-server', '--protected-mode', 'no', '--appendonly', 'yes', '--save', ''],
-  readyLine: /Ready to accept connections/,
+  readyLine: READY_LINE,
   url: (hostAndPort) => `redis://${hostAndPort}`,
 }

@@ -30,6 +30,13 @@ describe.each(kinds)('%s', (kind) => {
     await greet(server)
   })
 
+  test('a server whose port belongs to another one is refused, though the other one replies there', async () => {
+    await using other: Server = await start[kind]({ own: true })
+    const port = Number(new URL(other.url).port)
+    await expect(start[kind]({ own: true, port })).rejects.toThrow(/already in use|could not bind/i)
+    await greet(other)
+  })
+
   test('a temporary server takes its process and its folder with it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'servers-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))

@@ -10,6 +10,7 @@ import { usageStream } from '@gateway/contracts/subjects'
 import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { findProgram } from '@gateway/servers/find-program'
 import { startLocalServer } from '@gateway/servers/local-server'
+import { NATS_READY_LINE } from '@gateway/servers/nats'
 import { runProgram } from '@gateway/servers/program'
 import type { Server } from '@gateway/servers/start'
 import { UsageError } from '@gateway/service/report-fatal'
@@ -45,13 +46,12 @@ export async function openNats(hosts: Hosts, disks: Disks): Promise<Replicated> 
     const config = join(directory, 'nats.conf')
     await writeFile(config, configOf({ host, port, routePort, routes, directory }))
     const program = programOn(hosts, host, file, ['-c', config])
-    const serves = (greeting: string) => greeting.startsWith('INFO ') && greeting.includes('"jetstream":true')
     const plan = {
       name: host,
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       url: () => `nats://127.0.0.1:${port}`,
-      start: () => runProgram({ ...program, cwd: directory, port, serves }),
+      start: () => runProgram({ ...program, cwd: directory, readyLine: NATS_READY_LINE }),
     } as const
     return opening.use(await startLocalServer(plan, { directory, port }))
   }

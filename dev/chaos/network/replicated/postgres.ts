@@ -33,10 +33,7 @@ const SETTINGS = [
   'wal_retrieve_retry_interval=500ms',
 ].flatMap((setting) => ['-c', setting])
 
-/** A client's first message. A server that takes connections replies `R`. */
-const PARAMETERS = `\0\x03\0\0user\0${USER}\0database\0postgres\0\0`
-const STARTUP = `\0\0\0${String.fromCharCode(PARAMETERS.length + 4)}${PARAMETERS}`
-const serves = (response: string) => response.startsWith('R')
+const READY_LINE = /ready to accept (read-only )?connections/
 
 export async function openPostgres(hosts: Hosts, folder: string, disks: Disks): Promise<Clocked> {
   await using opening = new AsyncDisposableStack()
@@ -57,7 +54,7 @@ export async function openPostgres(hosts: Hosts, folder: string, disks: Disks): 
         await (index === primary ? initialize(data) : copyFrom(ports[primary]!, data))
         const words = [...launcher, join(BIN, 'postgres'), '-D', data, '-p', String(port), ...SETTINGS]
         const program = programOn(hosts, host, UNPRIVILEGED[0]!, [...UNPRIVILEGED.slice(1), ...words])
-        return runProgram({ ...program, cwd: '/', port, greet: STARTUP, serves })
+        return runProgram({ ...program, cwd: '/', readyLine: READY_LINE })
       },
     } as const
     return startLocalServer(plan, { directory: disks[host].folder, port })
