@@ -3,7 +3,7 @@
  */
 
 import * as z from 'zod'
-import { before, cursor, listOf, nothing, unixTime, type Operation } from './operation.ts'
+import { before, cursor, flag, listOf, nothing, unixTime, type Operation } from './operation.ts'
 
 /** Every type of a row that the gateway writes: OpenAI's, and its own for changes that OpenAI has not. */
 export const auditEventTypes = [
@@ -104,7 +104,7 @@ export const auditLogOperations = {
       actor_ids: values,
       actor_emails: values,
       resource_ids: values,
-      tenant_only: z.stringbool().optional(),
+      tenant_only: flag.optional(),
     }),
     body: nothing,
     output: listOf(auditLog),

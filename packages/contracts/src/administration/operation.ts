@@ -37,6 +37,8 @@ export interface Operation {
   body: z.ZodObject
   /** The body is YAML itself, not JSON; the input has its text as `yaml`. */
   isYaml?: true
+  /** Query or body name a thing that may not exist. */
+  namesThing?: true
   output: z.ZodType
   /** For readers: the effect of the call. */
   about: string
@@ -60,6 +62,9 @@ export const nothing = z.strictObject({})
 
 /** Seconds since 1970. */
 export const unixTime = z.int()
+
+/** A parameter of a query: `true` or `false`, and other words of both. */
+export const flag = z.stringbool().meta({ type: 'boolean' })
 
 const MOST_ROWS = 100
 const USUAL_ROWS = 20
@@ -98,4 +103,4 @@ export function deleted<Name extends string>(object: Name) {
 }
 
 /** A name that people give. */
-export const givenName = z.string().trim().min(1).max(256)
+export const givenName = z.string().trim().min(1).regex(/\S/).max(256)

@@ -86,6 +86,7 @@ export const overviewOperations = {
       project: z.string().min(1).max(256).optional(),
     }),
     body: nothing,
+    namesThing: true,
     output: overview,
     about:
       'shows the figures of the last hour, day or month; `project` names the only one to show, as its owner may, too',

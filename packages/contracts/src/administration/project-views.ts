@@ -6,7 +6,7 @@
 import * as z from 'zod'
 import { planUnit } from '../usage.ts'
 import { usageTotals } from '../usage-api.ts'
-import { cursor, listOf, nothing, unixTime, type Operation } from './operation.ts'
+import { cursor, flag, listOf, nothing, unixTime, type Operation } from './operation.ts'
 
 const membershipRole = z.enum(['member', 'owner'])
 
@@ -96,10 +96,10 @@ export const projectViewOperations = {
       ...cursor,
       /** A part of the name, or the beginning of the id. */
       search: z.string().trim().max(256).optional(),
-      include_archived: z.stringbool().default(false),
-      include_personal: z.stringbool().default(false),
+      include_archived: flag.default(false),
+      include_personal: flag.default(false),
       /** Only those that the caller belongs to. */
-      mine: z.stringbool().default(false),
+      mine: flag.default(false),
       /** `usage`: those that have used most of their limit first. */
       order: z.enum(['newest', 'usage']).default('newest'),
     }),

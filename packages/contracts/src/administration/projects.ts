@@ -3,7 +3,7 @@
  */
 
 import * as z from 'zod'
-import { cursor, deleted, givenName, listOf, nothing, unixTime, type Operation } from './operation.ts'
+import { cursor, deleted, flag, givenName, listOf, nothing, unixTime, type Operation } from './operation.ts'
 
 /** The id of a project is this and the account's tag. */
 export const PROJECT_PREFIX = 'proj_'
@@ -31,7 +31,7 @@ export const projectOperations = {
     path: '/v1/organization/projects',
     service: 'keys',
     access: 'signed in',
-    query: z.strictObject({ ...cursor, include_archived: z.stringbool().default(false) }),
+    query: z.strictObject({ ...cursor, include_archived: flag.default(false) }),
     body: nothing,
     output: listOf(project),
     about: 'lists projects, newest first',

@@ -6,9 +6,16 @@ import * as z from 'zod'
 import { cents, monthlyUsd, allowanceTokens } from './limits.ts'
 import { before, cursor, deleted, listOf, nothing, order, type Operation } from './operation.ts'
 
+/** RFC 5321 bounds the part before the @, and RFC 1035 the labels after it. */
+const DELIVERABLE = /^[^@]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i
+const recipient = z
+  .email()
+  .max(254)
+  .refine((address) => DELIVERABLE.test(address), 'is no address that mail can reach')
+
 const notificationChannel = {
   type: z.literal('email'),
-  recipients: z.array(z.email().max(320)).min(1).max(50),
+  recipients: z.array(recipient).min(1).max(50),
   subject_prefix: z.string().max(200).nullish(),
 }
 

@@ -6,7 +6,7 @@
  */
 
 import * as z from 'zod'
-import { nothing, unixTime, type Operation } from './operation.ts'
+import { flag, nothing, unixTime, type Operation } from './operation.ts'
 
 /** Keeps a page below the bus' largest message. */
 export const MOST_RESULTS = 800
@@ -24,7 +24,7 @@ const byProject = { project_ids: names }
 const byKey = { ...byProject, user_ids: names, api_key_ids: names }
 const byModel = { ...byKey, models: names }
 const groups = <const Names extends readonly string[]>(of: Names) => z.array(z.enum(of)).optional()
-const batch = z.stringbool().or(z.boolean()).optional()
+const batch = flag.or(z.boolean()).optional()
 
 /** Null where the usage is not grouped by it, or has none. */
 const group = z.string().nullable()

@@ -53,6 +53,7 @@ export const webhookOperations = {
     access: 'owner',
     query: nothing,
     body: z.strictObject({ webhook: z.string() }),
+    namesThing: true,
     output: z.object({ id: z.string(), object: z.literal('webhook.enabled'), enabled: z.literal(true) }),
     about: 'sends to a webhook again that was disabled by a 410; `webhook` is its id',
   },

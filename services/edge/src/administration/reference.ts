@@ -15,6 +15,7 @@ export const administrationReference: Operation[] = Object.entries<Row>(operatio
   const query = Object.entries(row.query.shape).map(([member, schema]) => ({
     name: member,
     description: '',
+    required: !(schema as z.ZodType).safeParse(undefined).success,
     schema: schema as z.ZodType,
   }))
   return {
@@ -34,6 +35,8 @@ export const administrationReference: Operation[] = Object.entries<Row>(operatio
     ...(row.isYaml
       ? { requestSchema: row.body.shape['yaml'] as z.ZodType, requestType: 'application/yaml' }
       : hasBody && { requestSchema: row.body }),
+    // An empty text is a config, too: the defaults.
+    ...((row.isYaml || row.body.safeParse({}).success) && { isBodyOptional: true }),
     responseSchema: row.output,
     examples: [],
     errors: errorsOf(row),
@@ -44,11 +47,11 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
-function errorsOf({ method, path, query }: Row): ErrorCode[] {
+function errorsOf({ method, path, query, namesThing }: Row): ErrorCode[] {
   const takesQuery = Object.keys(query.shape).length > 0
   return [
     ...(takesQuery ? (['VALIDATION_ERROR'] as const) : []),
-    ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
+    ...(namesThing || path.includes('{') ? (['NOT_FOUND'] as const) : []),
     ...(method === 'GET' ? [] : (['CONFLICT'] as const)),
     'rate_limit_exceeded',
   ]

@@ -3,10 +3,10 @@
  */
 
 import { CLIENT_DIALECTS } from '@gateway/contracts/client-dialects'
-import { ERROR_STATUS, errorSchemas } from '@gateway/contracts/errors'
+import { ERROR_STATUS, type ErrorCode, errorSchemas } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
-import { dialectOfPath } from '../core/read-path.ts'
+import { ANTHROPIC_VERSION, dialectOfPath } from '../core/read-path.ts'
 import { responseHeaders, credentials, errorMeanings, errorsOf, type Operation } from './api-reference.ts'
 
 interface OpenApiDocument {
@@ -78,10 +78,20 @@ function describe(operation: Operation): object {
 function parametersOf({ query = [], pathParameters = [], headers = [] }: Operation): object {
   const parameters = [
     ...pathParameters.map((parameter) => ({ in: 'path', required: true, schema: { type: 'string' }, ...parameter })),
-    ...query.map((parameter) => ({ in: 'query', required: false, ...parameter, schema: textOf(parameter.schema) })),
+    ...query.map((parameter) => ({
+      in: 'query',
+      required: false,
+      ...parameter,
+      ...queryForm(textOf(parameter.schema)),
+    })),
     ...headers.map((header) => ({ in: 'header', required: false, ...header, schema: textOf(header.schema) })),
   ]
   return parameters.length > 0 ? { parameters } : {}
+}
+
+/** `range[from]=1` is a member of an object. */
+function queryForm(schema: { type?: unknown }): object {
+  return schema.type === 'object' ? { style: 'deepObject', explode: true, schema } : { schema }
 }
 
 const textOf = (schema: z.ZodType | undefined): object => (schema ? schemaOf(schema, 'input') : { type: 'string' })
@@ -110,19 +120,28 @@ function eventOf(schema: z.ZodType, dialect: ClientDialect): object {
 }
 
 function failures(operation: Operation): Record<string, object> {
-  const profile = CLIENT_DIALECTS[dialectOfPath(operation.path)]
   const byStatus = Map.groupBy(errorsOf(operation), (code) => ERROR_STATUS[code])
-  return Object.fromEntries(
-    [...byStatus].map(([status, ofStatus]) => [
-      status,
-      {
-        description: ofStatus.map((code) => `${code}: ${errorMeanings[code].condition}`).join(' '),
-        content: {
-          'application/json': { schema: anyOf(ofStatus.flatMap((code) => profile.errorSchemas(code))) },
-        },
-      },
-    ]),
-  )
+  const failure = (codes: ErrorCode[], description: string) => {
+    const schemas = codes.flatMap((code) =>
+      dialectsOf(operation).flatMap((name) => CLIENT_DIALECTS[name].errorSchemas(code)),
+    )
+    return { description, content: { 'application/json': { schema: anyOf(schemas) } } }
+  }
+  return {
+    ...Object.fromEntries(
+      [...byStatus].map(([status, codes]) => [
+        status,
+        failure(codes, codes.map((code) => `${code}: ${errorMeanings[code].condition}`).join(' ')),
+      ]),
+    ),
+    431: failure(['VALIDATION_ERROR'], 'VALIDATION_ERROR: Address and headers are longer than 16 KB.'),
+  }
+}
+
+/** Those in which its errors may come. */
+function dialectsOf({ path, headers = [] }: Operation): ClientDialect[] {
+  const ofPath = dialectOfPath(path)
+  return headers.some(({ name }) => name === ANTHROPIC_VERSION) ? [ofPath, 'messages'] : [ofPath]
 }
 
 function anyOf(schemas: string[]): object {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BodyBytes, SMALL_BODY_BYTES } from './parse-json.ts'
+import { BodyBytes, parseJson, SMALL_BODY_BYTES } from './parse-json.ts'
 
 const size = fc.oneof(
   fc.nat(9),
@@ -28,4 +28,8 @@ test('a body is the same however it is cut into pieces, and a large one is copie
     }),
     { numRuns: 60 },
   )
+})
+
+test.each(['1', '1.0', '9482308959737782.0', '1e400', '"text"', 'true', 'null'])('%s is no body', (text) => {
+  expect(() => parseJson(Buffer.from(text))).toThrow('body: is not valid JSON')
 })

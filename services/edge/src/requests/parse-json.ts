@@ -3,7 +3,7 @@
  */
 
 import { GatewayError } from '@gateway/contracts/errors'
-import { parseExactly, readShape } from '@gateway/contracts/json'
+import { ExactNumber, parseExactly, readShape } from '@gateway/contracts/json'
 
 /** A body that is too large to be parsed between the requests of others. */
 export class LargeJson {
@@ -86,7 +86,7 @@ export function parseJson(bytes: Buffer): object {
   } catch (cause) {
     throw invalid('body: is not valid JSON', cause)
   }
-  if (typeof body !== 'object' || body === null) throw invalid('body: is not valid JSON')
+  if (typeof body !== 'object' || body === null || body instanceof ExactNumber) throw invalid('body: is not valid JSON')
   return body
 }
 
