@@ -84,7 +84,7 @@ test.each(Object.entries(operations).map(([name, row]) => [name, row as Operatio
   },
 )
 
-test('an operation that answers in Anthropic’s shape, too, documents errors of both shapes', () => {
+test('an operation that responds in Anthropic’s shape, too, documents errors of both shapes', () => {
   const { responses } = document.paths['/v1/models/{id}']!['get'] as { responses: Record<string, Content> }
   const { anyOf } = responses['404']!.content['application/json']!.schema
   expect(anyOf).toHaveLength(2)

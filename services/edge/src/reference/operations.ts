@@ -35,7 +35,7 @@ import { topUpBody, topUpReceived } from '@gateway/contracts/top-ups'
 import { usageQuery, usageRecord } from '@gateway/contracts/usage-api'
 import * as z from 'zod'
 import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
-import { TAGS_HEADER } from '../requests/tags.ts'
+import { TAGS_HEADER, tagsHeader } from '../requests/tags.ts'
 
 const INFERENCE_ERRORS: ErrorCode[] = [
   'quota_exceeded',
@@ -53,6 +53,7 @@ const IDEMPOTENCY_HEADER = {
 
 const TAGS = {
   name: TAGS_HEADER,
+  schema: tagsHeader,
   description:
     'team=search,env=prod: at most 8 pairs, names and values of 1 to 64 of A-Z a-z 0-9 . _ -. The ledger groups usage by them. Pairs of OpenAI’s metadata that fit count, too. The user (safety_identifier, user, or metadata.user_id of Messages) is kept as the first 22 characters of base64url(SHA-256(account, newline, user)).',
 }

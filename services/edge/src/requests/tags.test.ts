@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { GatewayError } from '@gateway/contracts/errors'
-import { MOST_TAGS, tagsInMetadata, tagsOf } from './tags.ts'
+import { MOST_TAGS, tagsHeader, tagsInMetadata, tagsOf } from './tags.ts'
 
 const word = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/).filter((name) => name !== '__proto__')
 const anyTags = fc.uniqueArray(fc.tuple(word, word), { selector: ([name]) => name, maxLength: MOST_TAGS })
@@ -34,6 +34,29 @@ test('any text is a list of tags within the bounds, or a fault that names the he
         expect(error.message).toMatch(/^x-svc-tags: /)
       }
     }),
+  )
+})
+
+test('the API reference takes the headers that the gateway takes, but for names that stand twice', () => {
+  const nearly = fc.stringMatching(/^( ?[a-z]{1,2}=?[a-z]? ?,?){0,10}$/)
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string(),
+        nearly,
+        anyTags.map((tags) => format(tags)),
+      ),
+      (text) => {
+        let fault = ''
+        try {
+          tagsOf(text, undefined)
+        } catch (error) {
+          fault = String(error)
+        }
+        fc.pre(!/must name .* once/.test(fault))
+        expect([text, tagsHeader.safeParse(text).success]).toEqual([text, fault === ''])
+      },
+    ),
   )
 })
 

@@ -5,6 +5,7 @@
 
 import { GatewayError } from '@gateway/contracts/errors'
 import { isObject } from '@gateway/contracts/json'
+import * as z from 'zod'
 
 /** By name. */
 export type Tags = Readonly<Record<string, string>>
@@ -13,6 +14,13 @@ export const TAGS_HEADER = 'x-svc-tags'
 export const MOST_TAGS = 8
 
 const WORD = /^[A-Za-z0-9._-]{1,64}$/
+/** For readers: a name may stand once, which no pattern says. */
+export const tagsHeader = z
+  .string()
+  .regex(
+    /^\s*(?:[A-Za-z0-9._-]{1,64}=[A-Za-z0-9._-]{1,64}\s*(?:,\s*[A-Za-z0-9._-]{1,64}=[A-Za-z0-9._-]{1,64}\s*){0,7})?$/,
+  )
+
 /** It would name the prototype of an object, and parsers drop it. */
 const UNUSABLE = '__proto__'
 
