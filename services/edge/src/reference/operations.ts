@@ -35,6 +35,7 @@ import { topUpBody, topUpReceived } from '@gateway/contracts/top-ups'
 import { usageQuery, usageRecord } from '@gateway/contracts/usage-api'
 import * as z from 'zod'
 import { RECEIPT_HEADER } from '@gateway/contracts/receipts'
+import { receiptHeader } from '../receipts/wanted-receipt.ts'
 import { TAGS_HEADER, tagsHeader } from '../requests/tags.ts'
 
 const INFERENCE_ERRORS: ErrorCode[] = [
@@ -60,12 +61,14 @@ const TAGS = {
 
 const RECEIPT = {
   name: RECEIPT_HEADER,
+  schema: receiptHeader,
   description:
     '1: the answer comes with a receipt, a compact JWS (EdDSA) over the request id, account, model, tokens, charge, time and SHA-256 of the content. It is the trailer x-svc-receipt, and a header of answers up to 256 KB. In a stream it is svc_receipt of the last event with usage, over the events before (comments and pings left out). /.well-known/jwks.json has the keys.',
 }
 
 const RECEIPT_OF_TURNS = {
   name: RECEIPT_HEADER,
+  schema: receiptHeader,
   description:
     '1 on the upgrade: the last event of each answer has its receipt as svc_receipt, over the messages before, each followed by a line feed.',
 }
