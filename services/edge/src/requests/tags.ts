@@ -13,13 +13,13 @@ export type Tags = Readonly<Record<string, string>>
 export const TAGS_HEADER = 'x-svc-tags'
 export const MOST_TAGS = 8
 
-const WORD = /^[A-Za-z0-9._-]{1,64}$/
+const WORD_PATTERN = '[A-Za-z0-9._-]{1,64}'
+const WORD = new RegExp(`^${WORD_PATTERN}$`)
+const PAIR = `${WORD_PATTERN}=${WORD_PATTERN}`
 /** For readers: a name may stand once, which no pattern says. */
 export const tagsHeader = z
   .string()
-  .regex(
-    /^\s*(?:[A-Za-z0-9._-]{1,64}=[A-Za-z0-9._-]{1,64}\s*(?:,\s*[A-Za-z0-9._-]{1,64}=[A-Za-z0-9._-]{1,64}\s*){0,7})?$/,
-  )
+  .regex(new RegExp(String.raw`^\s*(?:${PAIR}\s*(?:,\s*${PAIR}\s*){0,${MOST_TAGS - 1}})?$`))
 
 /** It would name the prototype of an object, and parsers drop it. */
 const UNUSABLE = '__proto__'
