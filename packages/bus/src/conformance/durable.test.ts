@@ -106,17 +106,21 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
 
   it('gives the open events of a leaving member to the others', async () => {
     const seen: string[] = []
+    const third = Promise.withResolvers<void>()
     const leaving = Promise.withResolvers<void>()
     const leaver = await consume(
       await world.open(),
       async (batch) => {
-        if (seen.length === 2) await leaving.promise
+        if (seen.length === 2) {
+          third.resolve()
+          await leaving.promise
+        }
         seen.push(...batch.map(({ payload }) => read(payload)))
       },
       1,
     )
     void Array.from({ length: 20 }, (_, i) => publish(`${i}`).catch(() => {}))
-    await until(() => seen.length === 2)
+    await third.promise
     const left = leaver[Symbol.asyncDispose]()
     leaving.resolve()
     await left
