@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { createMetrics, MAX_SERIES } from './metrics.ts'
 import { createProcessMetrics } from './process-metrics.ts'
@@ -71,6 +72,17 @@ describe('the counts of a process are written as Prometheus text', () => {
     expect(Number(/^process_resident_memory_bytes\{.*\} (.+)$/m.exec(text)?.[1])).toBeGreaterThan(1e6)
     expect(Number(/^process_cpu_seconds_total\{.*\} (.+)$/m.exec(text)?.[1])).toBeGreaterThan(0)
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds\{service="edge"\} [\d.e-]+$/m)
+  })
+
+  test('the lag of the event loop is the length of its turns, however long it had nothing to do between them', async () => {
+    const metrics = createProcessMetrics({ service: 'edge' })
+    const lag = () => Number(/^nodejs_eventloop_lag_p99_seconds\{.*\} (.+)$/m.exec(metrics.text())![1])
+    await sleep(3_000)
+    expect(lag()).toBeLessThan(2.9)
+    const untilMs = performance.now() + 1_000
+    while (performance.now() < untilMs);
+    await sleep(10)
+    expect(lag()).toBeGreaterThan(0.99)
   })
 })
 

@@ -11,9 +11,6 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import description from '../package.json' with { type: 'json' }
 import { createMetrics, memoize, SHORT_BOUNDS, type Metrics } from './metrics.ts'
 
-/** Each measurement wakes the process, also when it has nothing else to do. */
-const RESOLUTION_MS = 100
-
 /** A page of metrics of the whole process, under this service's name. */
 export function createProcessMetrics(of: { service: string }): Metrics {
   const metrics = createMetrics(of)
@@ -43,14 +40,16 @@ function openFiles(): number | [] {
   }
 }
 
+/** Measures each turn without a timer, which would wake a process that has nothing else to do. */
 function observeEventLoop(metrics: Metrics): void {
-  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  const delay = monitorEventLoopDelay({ samplePerIteration: true })
   delay.enable()
-  metrics.observedGauge('nodejs_eventloop_lag_p99_seconds', 'delay of the event loop since the last reading', () => {
-    // It measures the time between two ticks of a timer, the requested pause included.
-    const p99Ms = delay.percentile(99) / 1e6 - RESOLUTION_MS
+  // The first sample counts the wait before it.
+  setImmediate(() => delay.reset())
+  metrics.observedGauge('nodejs_eventloop_lag_p99_seconds', 'turns of the event loop since the last reading', () => {
+    const p99Ms = delay.percentile(99) / 1e6
     delay.reset()
-    return Math.max(0, p99Ms) / 1000
+    return p99Ms / 1000
   })
 }
 
