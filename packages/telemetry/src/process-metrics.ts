@@ -46,11 +46,15 @@ function observeEventLoop(metrics: Metrics): void {
   delay.enable()
   // The first sample counts the wait before it.
   setImmediate(() => delay.reset())
-  metrics.observedGauge('nodejs_eventloop_lag_p99_seconds', 'turns of the event loop since the last reading', () => {
-    const p99Ms = delay.percentile(99) / 1e6
-    delay.reset()
-    return p99Ms / 1000
-  })
+  metrics.observedGauge(
+    'nodejs_eventloop_lag_p99_seconds',
+    'length of a turn of the event loop, since the last reading',
+    () => {
+      const p99Ms = delay.percentile(99) / 1e6
+      delay.reset()
+      return p99Ms / 1000
+    },
+  )
 }
 
 /** Opens a bus whose counts and waits stand among the process' metrics. */
