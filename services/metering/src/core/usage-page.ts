@@ -15,6 +15,8 @@ export interface PageQuery {
   end_time?: number | undefined
   limit?: number | undefined
   page?: string | undefined
+  /** The number of columns that its results are grouped by. */
+  columns: number
 }
 
 export interface BucketBounds {
@@ -75,7 +77,10 @@ export function planPage(query: PageQuery, { usual, most }: BucketBounds, nowSec
   }
   const { from, after } = query.page === undefined ? { from: first, after: [] } : readCursor(query.page)
   const endOfAll = floor(end - 1, widthSeconds) + widthSeconds
-  if (from < first || from >= endOfAll || from % widthSeconds !== 0) throw invalid('page', 'is of another query')
+  const isOfGroups = after.length === 0 || after.length === query.columns
+  if (!isOfGroups || from < first || from >= endOfAll || from % widthSeconds !== 0) {
+    throw invalid('page', 'is of another query')
+  }
   return { widthSeconds, from, to: Math.min(endOfAll, from + limit * widthSeconds), end: endOfAll, after }
 }
 
@@ -150,7 +155,7 @@ function readCursor(text: string): Cursor {
     const value: unknown = JSON.parse(Buffer.from(text.replace(/^page_/, ''), 'base64url').toString())
     if (Array.isArray(value)) {
       const [from, ...after] = value as unknown[]
-      if (Number.isSafeInteger(from) && after.every((group) => typeof group === 'string')) {
+      if (Number.isSafeInteger(from) && after.every(isGroup)) {
         return { from: from as number, after }
       }
     }
@@ -158,6 +163,11 @@ function readCursor(text: string): Cursor {
     // It is no page of ours, as below.
   }
   throw invalid('page', 'is no next_page of this call')
+}
+
+/** No group that the database holds has a NUL. */
+function isGroup(value: unknown): value is string {
+  return typeof value === 'string' && !value.includes('\0')
 }
 
 function floor(time: number, widthSeconds: number): number {

@@ -24,6 +24,10 @@ const take = (...events: UsageEvent[]) => consumeUsage(ledger, [messageOf(...eve
 const seconds = (time: string) => Date.parse(time) / 1000
 const NOW_MS = Date.parse('2025-01-11T12:00:00Z')
 
+/** The cursor of a bucket, and of the groups in it after which the next page begins. */
+const cursor = (from: number, ...groups: string[]) =>
+  `page_${Buffer.from(JSON.stringify([from, ...groups])).toString('base64url')}`
+
 type Name = 'usage.completions' | 'usage.images' | 'usage.costs' | 'usage.webSearchCalls' | 'usage.moderations'
 interface Shown {
   data: { start_time: number; end_time: number; results: Record<string, unknown>[] }[]
@@ -124,6 +128,12 @@ test.each([
   [{ start_time: 0, page: 'page_nothing' }, 'page'],
   [{ start_time: 0, group_by: ['tag', 'user_id'] }, 'group_by'],
   [{ start_time: 0, surprise: 1 }, 'surprise'],
+  [{ start_time: 0, page: cursor(0, 'a') }, 'page'],
+  [{ start_time: 0, page: cursor(0, 'a', 'b'), group_by: ['model'] }, 'page'],
+  [{ start_time: 0, page: cursor(0, 'a'), group_by: ['model', 'project_id'] }, 'page'],
+  [{ start_time: 0, page: cursor(0, 'a\0b'), group_by: ['model'] }, 'page'],
+  [{ start_time: 0, models: ['a\0b'] }, 'models.0'],
+  [{ start_time: 0, project_ids: ['proj_a\0b'] }, 'project_ids.0'],
 ])('%j is refused, and the refusal names the parameter', async (input, param) => {
   await expect(show('usage.completions', input)).rejects.toThrow(`VALIDATION_ERROR ${param}`)
 })

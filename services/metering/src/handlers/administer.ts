@@ -6,6 +6,7 @@ import { PROJECT_PREFIX } from '@gateway/contracts/administration/projects'
 import type { AdministerReply } from '@gateway/contracts/administration/envelope'
 import { type OperationsOf, operations } from '@gateway/contracts/administration/operations'
 import type { BucketWidth } from '@gateway/contracts/administration/usage'
+import { readInput } from '@gateway/contracts/administration/read-input'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ExportConfig } from '@gateway/contracts/exports'
 import type { MeteringAdministerRequest } from '@gateway/contracts/metering-api'
@@ -108,22 +109,16 @@ interface Query {
   vector_store_ids?: string[]
 }
 
-async function showUsage({ database, now }: AdministerContext, name: UsageOperation, input: unknown) {
-  const parsed = operations[name].query.safeParse(input)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]!
-    const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]!] : issue.path
-    throw invalid(path.map(String).join('.') || 'query', issue.message)
-  }
-  const query: Query = parsed.data
+async function showUsage({ database, now }: AdministerContext, name: UsageOperation, input: Record<string, unknown>) {
+  const query = readInput(operations[name], input) as unknown as Query
   const bounds: BucketBounds = name === 'usage.costs' ? COST_BUCKETS : USAGE_BUCKETS[query.bucket_width]
-  const page = planPage(query, bounds, now() / 1000)
-  const served = SERVED[name]
   const by = query.group_by ?? []
+  const groups = columnsOf(by)
+  const page = planPage({ ...query, columns: groups.length }, bounds, now() / 1000)
+  const served = SERVED[name]
   expectTagsAlone(query, by)
   if (!served || findsNothing(query)) return fillPage(page, async () => [], String, true)
   const { kind, resultOf } = served
-  const groups = columnsOf(by)
   const usage: UsageQuery = { kind, groups, width: query.bucket_width, only: onlyOf(query) }
   return fillPage(
     page,
