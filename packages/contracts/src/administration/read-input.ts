@@ -7,7 +7,7 @@ import { GatewayError } from '../errors.ts'
 import * as z from 'zod'
 
 export function readInput(row: Operation, input: Record<string, unknown>): Record<string, unknown> {
-  refuseUnstorable(input, [])
+  refuseUnstorable(input)
   const path = pathOf(row)
   const isQuery = (name: string) => Object.hasOwn(row.query.shape, name) && !Object.hasOwn(path.shape, name)
   const isBody = (name: string) => !Object.hasOwn(path.shape, name) && !isQuery(name)
@@ -40,7 +40,7 @@ function read(schema: z.ZodObject, value: Record<string, unknown>): Record<strin
 }
 
 /** The database holds neither NUL nor half a surrogate pair. */
-function refuseUnstorable(value: unknown, path: readonly PropertyKey[]): void {
+export function refuseUnstorable(value: unknown, path: readonly PropertyKey[] = []): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) throw invalid(path, 'has a character that cannot be stored')
   } else if (typeof value === 'object' && value !== null) {

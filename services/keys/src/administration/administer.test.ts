@@ -74,3 +74,19 @@ test('a caller without a role reads nothing of a foreign project, not even that 
   expect(missing).toEqual({ kind: 'refused', code: 'NOT_FOUND', message: 'There is no project proj_BBBBBBBB' })
   expect(await authorize(personCall({ subject: 'bob' }), ofProject('proj_AAAAAAAA'))).toMatchObject({ kind: 'done' })
 })
+
+test('an id that the database cannot hold is refused, and the refusal names its parameter', async () => {
+  const calls: [string, Record<string, unknown>, string][] = [
+    ['projects.retrieve', { project_id: 'proj_\0' }, 'project_id'],
+    ['projects.archive', { project_id: 'proj_\0' }, 'project_id'],
+    ['apiKeys.delete', { project_id: 'proj_AAAAAAAA\0', api_key_id: 'key_AAAAAAAA' }, 'project_id'],
+    ['accounts.retrieve', { account_id: 'proj_\0' }, 'account_id'],
+    ['users.retrieve', { user_id: 'user-\0' }, 'user_id'],
+    ['administrators.authorize', { for: 'projectViews.usage', project_id: 'proj_\0' }, 'project_id'],
+    ['administrators.authorize', { for: 'overview.show', project_id: 'proj_\0' }, 'project_id'],
+  ]
+  for (const [operation, input, param] of calls) {
+    const reply = await administer(keys, { operation, input, ...OPERATOR_CALL })
+    expect({ operation, ...reply }).toMatchObject({ operation, kind: 'refused', code: 'VALIDATION_ERROR', param })
+  }
+})

@@ -15,7 +15,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { failpoint } from '@gateway/service/failpoint'
 import { decideAccess, projectRoleOf, type MembershipRole, type AccessFacts } from '../core/access.ts'
 import { type AuditEntry, changesNothing, writeAuditEntry } from '../core/audit-entry.ts'
-import { readInput } from '@gateway/contracts/administration/read-input'
+import { readInput, refuseUnstorable } from '@gateway/contracts/administration/read-input'
 import { appendToAuditLog } from '../db/audit-log.ts'
 import { findProject } from '../db/memberships.ts'
 import { listProjectNames } from '../db/projects.ts'
@@ -218,6 +218,7 @@ async function expectAccess(
 ): Promise<MembershipRole | null> {
   // Its one call has been checked.
   if (caller.kind === 'system') return null
+  refuseUnstorable({ project_id: projectId })
   const isInQuery = access === 'reader or project owner' && projectId !== undefined
   const isOfProject = isInQuery || path.includes('{project_id}')
   const member = caller.person && { userId: caller.id, ...caller.person }
