@@ -107,10 +107,7 @@ export function estimateChat(
           unreadPieces += pieces
           if (SOUNDS.has(part.type)) piecesOfSound += pieces
           mostUnread += part.type === SOUND ? bytes : windowTokens
-        } else
-          textBytes += Buffer.byteLength(
-            'text' in part && typeof part.text === 'string' ? part.text : JSON.stringify(part),
-          )
+        } else textBytes += textBytesOf(part)
       }
     }
     textBytes += besideContent(message)
@@ -146,10 +143,15 @@ function besideContent(message: ChatMessage): number {
   return 0
 }
 
-/** A document of the Messages API may be a text as any other. */
+/** A document of the Messages API may be a text as any other. Parts of other types have no source. */
 function isUnread({ type, source }: { type: string; source?: unknown }): boolean {
   const isText = typeof source === 'object' && source !== null && 'type' in source && source.type === 'text'
-  return UNREAD.has(type) && !isText
+  return UNREAD.has(type) && !(isText && type === 'document')
+}
+
+/** Of a part of another type, a backend may read any member. */
+function textBytesOf(part: { type: string; text?: unknown }): number {
+  return part.type === 'text' && typeof part.text === 'string' ? Buffer.byteLength(part.text) : jsonBytes(part)
 }
 
 /** llama.cpp knows another name of `n`, too. */

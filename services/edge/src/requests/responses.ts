@@ -82,10 +82,17 @@ const RESULTS = new Set<unknown>(['function_call_output', 'custom_tool_call_outp
 
 /** Results are a tool's; thoughts, calls and items of a vendor's tools are the model's. */
 function messageOf(item: ResponsesItem): ChatMessage {
-  if (item.role != null && item.content != null) return { role: item.role, content: contentOf(item.content) }
   if (RESULTS.has(item.type)) return { role: 'tool', content: contentOf(item.output) }
-  return { role: 'assistant', content: null, item }
+  const { role, content, ...rest } = item
+  if (role == null || content == null) return { role: 'assistant', content: null, item }
+  const message = { role, content: contentOf(content) }
+  // An item of another type may hold more, beside the members of a message.
+  return (item.type ?? MESSAGE) === MESSAGE ? message : { ...message, item: rest }
 }
+
+const MESSAGE = 'message'
+/** Their readers read the text alone. */
+const TEXTS = new Set(['input_text', 'output_text', 'text'])
 
 interface Part {
   type: string
@@ -97,6 +104,8 @@ function contentOf(content: unknown): ChatMessage['content'] {
   if (typeof content === 'string') return content
   return (content as Part[]).map((part) => {
     if (part.type === 'input_image') return { type: 'image_url', image_url: { url: part.image_url ?? '' } }
-    return part.text == null ? { ...part, image_url: undefined } : { type: 'text', text: part.text }
+    return part.text != null && TEXTS.has(part.type)
+      ? { type: 'text', text: part.text }
+      : { ...part, image_url: undefined }
   })
 }
