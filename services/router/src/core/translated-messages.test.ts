@@ -8,6 +8,11 @@ const user = (content: unknown) => ({ role: 'user', content })
 const model = (content: string | null, more: object = {}) => ({ role: 'assistant', content, ...more })
 const CALL = { id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }
 const result = { role: 'tool', tool_call_id: 'c', content: '72' }
+
+interface Message {
+  content: string | { text: string }[]
+  reasoning_content?: string
+}
 const IMAGE = { type: 'image_url', image_url: { url: 'https://a/b.png' } }
 
 test('turns of one role in a row are one turn', () => {
@@ -36,11 +41,25 @@ test('a system message that comes later is written in a turn of the user', () =>
   expect(turns).toEqual([system('Rules'), user('Go\n\n<system-reminder>\nBe quick\n</system-reminder>'), model('Gone')])
 })
 
-test('no template finds two turns of one role, or a system message behind the first, and no word is lost', () => {
+test('turns of the model that become one keep the thoughts of each', () => {
+  const [first, second] = [{ reasoning_content: 'Hm' }, { reasoning_content: 'So' }]
+  expect(alternating([user('Go'), model('Well', first), model(null, { ...second, tool_calls: [CALL] })])).toEqual([
+    user('Go'),
+    model('Well', { reasoning_content: 'Hm\n\nSo', tool_calls: [CALL] }),
+  ])
+  for (const turns of [
+    [model(null, first), model('Well')],
+    [model(null), model('Well', first)],
+  ])
+    expect(alternating(turns)).toEqual([model('Well', first)])
+})
+
+test('no template finds two turns of one role, or a system message behind the first, and no word or thought is lost', () => {
   const word = fc.uuid()
-  const turn = word.chain((text) =>
-    fc.constantFrom(system(text), user(text), user([{ type: 'text', text }]), model(text)),
-  )
+  const turn = fc.tuple(word, word).chain(([text, thought]) => {
+    const thoughtful = model(text, { reasoning_content: thought })
+    return fc.constantFrom(system(text), user(text), user([{ type: 'text', text }]), model(text), thoughtful)
+  })
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 10 }), (messages) => {
       const turns = alternating(messages)
@@ -49,8 +68,9 @@ test('no template finds two turns of one role, or a system message behind the fi
         if (at > 0) expect(role).not.toBe('system')
       })
       const reported = JSON.stringify(turns)
-      for (const { content } of messages) {
-        expect(reported).toContain(typeof content === 'string' ? content : (content as { text: string }[])[0]!.text)
+      for (const { content, reasoning_content: thought = '' } of messages as Message[]) {
+        expect(reported).toContain(typeof content === 'string' ? content : content[0]!.text)
+        expect(reported).toContain(thought)
       }
     }),
   )

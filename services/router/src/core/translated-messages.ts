@@ -91,7 +91,7 @@ function join(turn: Turn, next: JsonObject): void {
   const before = turn.parts ?? turn.message.content
   const after = next.content
   const states = joinedStates(turn.message, next)
-  turn.message = { ...turn.message, ...next, content: before, ...states }
+  turn.message = { ...turn.message, ...next, content: before, ...joinedThoughts(turn.message, next), ...states }
   // The state is part of one response, and stands between its words.
   const between = states === undefined ? '\n\n' : ''
   if (after == null || after === '') return
@@ -101,6 +101,13 @@ function join(turn: Turn, next: JsonObject): void {
     turn.parts ??= [...partsOf(before)]
     for (const part of partsOf(after)) turn.parts.push(part)
   }
+}
+
+/** By concatenation, which copies nothing. */
+function joinedThoughts({ reasoning_content: before }: JsonObject, next: JsonObject): JsonObject | undefined {
+  const { reasoning_content: after } = next
+  const areBoth = typeof before === 'string' && typeof after === 'string'
+  return areBoth ? { reasoning_content: `${before}\n\n${after}` } : undefined
 }
 
 function partsOf(content: unknown): unknown[] {
