@@ -31,7 +31,7 @@ function leadingSystem(messages: Json[]): Json[] {
 
 /** One text, unless a part of it is to be cached. */
 export function systemOf(messages: Json[], lost: Lost): string | Json[] | undefined {
-  const blocks = leadingSystem(messages).flatMap((message, index) => partsOf(message, index, lost))
+  const blocks = leadingSystem(messages).flatMap((message, index) => marked(partsOf(message, index, lost), message))
   const texts = blocks.filter(isText)
   if (texts.length === 0) return undefined
   return texts.some((block) => block.cache_control) ? texts : texts.map(({ text }) => text).join('\n\n')
@@ -82,6 +82,11 @@ const OF_FUNCTION = new Set(['name', 'arguments'])
 const OF_PART = new Set(['type', 'text', 'refusal', 'image_url', 'file', 'cache_control'])
 const OF_FILE = new Set(['file_data', 'file_id', 'filename'])
 
+/** The mark of a whole message stands at its last block. */
+function marked(blocks: Json[], message: Json): Json[] {
+  return blocks.map((block, at) => (at === blocks.length - 1 ? { ...cached(message), ...block } : block))
+}
+
 function reportLost(object: Json, known: ReadonlySet<string>, place: string, lost: Lost): void {
   for (const name of Object.keys(object)) if (object[name] != null && !known.has(name)) lost.add(`${place}.${name}`)
 }
@@ -99,16 +104,15 @@ function blocksOf(message: Json, index: number, lost: Lost, pieces: readonly Sta
       tool_use_id: fitId(message.tool_call_id, ANTHROPIC_IDS),
       content: partsOf(message, index, lost),
     }
-    return [{ ...result, ...cached(message) }]
+    return marked([result], message)
   }
   const blocks = partsOf(message, index, lost)
-  if (message.role !== 'assistant') return blocks
+  if (message.role !== 'assistant') return marked(blocks, message)
   const refusal = textOf(message.refusal)
   const calls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : []
   const called = calls.map((call, at) => toolUseOf(call, `${field}.tool_calls[${at}]`, lost))
-  return pieces.length === 0
-    ? [...blocks, ...refusal, ...called]
-    : thinkingTurn([...blocks, ...refusal], called, pieces)
+  const texts = [...blocks, ...refusal]
+  return marked(pieces.length === 0 ? [...texts, ...called] : thinkingTurn(texts, called, pieces), message)
 }
 
 /** The API refuses a turn that ends in a thought: the client has left out all that followed. */
@@ -127,10 +131,8 @@ function isThought({ type }: Json): boolean {
 }
 
 /** Texts of no word are left out: the API refuses them (anthropics/claude-code#23369, 2026-02-05). */
-function partsOf(message: Json, index: number, lost: Lost): Json[] {
-  const { content } = message
-  if (typeof content === 'string')
-    return content.trim() === '' ? [] : [{ type: 'text', text: content, ...cached(message) }]
+function partsOf({ content }: Json, index: number, lost: Lost): Json[] {
+  if (typeof content === 'string') return textOf(content)
   if (!Array.isArray(content)) return []
   return content
     .filter(isObject)

@@ -226,6 +226,49 @@ describe('content', () => {
   })
 })
 
+describe("a message's own mark for the cache", () => {
+  const mark = { cache_control: { type: 'ephemeral' } }
+  const text = { type: 'text', text: 'Long' }
+  const image = { type: 'image_url', image_url: { url: 'https://a/b.png' } }
+  const call = { id: 't1', type: 'function', function: { name: 'look', arguments: '{}' } }
+  const called = [...REQUEST, { role: 'assistant', content: null, tool_calls: [call] }]
+
+  test.each<[string, Json[], string]>([
+    ["the system's text", [{ role: 'system', content: 'Long', ...mark }, ...REQUEST], 'text'],
+    ["the system's parts", [{ role: 'system', content: [text, text], ...mark }, ...REQUEST], 'text'],
+    ["the system's picture", [{ role: 'system', content: [text, image], ...mark }, ...REQUEST], 'image'],
+    ['a late text of the system', [...REQUEST, { role: 'developer', content: [text], ...mark }], 'text'],
+    ["the user's text", [{ role: 'user', content: 'Long', ...mark }], 'text'],
+    ["the user's parts", [{ role: 'user', content: [text, image], ...mark }], 'image'],
+    ["the model's text", [...REQUEST, { role: 'assistant', content: [text], ...mark }, ...REQUEST], 'text'],
+    [
+      "the model's calls",
+      [...REQUEST, { role: 'assistant', content: 'I look.', tool_calls: [call], ...mark }],
+      'tool_use',
+    ],
+    ["a result's text", [...called, { role: 'tool', tool_call_id: 't1', content: '72', ...mark }], 'tool_result'],
+    ["a result's parts", [...called, { role: 'tool', tool_call_id: 't1', content: [text], ...mark }], 'tool_result'],
+  ])('reaches the backend once, at the last block of %s', (_, messages, type) => {
+    const { request, dropped } = write({ messages })
+    expect(marksIn(request)).toEqual([type])
+    expect(dropped).toEqual([])
+  })
+
+  test('leaves the mark of its last part as it is', () => {
+    const own = { ...text, cache_control: { type: 'ephemeral', ttl: '1h' } }
+    expect(write({ messages: [{ role: 'user', content: [own], ...mark }] }).request.messages).toEqual([
+      { role: 'user', content: [own] },
+    ])
+  })
+
+  /** The types of the blocks that bear one, at any depth. */
+  function marksIn(value: unknown): unknown[] {
+    if (typeof value !== 'object' || value === null) return []
+    const own = 'cache_control' in value ? [(value as Json).type] : []
+    return [...own, ...Object.values(value).flatMap(marksIn)]
+  }
+})
+
 describe('a parameter that cannot be kept', () => {
   test('and changes no meaning is reported, each by its name', () => {
     const lost = { seed: 1, presence_penalty: 0.1, logit_bias: {}, store: true, verbosity: 'low', metadata: { a: 'b' } }
