@@ -94,6 +94,18 @@ describe('a request', () => {
     ])
   })
 
+  test('arguments that a client wrote as an object are the text of that object', () => {
+    const call = (args: unknown) => ({ id: 'c1', type: 'function', function: { name: 'look', arguments: args } })
+    const sent = (args: unknown) => inputOf({ role: 'assistant', tool_calls: [call(args)] })
+    const item = { type: 'function_call', call_id: 'c1', name: 'look' }
+    expect(sent({ at: [1, null] })).toEqual([{ ...item, arguments: '{"at":[1,null]}' }])
+    for (const none of [undefined, null]) expect(sent(none)).toEqual([{ ...item, arguments: '{}' }])
+    const body = '{"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":{"arguments":{"n":1e400}}}]}]}'
+    const clientRequest = { kind: 'chat' as const, model: 'm', stream: false, maxTokens: undefined, form: [] }
+    const { body: exact } = chatToResponses.request({ ...clientRequest, body: Buffer.from(body) })
+    expect(exact.toString()).toContain('"arguments":"{\\"n\\":1e400}"')
+  })
+
   test('a function stays as strict as the client wrote it, since the API takes it as strict unless it hears otherwise', () => {
     const strict = { ...look, function: { ...look.function, strict: true } }
     const grammar = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } }

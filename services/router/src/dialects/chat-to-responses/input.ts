@@ -89,7 +89,7 @@ class InputWriter {
       type: 'function_call',
       call_id: call.id,
       name,
-      arguments: typeof args === 'string' ? args : '{}',
+      arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}),
     }
   }
 
