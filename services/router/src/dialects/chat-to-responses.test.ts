@@ -183,7 +183,10 @@ describe('a request', () => {
 })
 
 const LOGPROB = { token: 'H', logprob: -1, bytes: [72], top_logprobs: [] }
-const OUTPUT = [
+function output(text: string, ...annotations: Json[]): Text {
+  return { type: 'output_text', text, annotations, logprobs: [LOGPROB] }
+}
+const OUTPUT: Item[] = [
   { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm, so.' }] },
   { type: 'web_search_call', id: 'ws_1', status: 'completed' },
   {
@@ -191,7 +194,7 @@ const OUTPUT = [
     id: 'msg_1',
     role: 'assistant',
     status: 'completed',
-    content: [{ type: 'output_text', text: 'Héllo there', annotations: [], logprobs: [LOGPROB] }],
+    content: [output('Héllo there')],
   },
   { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'look', arguments: '{"n":1e400}' },
   { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c2', name: 'patch', input: '*** Begin' },
@@ -251,6 +254,18 @@ describe('a response', () => {
   })
 })
 
+interface Text extends Json {
+  text: string
+  annotations: Json[]
+}
+interface Item extends Json {
+  type: string
+  summary?: (Json & { text: string })[]
+  content?: Text[]
+  arguments?: string
+  input?: string
+}
+
 /** The beginning of a text, in pieces of one character. */
 const cut = (text: string, at: number) => text.slice(0, at).split('')
 
@@ -263,19 +278,22 @@ interface Cuts {
 }
 
 /** The events of the response, by a server of these manners. The last event brings all that the others leave out. */
-function eventsOf({ pieces, addsItems, endsItems, repeatsOutput }: Cuts): Json[] {
+function eventsOf({ pieces, addsItems, endsItems, repeatsOutput }: Cuts, output: Item[] = OUTPUT): Json[] {
   const inPieces = addsItems ? pieces : 0
   const events: Json[] = [{ type: 'response.created', response: { ...RESPONSE, status: 'in_progress', output: [] } }]
-  OUTPUT.forEach((item, output_index) => {
+  output.forEach((item, output_index) => {
     const place = { output_index, item_id: item.id }
     const text = item.summary?.[0]?.text ?? item.content?.[0]?.text ?? item.arguments ?? item.input ?? ''
     const begun = { ...item, ...emptied(item) }
     if (addsItems) events.push({ type: 'response.output_item.added', output_index, item: begun })
     const delta = DELTAS[item.type]
     if (delta) events.push(...cut(text, inPieces).map((piece) => ({ ...delta, ...place, delta: piece })))
+    const cited = inPieces > 0 ? (item.content?.[0]?.annotations ?? []) : []
+    for (const annotation of cited)
+      events.push({ type: 'response.output_text.annotation.added', ...place, content_index: 0, annotation })
     if (endsItems) events.push({ type: 'response.output_item.done', output_index, item })
   })
-  const full = { ...RESPONSE, output: repeatsOutput || !endsItems ? OUTPUT : [] }
+  const full = { ...RESPONSE, output: repeatsOutput || !endsItems ? output : [] }
   return [...events, { type: 'response.completed', response: full }]
 }
 
@@ -294,6 +312,7 @@ function emptied({ type }: Json): Json {
 
 interface Delta {
   content?: string
+  annotations?: { url_citation: { start_index: number; end_index: number } }[]
   reasoning_content?: string
   tool_calls?: {
     index: number
@@ -320,8 +339,69 @@ function streamed(events: Json[]) {
     call.said += called?.['arguments'] ?? custom?.['input'] ?? ''
   }
   const finishes = chunks.flatMap(({ choices }) => choices[0]!.finish_reason ?? [])
-  return { content: text('content'), reasoning: text('reasoning_content'), calls, finishes, progress: reading.progress }
+  return {
+    content: text('content'),
+    reasoning: text('reasoning_content'),
+    annotations: deltas.flatMap((delta) => delta.annotations ?? []),
+    calls,
+    finishes,
+    progress: reading.progress,
+  }
 }
+
+describe('a citation', () => {
+  const cite = (start_index: number, end_index: number) => {
+    return { type: 'url_citation', start_index, end_index, title: 'A', url: 'https://a' }
+  }
+  const message = (...content: Text[]): Item => ({ type: 'message', role: 'assistant', content })
+  const CITED: Item[] = [
+    message(output('I look. ', cite(2, 6))),
+    { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+    message(output('Héllo: 42, ', cite(7, 9), { type: 'file_citation', file_id: 'f', index: 1 }, cite(0, 5))),
+    message(output('as told.', cite(0, 2))),
+  ]
+  const PLACES = ['look', '42', 'Héllo', 'as']
+
+  interface Cited {
+    content: string
+    annotations: NonNullable<Delta['annotations']>
+  }
+  const placesIn = ({ content, annotations }: Cited) =>
+    annotations.map(({ url_citation: { start_index, end_index } }) => content.slice(start_index, end_index))
+
+  test('of a whole response marks its words in the one text of chat', () => {
+    const { json } = read({ ...RESPONSE, output: CITED })
+    const [{ message: said }] = json.choices as [{ message: Cited }]
+    expect(placesIn(said)).toEqual(PLACES)
+  })
+
+  test('of a stream marks them, too, once, however a server cuts and repeats the texts', () => {
+    const manners = fc.record({
+      pieces: fc.constantFrom(0, 99),
+      addsItems: fc.boolean(),
+      endsItems: fc.boolean(),
+      repeatsOutput: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(manners, (cuts) => {
+        expect(placesIn(streamed(eventsOf(cuts, CITED)))).toEqual(PLACES)
+      }),
+    )
+  })
+
+  test('that comes before the last words of its part marks its own', () => {
+    const at = { output_index: 1, content_index: 0 }
+    const said = streamed([
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'So. ' },
+      { type: 'response.output_text.delta', ...at, delta: 'It is 42' },
+      { type: 'response.output_text.annotation.added', ...at, annotation: cite(6, 8) },
+      { type: 'response.output_text.delta', ...at, delta: ', I think' },
+      { type: 'response.output_text.annotation.added', ...at, annotation: cite(12, 17) },
+      { type: 'response.completed', response: { ...RESPONSE, output: [] } },
+    ])
+    expect(placesIn(said)).toEqual(['42', 'think'])
+  })
+})
 
 describe('a stream', () => {
   test('gives the client each text once, however a server cuts and repeats it', () => {

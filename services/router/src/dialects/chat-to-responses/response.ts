@@ -61,7 +61,7 @@ function messageOf(items: readonly JsonObject[], keeps: boolean): JsonObject {
     .join('')
   const calls = items.flatMap((item) => callOf(item) ?? [])
   const states = keeps ? statesIn(items) : []
-  const annotations = parts.flatMap((part) => objectsOf(part.annotations)).flatMap((one) => citationOf(one) ?? [])
+  const annotations = citationsIn(parts)
   return {
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
@@ -103,9 +103,23 @@ export function callOf({ type, call_id: id, name, arguments: args, input }: Json
   return type === 'custom_tool_call' ? { id, type: 'custom', custom: { name, input: input ?? '' } } : null
 }
 
-/** Chat knows the citation of an address alone. */
-export function citationOf({ type, start_index, end_index, title, url }: JsonObject): JsonObject | null {
-  return type === 'url_citation' ? { type, url_citation: { start_index, end_index, title, url } } : null
+function citationsIn(parts: readonly JsonObject[]): JsonObject[] {
+  let begin = 0
+  return parts.flatMap(({ text, annotations }) => {
+    const citations = objectsOf(annotations).map((annotation) => citationOf(annotation, begin))
+    if (typeof text === 'string') begin += text.length
+    return citations.filter((citation) => citation !== null)
+  })
+}
+
+/**
+ * Chat knows the citation of an address alone. It has one text for all parts of a response, in which the citation's own
+ * part starts at `begin`.
+ */
+export function citationOf({ type, start_index, end_index, title, url }: JsonObject, begin: number): JsonObject | null {
+  const moved = (index: unknown) => (typeof index === 'number' ? begin + index : index)
+  const place = { start_index: moved(start_index), end_index: moved(end_index) }
+  return type === 'url_citation' ? { type, url_citation: { ...place, title, url } } : null
 }
 
 export function finishReasonOf({ status, incomplete_details: details }: JsonObject, hasCalls: boolean): string {

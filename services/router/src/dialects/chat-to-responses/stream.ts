@@ -39,6 +39,16 @@ const PARTS = new Map<unknown, { member: Member; text: 'text' | 'refusal'; event
   ['summary_text', { member: 'reasoning_content', text: 'text', event: 'reasoning_summary_text' }],
 ])
 
+/** A part of an item's text. */
+interface Part {
+  /** Its characters that the client has. */
+  sent: number
+  /** Where it starts in the client's text. */
+  begin: number
+  /** Its annotations that have been read. */
+  annotations: number
+}
+
 interface Call {
   /** Its place among the calls. */
   position: number
@@ -54,8 +64,10 @@ export class ResponsesToChatStream implements ChatReading {
   #tier: JsonObject = {}
   /** By the position of the item in the output. */
   #calls = new Map<unknown, Call>()
-  /** Characters that the client has of each part: by the item's position, the kind of event and the part's position. */
-  #sent = new Map<string, number>()
+  /** By the item's position, the kind of event and the part's position. */
+  #parts = new Map<string, Part>()
+  /** Characters of the client's text. */
+  #content = 0
   /** The items whose reasoning comes as text: their summaries would say it twice. */
   #reasoning = new Map<unknown, string>()
 
@@ -114,7 +126,7 @@ export class ResponsesToChatStream implements ChatReading {
       case 'response.output_item.done':
         return isObject(item) ? this.#completeItem(at, item) : []
       case 'response.output_text.annotation.added':
-        return this.#citation(event.annotation)
+        return this.#annotation(this.#partAt(at, 'output_text', event.content_index), event.annotation)
       default:
         // Progress of hosted tools, ends of parts that the item's end repeats, and kinds of events yet to come.
         return []
@@ -132,9 +144,15 @@ export class ResponsesToChatStream implements ChatReading {
   #piece(member: Member, kind: string, event: JsonObject): Chunk[] {
     const { output_index: at, content_index: part = event.summary_index, delta, logprobs } = event
     if (typeof delta !== 'string' || delta === '' || !this.#isReceived(at, kind)) return []
-    const key = `${wordOf(at)} ${kind} ${wordOf(part)}`
-    this.#sent.set(key, (this.#sent.get(key) ?? 0) + delta.length)
+    this.#partAt(at, kind, part).sent += delta.length
     return [this.#say(member, delta, objectsOf(logprobs))]
+  }
+
+  #partAt(at: unknown, kind: string, index: unknown): Part {
+    const key = `${wordOf(at)} ${kind} ${wordOf(index)}`
+    let part = this.#parts.get(key)
+    if (part === undefined) this.#parts.set(key, (part = { sent: 0, begin: this.#content, annotations: 0 }))
+    return part
   }
 
   /** The client reads an item's reasoning or its summary: the one that comes first. */
@@ -148,6 +166,7 @@ export class ResponsesToChatStream implements ChatReading {
   #say(member: Member, text: string, logprobs: JsonObject[] = []): Chunk {
     addText(this.progress.text, text)
     this.progress.begun = true
+    if (member === 'content') this.#content += text.length
     return this.#delta({ [member]: text }, logprobs)
   }
 
@@ -199,14 +218,17 @@ export class ResponsesToChatStream implements ChatReading {
     const known = PARTS.get(part.type)
     const text = known && part[known.text]
     if (typeof text !== 'string' || !this.#isReceived(at, known!.event)) return []
-    const key = `${wordOf(at)} ${known!.event} ${index}`
-    const rest = text.slice(this.#sent.get(key) ?? 0)
-    this.#sent.set(key, text.length)
-    return rest === '' ? [] : [this.#say(known!.member, rest)]
+    const own = this.#partAt(at, known!.event, index)
+    const rest = text.slice(own.sent)
+    own.sent = text.length
+    const said = rest === '' ? [] : [this.#say(known!.member, rest)]
+    const unread = objectsOf(part.annotations).slice(own.annotations)
+    return [...said, ...unread.flatMap((annotation) => this.#annotation(own, annotation))]
   }
 
-  #citation(annotation: unknown): Chunk[] {
-    const citation = isObject(annotation) ? citationOf(annotation) : null
+  #annotation(part: Part, annotation: unknown): Chunk[] {
+    part.annotations++
+    const citation = isObject(annotation) ? citationOf(annotation, part.begin) : null
     return citation === null ? [] : [this.#delta({ annotations: [citation] })]
   }
 
