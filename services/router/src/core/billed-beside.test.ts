@@ -39,8 +39,21 @@ describe('a vendor’s usage reports the items that it bills beside the tokens',
     ],
     ['figures that cannot be', { cost: -1, server_tool_use: { web_search_requests: 1.5 }, num_sources_used: '3' }, {}],
     ['a cost beyond all reason', { cost: 1e300 }, {}],
+    [
+      'calls of names that no tool has, and PostgreSQL refuses',
+      { server_tool_use: { '\0_requests': 1, '\ud800_requests': 1, 'web search_requests': 1, web_search_requests: 2 } },
+      { toolCalls: { web_search: 2 } },
+    ],
   ])('%s', (_, usage, reported) => {
     expect(billedBeside(usage as Record<string, unknown>)).toEqual(reported)
+  })
+
+  test('of thousands of names some are kept, for one message on the bus holds the usage', () => {
+    const names = Array.from({ length: 20_000 }, (_, index) => [`tool_${index}_requests`, 1])
+    const beside = { num_sources_used: 2, num_search_queries: 3 }
+    const { toolCalls } = billedBeside({ server_tool_use: Object.fromEntries(names), ...beside })
+    expect(Object.keys(toolCalls!)).toHaveLength(64)
+    expect(toolCalls).toMatchObject({ web_search: 3, tool_0: 1 })
   })
 
   test('the usage fits the contract for every value that a backend writes there', () => {

@@ -7,11 +7,15 @@
  * An impossible figure counts as none.
  */
 
-import { isObject, type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import { isObject, type JsonObject, membersOf, objectsOf, plainNumber } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 
 /** More calls are a backend's mistake. */
 const MOST_CALLS = 10_000
+/** Kinds of tools that one response may call. */
+export const MOST_TOOLS = 64
+/** The ledger's row can hold such a name, and a message on the bus {@link MOST_TOOLS} of them. */
+export const TOOL_NAME = /^[\w.:-]{1,64}$/
 const MOST_COST_NANO_USD = 1e15
 const TICKS_PER_NANO_USD = 10
 
@@ -26,7 +30,7 @@ export function billedBeside(usage: JsonObject): Beside {
   const completion = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details)
   return {
     // A zero means that there is none.
-    ...(typeof prompt.audio_tokens === 'number' && { audioPromptTokens: count(prompt.audio_tokens) }),
+    ...(typeof plainNumber(prompt.audio_tokens) === 'number' && { audioPromptTokens: count(prompt.audio_tokens) }),
     ...some('cachedAudioTokens', count(membersOf(prompt.cached_tokens_details).audio_tokens)),
     ...some('audioCompletionTokens', count(completion.audio_tokens)),
     ...callsMember(callsIn(usage)),
@@ -45,8 +49,7 @@ export function callsMember(calls: ToolCalls): Pick<TokenUsage, 'toolCalls'> {
 function callsIn(usage: JsonObject): ToolCalls {
   const { server_tool_use: requests, server_side_tool_usage_details: ofXai } = usage
   const reported = [
-    ...namesOf(requests, '_requests'),
-    ...namesOf(ofXai, '_calls'),
+    ...[...namesOf(requests, '_requests'), ...namesOf(ofXai, '_calls')].slice(0, MOST_TOOLS - 2),
     ['search_sources', usage.num_sources_used] as const,
     ['web_search', usage.num_search_queries] as const,
   ]
@@ -56,18 +59,21 @@ function callsIn(usage: JsonObject): ToolCalls {
 }
 
 function namesOf(counts: unknown, ending: string): (readonly [string, unknown])[] {
-  return Object.entries(membersOf(counts)).flatMap(([name, value]) =>
-    name.endsWith(ending) && name.length <= 64 ? [[name.slice(0, -ending.length), value] as const] : [],
-  )
+  return Object.entries(membersOf(counts)).flatMap(([member, value]) => {
+    const name = member.slice(0, -ending.length)
+    return member.endsWith(ending) && TOOL_NAME.test(name) ? [[name, value] as const] : []
+  })
 }
 
-function costIn({ cost, cost_in_usd_ticks: ticks }: JsonObject): Pick<Beside, 'vendorCostNanoUsd'> {
-  const usd = isObject(cost) ? cost.total_cost : cost
+function costIn({ cost, cost_in_usd_ticks }: JsonObject): Pick<Beside, 'vendorCostNanoUsd'> {
+  const ticks = plainNumber(cost_in_usd_ticks)
+  const usd = plainNumber(isObject(cost) ? cost.total_cost : cost)
   const nanoUsd = typeof ticks === 'number' ? ticks / TICKS_PER_NANO_USD : typeof usd === 'number' ? usd * 1e9 : NaN
   return nanoUsd >= 0 && nanoUsd <= MOST_COST_NANO_USD ? { vendorCostNanoUsd: Math.round(nanoUsd) } : {}
 }
 
-function count(value: unknown): number {
+function count(reported: unknown): number {
+  const value = plainNumber(reported)
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 

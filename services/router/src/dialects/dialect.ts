@@ -5,7 +5,7 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { ToolCalls } from '../core/billed-beside.ts'
+import { MOST_TOOLS, TOOL_NAME, type ToolCalls } from '../core/billed-beside.ts'
 import type { Effort } from '../core/effort.ts'
 import type { HostedToolRequest } from '../core/hosted-tools.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
@@ -128,10 +128,8 @@ export function recordUsage(progress: Progress, usage: TokenUsage | null): void 
   progress.usageAt = progress.text.length
 }
 
-/** Kinds of tools that one response may call. */
-const MOST_TOOLS = 64
-
 export function recordCall(progress: Progress, name: string): void {
+  if (!TOOL_NAME.test(name)) return
   progress.toolCalls ??= {}
   const { toolCalls } = progress
   if (!Object.hasOwn(toolCalls, name) && Object.keys(toolCalls).length >= MOST_TOOLS) return

@@ -65,7 +65,8 @@ export function readMessagesUsage(reported: unknown): TokenUsage | null {
 }
 
 function isTooMany(reported: unknown): boolean {
-  return typeof reported === 'number' && reported > MOST_TOKENS
+  const value = plainNumber(reported)
+  return typeof value === 'number' && value > MOST_TOKENS
 }
 
 function withApart(usage: JsonObject): JsonObject {
