@@ -51,3 +51,16 @@ test("vectors of another length than the model's are the backend's fault", async
   expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED' })
   expect(failure!.attempts[0]).toMatchObject({ outcome: 'invalid_answer' })
 })
+
+test.each<[usage: object, promptTokens: number]>([
+  [{ prompt_tokens: 9, total_tokens: 9 }, 9],
+  [{ prompt_tokens: 0, total_tokens: 9 }, 9],
+  [{ prompt_tokens: 5, total_tokens: 9 }, 9],
+])('all tokens that an embedding reports as %j are those of its prompt', async (usage, promptTokens) => {
+  const a = await backend((response) => {
+    const data = [{ object: 'embedding', index: 0, embedding: Array<number>(768).fill(0.5) }]
+    sendJson(response, 200, { object: 'list', model: 'm', data, usage })
+  })
+  const { end } = await (await router(poolOver([a.url]))).sendRequest(EMBED, { input: 'Hello' })
+  expect(end?.usage).toMatchObject({ promptTokens, completionTokens: 0, estimated: false })
+})

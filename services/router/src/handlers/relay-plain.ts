@@ -101,10 +101,20 @@ function usageReported(
   { usage, json, hiddenText }: PlainResponse,
   dialect: Dialect,
 ): TokenUsage | null {
-  if (usage === null || header.kind === 'embeddings') return usage
+  if (usage === null || header.kind === 'embeddings') return usage && ofPromptAlone(usage)
   if (header.kind === 'chat' && usage.promptTokens === 0) return null
   if (usage.completionTokens > 0) return usage
   return header.kind === 'images' || (hiddenText ?? dialect.textOf(json)).trim() !== '' ? null : usage
+}
+
+/** Vectors have no tokens, and some vendors' rates have no price for such. */
+function ofPromptAlone(usage: TokenUsage): TokenUsage {
+  return {
+    ...usage,
+    promptTokens: usage.promptTokens + usage.completionTokens,
+    completionTokens: 0,
+    reasoningTokens: 0,
+  }
 }
 
 /** The number of pictures beside their tokens. */
