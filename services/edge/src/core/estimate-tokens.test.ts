@@ -13,6 +13,10 @@ const AROUND_INPUT = 8
 /** The tokens of a template around a short request. */
 const AROUND_REQUEST = 1_520
 
+/** OpenAI charges the tokens of a prediction that the response does not have, as output. */
+const PREDICTION = { type: 'content', content: 'x'.repeat(10_000) }
+const PREDICTED_BYTES = JSON.stringify(PREDICTION).length
+
 const chat = (body: object) => chatRequest.parse({ messages: [{ role: 'user', content: 'Hello!' }], ...body })
 
 describe('a reservation', () => {
@@ -56,6 +60,9 @@ describe('a reservation', () => {
     ['every one of the choices asked for', { max_tokens: 50, n: 3 }, 8_192, 150],
     ['every one of the choices by their name at llama.cpp', { max_tokens: 50, n_cmpl: 3 }, 8_192, 150],
     ['the most choices where that name has more', { max_tokens: 1, n_cmpl: 1e9 }, 8_192, 128],
+    ['a prediction beside the cap', { max_tokens: 50, prediction: PREDICTION }, 8_192, 50 + PREDICTED_BYTES],
+    ['a prediction for each of the choices', { n: 2, prediction: PREDICTION }, 100, 2 * (100 + PREDICTED_BYTES)],
+    ['no prediction where it is null', { max_tokens: 50, prediction: null }, 8_192, 50],
   ])('holds %s', (_what, body, laneCap, expected) => {
     expect(estimateChat(chat(body), laneCap).maxOutputTokens).toBe(expected)
   })

@@ -60,6 +60,11 @@ export const IN_PROMPT = [
 ] as const
 /** With these, of vLLM and SGLang, a prompt may become longer than anything in the request: only the window bounds it. */
 const UNBOUND = ['chat_template', 'mm_processor_kwargs'] as const
+/**
+ * Of a response that the client expects. OpenAI counts its tokens that the response does not have as output, beside the cap
+ * (`rejected_prediction_tokens` in the types of `openai` 7.57, 2026).
+ */
+const PREDICTION = 'prediction'
 /** The largest `n` that a request may have. */
 const MOST_CHOICES = 128
 /** The usual output of a response, in a lane that allows more. */
@@ -116,7 +121,8 @@ export function estimateChat(
   if (UNBOUND.some((field) => request[field] != null)) mostUnread += windowTokens
   const messages = request.messages.length
   const choices = choicesOf(request)
-  const maxOutputTokens = mostOutputTokens(request, laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * choices
+  const mostOfChoice = mostOutputTokens(request, laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS)
+  const maxOutputTokens = (mostOfChoice + jsonBytes(request[PREDICTION])) * choices
   const mostReadTokens = textBytes + MOST_AROUND_REQUEST + messages * MOST_AROUND_MESSAGE
   const mostBeside = images * MOST_TOKENS_OF_IMAGE + mostUnread
   const usualBeside = images * USUAL_TOKENS_OF_IMAGE + unreadPieces * USUAL_TOKENS_OF_PIECE
