@@ -107,6 +107,7 @@ describe('a request', () => {
       {
         role: 'user',
         content: [
+          { type: 'text', text: 'Result of the call t2:' },
           { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } },
           { type: 'text', text: 'And?' },
         ],
@@ -117,6 +118,24 @@ describe('a request', () => {
     ])
     expect(chat).toMatchObject({ tool_choice: 'required', parallel_tool_calls: false })
     expect(dropped).toEqual(['is_error', 'thinking'])
+  })
+
+  test('names the call of each picture, beside those of other results and of the user', () => {
+    const picture = (name: string) => ({ type: 'image', source: { type: 'url', url: `https://a/${name}` } })
+    const result = (id: string, ...content: object[]) => ({ type: 'tool_result', tool_use_id: id, content })
+    const [, first, second, shown] = user(
+      result('t1', picture('one'), picture('two')),
+      result('t2', { type: 'text', text: 'A cat' }, picture('three')),
+      result('t3', { type: 'text', text: 'None' }),
+      picture('own'),
+    ) as JsonObject[]
+    expect([first, second]).toMatchObject([{ content: 'A cat' }, { content: 'None' }])
+    const part = (name: string) => ({ type: 'image_url', image_url: { url: `https://a/${name}` } })
+    const label = (id: string) => ({ type: 'text', text: `Result of the call ${id}:` })
+    expect(shown).toEqual({
+      role: 'user',
+      content: [label('t1'), part('one'), part('two'), label('t2'), part('three'), part('own')],
+    })
   })
 
   test.each<[string, object, object]>([

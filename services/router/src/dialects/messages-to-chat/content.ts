@@ -116,7 +116,10 @@ function userOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
   return [...results, { role: 'user', content }]
 }
 
-/** The message of a result holds texts alone: its images and documents come with the user's next words. */
+/**
+ * The message of a result holds texts alone: its images and documents come with the user's next words, where their call is
+ * named. Several results may have some, and the user's own follow.
+ */
 function resultOf(block: JsonObject, field: string, lost: Lost): { message: JsonObject; attached: JsonObject[] } {
   const blocks = blocksOf(block.content)
   for (const inner of blocks) reportMarks(inner, lost)
@@ -124,7 +127,11 @@ function resultOf(block: JsonObject, field: string, lost: Lost): { message: Json
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const attached = parts.filter((part) => part.type !== 'text')
   const content = texts.length === 0 && attached.length > 0 ? 'The result is attached below.' : texts.join('\n')
-  return { message: { role: 'tool', tool_call_id: block.tool_use_id, content }, attached }
+  const label = { type: 'text', text: `Result of the call ${wordOf(block.tool_use_id)}:` }
+  return {
+    message: { role: 'tool', tool_call_id: block.tool_use_id, content },
+    attached: attached.length > 0 ? [label, ...attached] : [],
+  }
 }
 
 const PARTS = new Map(
