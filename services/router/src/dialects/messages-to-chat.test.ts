@@ -120,6 +120,35 @@ describe('a request', () => {
     expect(dropped).toEqual(['is_error', 'thinking'])
   })
 
+  test('has the results of calls right behind them, into however many turns in a row the client cuts them', () => {
+    const image = { type: 'image', source: { type: 'url', url: 'https://a/b.png' } }
+    const result = (id: string, content: unknown) => ({ type: 'tool_result', tool_use_id: id, content })
+    const blocks = [result('t1', [image]), { type: 'text', text: 'And?' }, result('t2', '72'), result('t3', [image])]
+    const calls = ['t1', 't2', 't3'].map((id) => ({ type: 'tool_use', id, name: 'look', input: {} }))
+    const opening = { role: 'user', content: 'Look' }
+    const inRow = fc.subarray([1, 2, 3]).map((cuts) => {
+      const ends = [...cuts, blocks.length]
+      return ends.map((end, at) => ({ role: 'user', content: blocks.slice(ends[at - 1] ?? 0, end) }))
+    })
+    fc.assert(
+      fc.property(inRow, (turns) => {
+        const said = { role: 'assistant', content: 'So' }
+        const written = messagesOf(
+          opening,
+          opening,
+          { role: 'assistant', content: calls },
+          ...turns,
+          said,
+        ) as JsonObject[]
+        const order = written.map(({ role, tool_call_id: id }) => id ?? role)
+        expect(order.slice(0, 6)).toEqual(['user', 'user', 'assistant', 't1', 't2', 't3'])
+        expect(new Set(order.slice(6, -1))).toEqual(new Set(['user']))
+        expect([order.at(-1), JSON.stringify(written).split('https://a/b.png').length]).toEqual(['assistant', 3])
+        expect(JSON.stringify(written)).toContain('And?')
+      }),
+    )
+  })
+
   test('names the call of each picture, beside those of other results and of the user', () => {
     const picture = (name: string) => ({ type: 'image', source: { type: 'url', url: `https://a/${name}` } })
     const result = (id: string, ...content: object[]) => ({ type: 'tool_result', tool_use_id: id, content })

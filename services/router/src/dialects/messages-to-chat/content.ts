@@ -25,13 +25,26 @@ export function messagesOf(messages: unknown, lost: Lost, states: StateSeal | un
   if (!Array.isArray(messages)) return []
   // The API goes on in the middle of such a turn. A model of chat begins another one.
   if (membersOf(messages.at(-1)).role === 'assistant') lost.add('messages.prefill')
-  return messages.filter(isObject).flatMap((message, index) => {
+  const written: JsonObject[] = []
+  const add = (message: JsonObject) => written.push(message)
+  // The API takes turns of the user in a row as one, and chat wants all results of calls right behind those.
+  let words: JsonObject[] = []
+  messages.filter(isObject).forEach((message, index) => {
     const blocks = blocksOf(message.content)
     for (const block of blocks) reportMarks(block, lost)
-    if (message.role === 'system') return systemOf(message.content, lost)
     const field = `messages[${index}].content`
-    return message.role === 'assistant' ? assistantOf(blocks, field, lost, states) : userOf(blocks, field, lost)
+    if (message.role !== 'system' && message.role !== 'assistant') {
+      const turn = userOf(blocks, field, lost)
+      turn.results.forEach(add)
+      return void words.push(...turn.words)
+    }
+    words.forEach(add)
+    words = []
+    const isSystem = message.role === 'system'
+    const own = isSystem ? systemOf(message.content, lost) : assistantOf(blocks, field, lost, states)
+    own.forEach(add)
   })
+  return [...written, ...words]
 }
 
 function blocksOf(content: unknown): JsonObject[] {
@@ -97,8 +110,14 @@ function toolCallOf({ id, name, input }: JsonObject): JsonObject {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } }
 }
 
-/** Results follow their calls, so they stand before all else of the turn. */
-function userOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
+interface UserTurn {
+  /** The messages of tools. */
+  results: JsonObject[]
+  /** The one message of all else, where there is any. */
+  words: JsonObject[]
+}
+
+function userOf(blocks: JsonObject[], field: string, lost: Lost): UserTurn {
   const results: JsonObject[] = []
   const parts: JsonObject[] = []
   for (const [at, block] of blocks.entries()) {
@@ -111,9 +130,9 @@ function userOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
     for (const part of own) parts.push(part)
   }
   const [first] = parts
-  if (!first) return results
+  if (!first) return { results, words: [] }
   const content = parts.length === 1 && first.type === 'text' ? first.text : parts
-  return [...results, { role: 'user', content }]
+  return { results, words: [{ role: 'user', content }] }
 }
 
 /**
