@@ -136,8 +136,9 @@ interface Acted {
 async function act(
   context: KeysContext,
   transaction: KeysDatabase,
-  { request: { origin }, caller, projectRole, handler, input }: Action,
+  { row, request, caller, projectRole, handler, input }: Action,
 ): Promise<Acted> {
+  const { origin } = request
   const { kind, id, email, createdBy: userId } = caller
   const actor = { kind, id, email, userId }
   const entries: string[] = []
@@ -149,6 +150,10 @@ async function act(
       caller,
       projectRole,
       origin,
+      async confirmAccess() {
+        // No membership gives an owner of the organization access.
+        if (caller.role !== 'owner') await expectAccess({ database: transaction }, caller, row, request.input)
+      },
       audit(entry) {
         if (!changesNothing(entry)) entries.push(writeAuditEntry(entry, actor, origin))
       },

@@ -33,6 +33,8 @@ export interface AdministrationCall {
   /** In the project of the path: an organization's owner has the role of its owner. Null where the path has no project. */
   projectRole: MembershipRole | null
   origin: CallOrigin
+  /** Throws where the caller's membership has ended, or is a weaker one, since the frame decided access. */
+  confirmAccess(): Promise<void>
   audit(entry: AuditEntry): void
   /** Runs after the commit and before the reply: it makes the change hold everywhere. */
   afterCommit(announce: () => Promise<void>): void

@@ -3,11 +3,13 @@
  * project, as far as the gateway has been shown. A person's own key is untouched.
  */
 
+import { operations } from '@gateway/contracts/administration/operations'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { minted, openKeysService, personCall, type TestKeys } from '../../test/keys-service.ts'
-import { call, refusalOf } from '../../test/projects.ts'
+import { call, refusalOf, replyTo } from '../../test/projects.ts'
+import { lockProjectRow } from '../db/projects.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys
@@ -235,5 +237,53 @@ test('a token without the claims ends no key and opens no project, and the next 
   await call(keys, 'projects.list', {}, personCall({ subject: 'cyd', groups: [] }))
   expect(await keys.admission.authenticate(value)).not.toMatchObject({ kind: 'active' })
 })
+
+/** Until so many statements wait for a lock, or the act is over. */
+async function untilWaiting(count: number, act: Promise<unknown>): Promise<void> {
+  const over = new AbortController()
+  void act.finally(() => over.abort())
+  for (let waiting = 0; waiting < count && !over.signal.aborted;) {
+    const { rows } = await keys.database.query<{ waiting: number }>(`
+      select count(*)::int as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`)
+    waiting = rows[0]!.waiting
+  }
+}
+
+test.each([
+  ['projectUsers.delete', 'first'],
+  ['projectUsers.delete', 'last'],
+  ['projectGroups.delete', 'first'],
+  ['projectGroups.delete', 'last'],
+  ['users.delete', 'first'],
+  ['users.delete', 'last'],
+] as const)(
+  'a key that a member makes at the moment of %s, which comes %s, does not live on',
+  async (ending, order) => {
+    const [subject, group] = [crypto.randomUUID(), crypto.randomUUID()]
+    const isByGroup = ending === 'projectGroups.delete'
+    const member = personCall({ subject, groups: isByGroup ? [group] : [] })
+    const { id: user_id } = await call(keys, 'me.retrieve', {}, member)
+    const { id: project_id } = await call(keys, 'projects.create', { name: 'Search' })
+    const { id: group_id } = await call(keys, 'groups.create', { name: group })
+    if (isByGroup) await call(keys, 'projectGroups.create', { project_id, group_id, role: 'member' })
+    else await call(keys, 'projectUsers.create', { project_id, user_id, role: 'member' })
+
+    const make = () => replyTo(keys, 'apiKeys.create', { project_id, name: 'late' }, member)
+    const ids = { project_id, user_id, group_id }
+    const named = Object.entries(ids).filter(([name]) => operations[ending].path.includes(`{${name}}`))
+    const end = () => replyTo(keys, ending, Object.fromEntries(named))
+    const acts: Promise<unknown>[] = []
+    await keys.database.transaction().execute(async (transaction) => {
+      await lockProjectRow(transaction, project_id.slice('proj_'.length))
+      for (const act of order === 'first' ? [end, make] : [make, end]) {
+        acts.push(act())
+        await untilWaiting(acts.length, acts.at(-1)!)
+      }
+    })
+    await Promise.all(acts)
+    expect((await call(keys, 'apiKeys.list', { project_id, owner_project_access: 'any' })).data).toEqual([])
+  },
+)
 
 const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1)

@@ -16,9 +16,12 @@ export async function readProject({ transaction }: AdministrationCall, { project
   return orNotFound(await findProjectRow(transaction, withoutPrefix(PROJECT_PREFIX, project_id)), project_id)
 }
 
-/** Locks the project until the commit, archived or not. */
-export async function lockProject({ transaction }: AdministrationCall, { project_id }: OfProject): Promise<ProjectRow> {
-  return orNotFound(await lockProjectRow(transaction, withoutPrefix(PROJECT_PREFIX, project_id)), project_id)
+/** Locks the project until the commit, archived or not. The caller's membership may have ended while this call waited. */
+export async function lockProject(call: AdministrationCall, { project_id }: OfProject): Promise<ProjectRow> {
+  const tag = withoutPrefix(PROJECT_PREFIX, project_id)
+  const project = orNotFound(await lockProjectRow(call.transaction, tag), project_id)
+  await call.confirmAccess()
+  return project
 }
 
 /** Locks the project for a change, which an archived one refuses. */

@@ -9,7 +9,15 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
 import { deactivateKey, findActiveKey, findOwnKey } from '../db/keys.ts'
 import { noteChange, noteProjectChange, type Change } from '../db/outbox.ts'
-import { endKeysOf, findUser, listUsers, projectsWithKeysOf, removeUser, type UserRow } from '../db/people.ts'
+import {
+  endKeysOf,
+  findUser,
+  listUsers,
+  lockProjectsOf,
+  projectsWithKeysOf,
+  removeUser,
+  type UserRow,
+} from '../db/people.ts'
 import { lockProjectRow } from '../db/projects.ts'
 import { ended } from '../handlers/developer-keys.ts'
 import type { AdministrationCall, AdministrationHandlers } from './call.ts'
@@ -54,6 +62,7 @@ export const userHandlers = {
     const { transaction, context, audit } = call
     const user = await readUser(call, id)
     const changes: Change[] = []
+    await lockProjectsOf(transaction, id)
     for (const account of await projectsWithKeysOf(transaction, id))
       changes.push(await endProjectKeysOf(call, account, id))
     const own = await endDeveloperKey(call, user)

@@ -84,6 +84,17 @@ export async function removeUser(transaction: KeysDatabase, id: string): Promise
     .execute()
 }
 
+/** Locks the projects of the person, in the order of their tags. So a key that is being made there is known afterwards. */
+export async function lockProjectsOf(transaction: KeysDatabase, userId: string): Promise<void> {
+  await sql`
+    select tag from keys.accounts
+    where tag in (
+      select account from keys.project_users where user_id = ${userId}
+      union select account from keys.project_keys where created_by = ${userId} and deactivated_at is null
+    )
+    order by tag for update`.execute(transaction)
+}
+
 /** The tags of the projects where the person has living keys. */
 export async function projectsWithKeysOf(database: KeysDatabase, userId: string): Promise<string[]> {
   const rows = await database
