@@ -25,10 +25,8 @@ export const groupHandlers = {
 
   'groups.create': async (call, { name }) => {
     const id = groupIdOf(name)
-    const known = await findGroup(call.transaction, id)
-    if (known) return view(known)
-    await nameGroups(call.transaction, [name])
-    call.audit({ type: 'group.created', details: { id, data: { group_name: name } } })
+    const isNew = (await nameGroups(call.transaction, [name])) > 0
+    if (isNew) call.audit({ type: 'group.created', details: { id, data: { group_name: name } } })
     return view(await readGroup(call, id))
   },
 

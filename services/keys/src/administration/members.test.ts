@@ -65,6 +65,15 @@ test('the end of a membership ends the keys of that person in the project', asyn
   expect(data.map(({ type }) => type)).toEqual(['user.deleted', 'api_key.deleted'])
 })
 
+test('a group that several administrators create at once is one group, and one row of the audit log', async () => {
+  const made = await Promise.all(
+    Array.from({ length: 8 }, () => call(keys, 'groups.create', { name: 'team/new' }, OWNER)),
+  )
+  expect(new Set(made.map(({ id }) => id)).size).toBe(1)
+  const { data } = await call(keys, 'auditLogs.list', { event_types: ['group.created'] }, OWNER)
+  expect(data).toMatchObject([{ 'group.created': { id: made[0]!.id, data: { group_name: 'team/new' } } }])
+})
+
 test('a group gives its people a membership before the first of them signs in', async () => {
   const project_id = await project()
   const { id: group_id } = await call(keys, 'groups.create', { name: 'team/search' }, OWNER)

@@ -101,13 +101,14 @@ export function groupIdOf(name: string): string {
   return `group_${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
 }
 
-/** Their order keeps two transactions from waiting for each other. */
-export async function nameGroups(transaction: KeysDatabase, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return
+/** Returns the number of new ones. Their order keeps two transactions from waiting for each other. */
+export async function nameGroups(transaction: KeysDatabase, names: readonly string[]): Promise<number> {
+  if (names.length === 0) return 0
   const rows = names.toSorted().map((name) => ({ id: groupIdOf(name), name }))
-  await transaction
+  const { numInsertedOrUpdatedRows } = await transaction
     .insertInto('keys.groups')
     .values(rows)
     .onConflict((conflict) => conflict.column('id').doNothing())
-    .execute()
+    .executeTakeFirst()
+  return Number(numInsertedOrUpdatedRows)
 }
