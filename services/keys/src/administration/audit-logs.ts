@@ -70,7 +70,7 @@ function filterOf(input: Input<'auditLogs.list'>): AuditFilter {
     types: input.tenant_only ? [] : (input.event_types ?? null),
     projects: input.project_ids ?? null,
     actors: input.actor_ids ?? null,
-    emails: input.actor_emails?.map((email) => email.toLowerCase()) ?? null,
+    emails: input.actor_emails ?? null,
     resources: input.resource_ids ?? null,
   }
 }

@@ -100,3 +100,21 @@ test('people are found by a part of the name or of the email', async () => {
   expect(await found('%')).toEqual([])
   expect(new Set(await found(''))).toEqual(new Set(['Ann Lee', 'Olga', 'Rita']))
 })
+
+test.each([
+  ['Łukasz Öz', 'Łukasz@example.org'],
+  ['İbrahim Şahin', 'İbrahim@example.org'],
+  ['ΟΔΥΣΣΕΥΣ', 'ΟΔΥΣΣΕΥΣ@example.org'],
+  ['Ἀθηνᾶ', 'info@ẞ.example'],
+])('%s is found by the name and by the email as they are written', async (name, email) => {
+  await call(keys, 'groups.create', { name }, personCall({ subject: crypto.randomUUID(), name, email, role: 'owner' }))
+  const project_id = await newProject('Search')
+  for (const filter of [{ search: name }, { search: email }, { emails: [email] }, { emails: ['other', email] }]) {
+    const { data } = await call(keys, 'users.list', filter, READER)
+    expect(data).toMatchObject([{ name, email }])
+  }
+  const change = { project_id, email, role: 'member' }
+  expect(await call(keys, 'projectUsers.create', change, OWNER)).toMatchObject({ name, email })
+  const { data } = await call(keys, 'auditLogs.list', { actor_emails: [email] }, READER)
+  expect(data).toMatchObject([{ type: 'group.created' }])
+})

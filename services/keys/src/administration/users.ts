@@ -40,8 +40,8 @@ function viewUser({ id, email, name, role, added_at }: UserRow): OrganizationUse
 
 export const userHandlers = {
   'users.list': async ({ transaction }, { after, limit, emails, search }) => {
-    const among = emails?.map((email) => email.toLowerCase()) ?? null
-    const list = { after, limit, order: 'desc' as const, emails: among, search: search || null, group: null }
+    const filter = { emails: emails ?? null, search: search || null, group: null }
+    const list = { after, limit, order: 'desc' as const, ...filter }
     return toPage(await listUsers(transaction, list), viewUser)
   },
 

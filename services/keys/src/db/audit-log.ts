@@ -6,6 +6,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { ChainLink, ChainRow } from '../core/audit-chain.ts'
 import type { LogRow } from '../core/stored-entry.ts'
+import { inSmallLetters } from './people.ts'
 import type { KeysDatabase } from './tables.ts'
 
 export async function appendToAuditLog(transaction: KeysDatabase, entries: readonly string[]): Promise<void> {
@@ -62,7 +63,7 @@ function conditions(
     ...(types === null ? [] : [sql<boolean>`log.type = any(${types}::text[])`]),
     ...(projects === null ? [] : [sql<boolean>`log.project = any(${projects}::text[])`]),
     ...(actors === null ? [] : [sql<boolean>`log.actors && ${actors}::text[]`]),
-    ...(emails === null ? [] : [sql<boolean>`log.actor_email = any(${emails}::text[])`]),
+    ...(emails === null ? [] : [sql<boolean>`log.actor_email = any(${inSmallLetters(emails)})`]),
     ...(resources === null ? [] : [sql<boolean>`log.resources && ${resources}::text[]`]),
   ]
 }

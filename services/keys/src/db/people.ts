@@ -2,7 +2,7 @@
  * People and groups, as administrators list them.
  */
 
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Page } from './project-keys.ts'
 import type { KeysDatabase } from './tables.ts'
 
@@ -38,7 +38,7 @@ export function findUser(database: KeysDatabase, id: string): Promise<UserRow | 
 
 export function findUsersByEmail(database: KeysDatabase, email: string): Promise<UserRow[]> {
   return users(database)
-    .where(sql`lower(email)`, '=', email.toLowerCase())
+    .where(sql<boolean>`lower(email) = lower(${email})`)
     .limit(2)
     .execute()
 }
@@ -47,7 +47,7 @@ interface UserList {
   after: string | undefined
   limit: number
   order: Order
-  /** In small letters; null: all. */
+  /** In letters of any size; null: all. */
   emails: readonly string[] | null
   /** A part of the name or of the email, in letters of any size; null: all. */
   search: string | null
@@ -61,7 +61,7 @@ export async function listUsers(
 ): Promise<Page<UserRow>> {
   const rows = await users(database)
     .$if(after !== undefined, (all) => all.where('id', order === 'asc' ? '>' : '<', after!))
-    .$if(emails !== null, (all) => all.where(sql<boolean>`lower(email) = any(${emails}::text[])`))
+    .$if(emails !== null, (all) => all.where(sql<boolean>`lower(email) = any(${inSmallLetters(emails!)})`))
     .$if(search !== null, (all) => all.where(isLike(search!)))
     .$if(group !== null, (all) => all.where(sql<boolean>`groups @> array[${group}]::text[]`))
     .orderBy('id', order)
@@ -70,9 +70,14 @@ export async function listUsers(
   return { items: rows.slice(0, limit), hasMore: rows.length > limit }
 }
 
+/** The database writes both sides in small letters: its locale knows other ones than JavaScript. */
 function isLike(search: string) {
-  const part = search.toLowerCase()
+  const part = sql`lower(${search})`
   return sql<boolean>`(strpos(lower(coalesce(name, '')), ${part}) > 0 or strpos(lower(coalesce(email, '')), ${part}) > 0)`
+}
+
+export function inSmallLetters(texts: readonly string[]): RawBuilder<string[]> {
+  return sql`array(select lower(given) from unnest(${texts}::text[]) given)`
 }
 
 export async function removeUser(transaction: KeysDatabase, id: string): Promise<void> {
