@@ -296,3 +296,18 @@ test('keys are found by a part of their name, by their beginning and by their id
   expect(await find({ api_key_ids: [laptop.id, 'key_nobodys0'] })).toEqual(['laptop'])
   expect(await find({ search: '' })).toEqual(['laptop', 'Nightly job'])
 })
+
+test("the filters of a key list hold for a personal account's key, too", async () => {
+  await minted(keys, { owner: { issuer: ISSUER, subject: 'alice' } })
+  const alice = personCall({ subject: 'alice' })
+  const { personal_project_id: project_id } = await call(keys, 'me.retrieve', {}, alice)
+  const list = (input: object) => call(keys, 'apiKeys.list', { project_id, ...input }, alice)
+  const find = async (input: object) => namesOf(await list(input))
+  const { id, redacted_value: mask } = (await list({})).data[0]!
+  for (const found of [{ search: 'DEVELOPER' }, { search: mask }, { search: id }, { api_key_ids: [id] }]) {
+    expect(await find(found)).toEqual(['developer key'])
+  }
+  for (const other of [{ search: 'nightly' }, { search: 'key_nobodys0' }, { api_key_ids: ['key_nobodys0'] }]) {
+    expect(await find(other)).toEqual([])
+  }
+})

@@ -4,7 +4,7 @@
  */
 
 import { sql } from 'kysely'
-import type { KeyList, Page, ProjectKey } from './project-keys.ts'
+import { type KeyList, matches, type Page, type ProjectKey } from './project-keys.ts'
 import type { KeysDatabase } from './tables.ts'
 
 export const PERSONAL_KEY_NAME = 'developer key'
@@ -64,11 +64,15 @@ export async function findPersonalKey(
 /** As `listProjectKeys`. An account has one living key at the most. */
 export async function listPersonalKeys(
   database: KeysDatabase,
-  { account, after, ownerHasAccess }: KeyList,
+  { account, after, ownerHasAccess, search, keyIds }: KeyList,
 ): Promise<Page<ProjectKey> | null> {
   const last = after === undefined ? null : await findPersonalKey(database, account, after)
   if (last === undefined) return null
-  const row = await personalKeys(database, account).where('key.deactivated_at', 'is', null).executeTakeFirst()
+  const row = await personalKeys(database, account)
+    .where('key.deactivated_at', 'is', null)
+    .$if(search !== undefined && search !== '', (keys) => keys.where(matches(search!, sql`${PERSONAL_KEY_NAME}::text`)))
+    .$if(keyIds !== undefined, (keys) => keys.where('key.key_id', '=', sql<string>`any(${keyIds}::text[])`))
+    .executeTakeFirst()
   const isWanted = row && ownerHasAccess !== false && (last === null || row.createdAt < last.createdAt)
   return { items: isWanted ? [toKey(row)] : [], hasMore: false }
 }

@@ -178,7 +178,7 @@ export async function listProjectKeys(
     .where('key.deactivated_at', 'is', null)
     .$if(after !== undefined, (keys) => keys.where(older))
     .$if(ownerHasAccess !== null, (keys) => keys.where(sql<boolean>`${hasAccess} = ${ownerHasAccess}`))
-    .$if(search !== undefined && search !== '', (keys) => keys.where(matches(search!)))
+    .$if(search !== undefined && search !== '', (keys) => keys.where(matches(search!, sql.ref('key.name'))))
     .$if(keyIds !== undefined, (keys) => keys.where('key.key_id', '=', sql<string>`any(${keyIds}::text[])`))
     .orderBy('key.created_at', 'desc')
     .orderBy('key.key_id', 'desc')
@@ -187,8 +187,8 @@ export async function listProjectKeys(
   return { items: rows.slice(0, limit).map(toKey), hasMore: rows.length > limit }
 }
 
-function matches(search: string) {
-  return sql<boolean>`(position(lower(${search}) in lower(key.name)) > 0
+export function matches(search: string, name: RawBuilder<unknown>) {
+  return sql<boolean>`(position(lower(${search}) in lower(${name})) > 0
     or starts_with('svc_' || key.key_id, ${search.replace('…', '')}) or starts_with('key_' || key.key_id, ${search}))`
 }
 
