@@ -221,6 +221,22 @@ test('the pages of a list, of any size and in either order, have each project on
   )
 })
 
+test('a list goes on after a project that was archived, or renamed, since its page was read', async () => {
+  for (const order of ['newest', 'usage']) {
+    const ids = await Promise.all(Array.from({ length: 6 }, (_, index) => create(`${order} ${index}`)))
+    for (const [index, id] of ids.entries()) await spend(id, 10 * index)
+    const list = (input: object) => call(keys, 'projectViews.list', { order, search: order, limit: 2, ...input })
+    const complete = (await list({ limit: 100 })).data.map(({ id }) => id)
+    const first = await list({})
+    await call(keys, 'projects.archive', { project_id: first.last_id! })
+    const second = await list({ after: first.last_id! })
+    await call(keys, 'projects.update', { project_id: second.last_id!, name: 'another name' })
+    const third = await list({ after: second.last_id! })
+    expect([first, second, third].flatMap(({ data }) => data.map(({ id }) => id))).toEqual(complete)
+    expect(third.has_more).toBe(false)
+  }
+})
+
 test('a preview counts the keys that would end, and the requests that run with them now', async () => {
   const project_id = await create('search')
   const robot = await call(keys, 'serviceAccounts.create', { project_id, name: 'nightly' })

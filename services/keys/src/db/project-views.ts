@@ -93,23 +93,27 @@ export interface ProjectViewList extends Viewed {
   order: 'newest' | 'usage'
 }
 
-/** Null where the list has no project of the tag `after`. */
+/** Null where the caller sees no project of the tag `after`. A project that has left the list since its page was read is a cursor, too. */
 export async function listProjectViews(
   database: KeysDatabase,
   { after, limit, search, withArchived, withPersonal, mine, order, ...viewed }: ProjectViewList,
 ): Promise<Page<ProjectViewRow> | null> {
+  const isVisible = mine ? sql`mine.role is not null` : sql`true`
+  if (after !== undefined && !(await isThere(database, viewed, after, isVisible))) return null
   const filters = [
     withArchived ? sql`true` : isLive,
     withPersonal ? sql`true` : sql`account.kind = 'project'`,
-    mine ? sql`mine.role is not null` : sql`true`,
+    isVisible,
     search ? matches(search) : sql`true`,
   ]
-  if (after !== undefined && !(await isListed(database, viewed, after, filters))) return null
   const isByUsage = order === 'usage'
   const rest = isByUsage ? usedLess(after) : olderThan(after)
   const by = isByUsage ? sql`${SHARE} desc, "createdAt" desc, tag desc` : sql`"createdAt" desc, tag desc`
+  const isListed = sql.join(filters, sql` and `)
+  // A list by usage goes on after the place of its last project, which the filters may leave out by now.
+  const isFound = isByUsage && after !== undefined ? sql`((${isListed}) or account.tag = ${after})` : isListed
   const { rows } = await sql<ProjectViewRow>`
-    ${views(viewed, sql.join(filters, sql` and `))},
+    ${views(viewed, isFound)},
     page as (select *, ${SHARE} as share from found where ${rest} order by ${by} limit ${limit + 1})
     ${WITH_KEYS} from page order by ${isByUsage ? sql`share desc,` : sql``} "createdAt" desc, tag desc`.execute(
     database,
@@ -129,14 +133,14 @@ function usedLess(after: string | undefined): RawBuilder<unknown> {
   return after === undefined ? sql`true` : sql`(${rank}) < (select ${rank} from found where tag = ${after})`
 }
 
-async function isListed(
+async function isThere(
   database: KeysDatabase,
   viewed: Viewed,
   tag: string,
-  filters: readonly RawBuilder<unknown>[],
+  isVisible: RawBuilder<unknown>,
 ): Promise<boolean> {
-  const where = sql.join([...filters, sql`account.tag = ${tag}`], sql` and `)
-  const { rows } = await sql`${views(viewed, where)} select from found`.execute(database)
+  const { rows } = await sql`
+    ${views(viewed, sql`${isVisible} and account.tag = ${tag}`)} select from found`.execute(database)
   return rows.length > 0
 }
 
