@@ -7,7 +7,7 @@ import type { ProjectView } from '@gateway/contracts/administration/project-view
 import { GatewayError } from '@gateway/contracts/errors'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { findOwnAccount } from '../db/accounts.ts'
-import { findActiveKey } from '../db/keys.ts'
+import { findLivingKey } from '../db/keys.ts'
 import { findPersonalKey } from '../db/personal-keys.ts'
 import {
   countMemberships,
@@ -183,8 +183,8 @@ function limitOf({ overage, planLimit, hardLimit, unit }: ProjectViewRow): Pick<
 
 /** A personal account has one live key at most: all its open requests are of that key. */
 async function endOfPersonalKey(call: AdministrationCall, account: string, keyId: string | undefined) {
-  const active = await findActiveKey(call.transaction, account)
-  const isMeant = active !== undefined && (keyId === undefined || (await isLive(call, account, keyId)))
+  const living = await findLivingKey(call.transaction, account)
+  const isMeant = living !== undefined && (keyId === undefined || (await isLive(call, account, keyId)))
   return { keys: isMeant ? 1 : 0, open_requests: isMeant ? await countOpen(call, account, null) : 0 }
 }
 

@@ -8,7 +8,7 @@ import type { KeysInvalidated } from '@gateway/contracts/developer-keys-api'
 import { rpcClient } from '@gateway/rpc/client'
 import { parseKey } from '@gateway/contracts/api-key'
 import { admitOnce, admitUntilRefused } from '../../test/edge.ts'
-import { hashOf, minted, openKeysService, type TestKeys } from '../../test/keys-service.ts'
+import { hashOf, minted, openKeysService, personCall, type TestKeys } from '../../test/keys-service.ts'
 import { call, refusalOf } from '../../test/projects.ts'
 import { findSession, mintKey, revokeKeyById, rotateKey } from '../handlers/developer-keys.ts'
 import { lookUp } from '../handlers/look-up.ts'
@@ -102,6 +102,34 @@ test('a key that is revoked meanwhile stays dead, and one that is made meanwhile
   for (const value of [limited.value, key]) expect(await decisionOn(value)).toBe(REFUSED)
   for (const { value } of [other, made]) expect(await decisionOn(value)).toBe('allow')
 })
+
+test('each way to end a suspended key of a person is one row of the audit log, and the key stays dead', async () => {
+  const ends = {
+    'keys.revoke': (of: Held) => call(keys, 'keys.revoke', { key_id: of.id }),
+    'apiKeys.delete': (of: Held) => call(keys, 'apiKeys.delete', { project_id: of.project, api_key_id: of.id }),
+    'users.delete': (of: Held) => call(keys, 'users.delete', { user_id: of.user }),
+  }
+  for (const [name, end] of Object.entries(ends)) {
+    const owner = { ...ALICE, subject: name }
+    const { key } = await minted(keys, { owner })
+    const { accountTag, keyId } = parseKey(key)!
+    const { id: user } = await call(keys, 'me.retrieve', {}, personCall(owner))
+    await suspend(accountTag)
+    expect(await call(keys, 'users.preview', { user_id: user })).toMatchObject({ keys: 1, open_requests: 0 })
+    expect(await call(keys, 'projectViews.retrieve', { project_id: `proj_${accountTag}` })).toMatchObject({ keys: 1 })
+    await end({ id: `key_${keyId}`, project: `proj_${accountTag}`, user })
+    await suspend(accountTag, false)
+    expect(await decisionOn(key)).toBe(REFUSED)
+    const filter = { resource_ids: [`key_${keyId}`], event_types: ['api_key.deleted'] }
+    expect((await call(keys, 'auditLogs.list', filter)).data).toMatchObject([{ project: { id: `proj_${accountTag}` } }])
+  }
+})
+
+interface Held {
+  id: string
+  project: string
+  user: string
+}
 
 test('the restoration holds although the suspension is announced after it', async () => {
   const { project_id, other } = await projectWithKeys()

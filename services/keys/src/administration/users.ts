@@ -7,7 +7,7 @@ import { PROJECT_PREFIX } from '@gateway/contracts/administration/projects'
 import type { OrganizationUser } from '@gateway/contracts/administration/people'
 import { GatewayError } from '@gateway/contracts/errors'
 import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
-import { deactivateKey, findActiveKey, findOwnKey } from '../db/keys.ts'
+import { deactivateKey, findLivingKey } from '../db/keys.ts'
 import { noteChange, noteProjectChange, type Change } from '../db/outbox.ts'
 import {
   endKeysOf,
@@ -94,8 +94,7 @@ export async function endProjectKeysOf(
 
 async function endDeveloperKey({ transaction, audit }: AdministrationCall, owner: UserRow): Promise<Change | null> {
   const account = await lockDeveloperAccount(transaction, owner)
-  const active = account && (await findActiveKey(transaction, account.tag))
-  const key = active && (await findOwnKey(transaction, active.account, active.hash))
+  const key = account && (await findLivingKey(transaction, account.tag))
   if (!key) return null
   const deadKey = await deactivateKey(transaction, key, await raiseVersion(transaction, key.account))
   audit({ type: 'api_key.deleted', projectId: `${PROJECT_PREFIX}${key.account}`, details: { id: `key_${key.keyId}` } })

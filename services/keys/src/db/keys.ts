@@ -106,6 +106,16 @@ export function findOwnKey(transaction: KeysDatabase, account: string, hash: Buf
     .executeTakeFirst()
 }
 
+/** The account's key that is active, or would be without the account's suspension. */
+export function findLivingKey(database: KeysDatabase, account: string): Promise<OwnKey | undefined> {
+  return database
+    .selectFrom('keys.keys')
+    .select(OWN)
+    .where('account', '=', account)
+    .where('status', '<>', 'deactivated')
+    .executeTakeFirst()
+}
+
 /** Waits for a running change of the key's account, and locks the account too. */
 export async function lockKeyById(transaction: KeysDatabase, keyId: string): Promise<OwnKey | undefined> {
   const keys = transaction.selectFrom('keys.keys').where('key_id', '=', keyId)

@@ -80,7 +80,7 @@ function views({ plans, member }: Viewed, where: RawBuilder<unknown>): RawBuilde
 const WITH_KEYS = sql`select page.*, (
     select count(*) from keys.project_keys key where key.account = page.tag and key.deactivated_at is null
   )::int + (
-    select count(*) from keys.keys own where own.account = page.tag and own.status = 'active'
+    select count(*) from keys.keys own where own.account = page.tag and own.status <> 'deactivated'
   )::int as keys`
 
 export interface ProjectViewList extends Viewed {

@@ -192,7 +192,7 @@ export async function revokeKey(
     if (key && isLate(key, ticket)) return 'late'
     if (!key) return undefined
     const change = await revoke(transaction, key)
-    if (key.status === 'active') await auditByOwner(transaction, owner, [ended(key)], origin)
+    if (key.status !== 'deactivated') await auditByOwner(transaction, owner, [ended(key)], origin)
     return change
   }
   const change = await context.inTurn(owner, () => context.urgent.transaction().execute(end))
@@ -225,7 +225,7 @@ export async function revokeById(
   const key = await lockKeyById(transaction, keyId)
   if (!key) return revokeProjectKey(transaction, keyId, onEnd)
   const change = await revoke(transaction, key)
-  if (key.status === 'active') await onEnd(key)
+  if (key.status !== 'deactivated') await onEnd(key)
   return change
 }
 
