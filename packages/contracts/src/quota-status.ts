@@ -9,7 +9,16 @@ import { planUnit } from './usage.ts'
 
 /** Totals of the ledger, in both units: only keys knows which one the account's plan counts in. */
 export const recordQuotaStatusRequest = z.object({
-  totals: z.array(z.object({ account: z.string(), window: z.string(), milliTokens: z.int(), nanoUsd: z.int() })),
+  totals: z.array(
+    z.object({
+      account: z.string(),
+      window: z.string(),
+      milliTokens: z.int(),
+      nanoUsd: z.int(),
+      /** Of two totals the later version stands. Left out by metering of a former release. */
+      version: z.int().min(0).optional(),
+    }),
+  ),
 })
 export const recordQuotaStatusReply = z.object({ kind: z.literal('noted') })
 export type RecordQuotaStatusRequest = z.infer<typeof recordQuotaStatusRequest>

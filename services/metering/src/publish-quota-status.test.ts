@@ -82,7 +82,7 @@ test("keys receives accounts' totals soon after metering recorded them", async (
   const quotaStatus = running.use(await startPublishing())
   await use(quotaStatus, 'acct0001')
   await use(quotaStatus, 'acct0001')
-  const total = { account: 'acct0001', window: WINDOW, milliTokens: 2 * CHARGE, nanoUsd: 0 }
+  const total = { account: 'acct0001', window: WINDOW, milliTokens: 2 * CHARGE, nanoUsd: 0, version: 2 }
   await expect.poll(() => received.get('acct0001')).toEqual(total)
 })
 

@@ -35,8 +35,10 @@ const tagOf = (id: string) => id.slice('proj_'.length)
 const alertAt = (threshold_amount: number, id = project_id) =>
   call(keys, 'projectSpendAlerts.create', { project_id: id, threshold_amount, notification_channel: CHANNEL })
 
-function spend(usd: number, { of = project_id, window = WINDOW, tokens = 0 } = {}) {
-  const total = { account: tagOf(of), window, milliTokens: tokens * 1_000, nanoUsd: Math.round(usd * NANO) }
+function spend(usd: number, { of = project_id, window = WINDOW, tokens = 0, version = 0 } = {}) {
+  const amounts = { milliTokens: tokens * 1_000, nanoUsd: Math.round(usd * NANO) }
+  // Metering of a former release names no version.
+  const total = { account: tagOf(of), window, ...amounts, ...(version > 0 && { version }) }
   return recordQuotaStatus(keys, { totals: [total] })
 }
 
@@ -164,6 +166,41 @@ test('the owner of a personal account has alerts of it, and alerts of the organi
   expect(await call(keys, 'projectSpendAlerts.create', input, alice)).toMatchObject({ allowance: 5 })
   expect(await refusalOf(keys, 'spendAlerts.list', {}, alice)).toBe('FORBIDDEN')
 })
+
+test('a run that metering has voided counts in no alert and in no project, also behind a late report', async () => {
+  const other = await create('payg')
+  const { id } = await call(keys, 'spendAlerts.create', { threshold_amount: 6_000, notification_channel: CHANNEL })
+  await spend(40, { version: 2 })
+  await spend(30, { version: 3 })
+  await spend(40, { version: 2 })
+  await spend(25, { of: other, version: 1 })
+  const { data } = await call(keys, 'projectViews.list', {})
+  expect(data.find((one) => one.id === project_id)).toMatchObject({ spent: 30 })
+  await publish()
+  await spend(30, { of: other, version: 2 })
+  await expect.poll(() => passed()).toEqual([{ alertId: id, threshold: 60 }])
+  expect(reported[0]).toMatchObject({ used: 60 })
+})
+
+test('of the totals of an account the one of the latest version stands, in any order of their reports', async () => {
+  const history = fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 1, maxLength: 5 })
+  const ordered = history.chain((dollars) => {
+    const versioned = dollars.map((usd, index) => ({ usd, version: index + 1 }))
+    return fc.tuple(fc.constant(dollars), fc.shuffledSubarray(versioned, { minLength: versioned.length }))
+  })
+  await fc.assert(
+    fc.asyncProperty(ordered, async ([dollars, reports]) => {
+      await keys.database.query('truncate keys.spending, keys.organization_spending')
+      await Promise.all(reports.map(({ usd, version }) => spend(usd, { version })))
+      const { rows } = await keys.database.query<{ of: string; usd: number }>(`
+        select 'account' as of, nano_usd::float8 / 1000000000 as usd from keys.spending
+        union all select 'all', nano_usd::float8 / 1000000000 from keys.organization_spending order by 1`)
+      const latest = dollars.at(-1)
+      expect(rows.map(({ usd }) => usd)).toEqual([latest, latest])
+    }),
+    { numRuns: 20 },
+  )
+}, 120_000)
 
 const totals = fc.array(
   fc.record({ account: fc.integer({ min: 0, max: 2 }), cents: fc.integer({ min: 0, max: 60 }) }),

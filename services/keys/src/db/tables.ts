@@ -195,6 +195,7 @@ export interface KeysTables {
     account: string
     milli_tokens: number
     nano_usd: number
+    version: Generated<number>
   }
   'keys.thresholds': {
     account: string

@@ -120,11 +120,12 @@ export async function readUsed(
 interface WindowUse extends WindowName {
   milliTokens: number
   nanoUsd: number
+  version: number
 }
 
 export function readUse(database: MeteringDatabase, windows: readonly WindowName[]): Promise<WindowUse[]> {
   return windowsNamed(database, windows)
-    .select(['held.account', 'held.window', 'milli_tokens as milliTokens', 'nano_usd as nanoUsd'])
+    .select(['held.account', 'held.window', 'milli_tokens as milliTokens', 'nano_usd as nanoUsd', 'version'])
     .execute()
 }
 
