@@ -16,6 +16,9 @@ describe('a response in JSON', () => {
   test.each([
     ['alone', '{"a":[1,{"b":"}"}]}', ''],
     ['in a fence', '```json\n{"a":1}\n```', '```json\n'],
+    ['in lines', '{\n  "a": 1\n}', ''],
+    ['that is a list', 'Both: [{"a":1},{"a":2}]', 'Both: '],
+    ['behind words in brackets', 'By [1], {this} and [that](a): {"a":[1]}', 'By [1], {this} and [that](a): '],
     ['between words', 'Here it is:\n{"a":"\\"}"} I hope it helps.', 'Here it is:\nI hope it helps.'],
   ])('%s is the content, and words beside it are thoughts', (_, text, thoughts) => {
     const seen = read('text', [text])
@@ -29,7 +32,7 @@ describe('a response in JSON', () => {
   })
 
   test('is read alike however it is cut, and is the object that the model wrote', () => {
-    const words = fc.string({ unit: fc.constantFrom('a', ' ', '`', '\n', '"') })
+    const words = fc.string({ unit: fc.constantFrom('a', ' ', '`', '\n', '"', '[1]', '{ a }', '[a b]') })
     const object = fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value))
     fc.assert(
       fc.property(words, object, words, fc.integer({ min: 1, max: 7 }), (before, written, after, length) => {

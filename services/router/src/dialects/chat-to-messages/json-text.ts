@@ -17,9 +17,15 @@ export interface Split {
 /** Words beyond this are reported as thoughts while they come. */
 const MOST_HELD_CHARACTERS = 64 * 1024
 
+/** Words may stand in brackets, too: "[1]", "{name}". */
+const BEGIN = /\{\s*["}]|\[\s*["{[\]]/
+const MOST_SPACES = 1_024
+
 export class JsonText {
   #by: JsonBy
   #held = ''
+  /** A bracket at the end of a piece, which may begin the JSON. */
+  #unsure = ''
   #hasJson = false
   #hasWordsBehind = false
   /** Brackets that are open; the JSON ends when none is. */
@@ -35,14 +41,19 @@ export class JsonText {
   take(piece: string): Split {
     if (this.#open > 0) return this.#read(piece, 0)
     if (this.#hasJson) return { content: '', thoughts: this.#behind(piece) }
-    const begin = this.#by === 'text' ? piece.search(/[[{]/) : -1
+    const text = this.#unsure + piece
+    this.#unsure = ''
+    const begin = this.#by === 'text' ? text.search(BEGIN) : -1
     if (begin >= 0) {
       this.#hasJson = true
-      const { content, thoughts } = this.#read(piece, begin)
-      return { content, thoughts: this.#release() + piece.slice(0, begin) + thoughts }
+      const { content, thoughts } = this.#read(text, begin)
+      return { content, thoughts: this.#release() + text.slice(0, begin) + thoughts }
     }
-    this.#held += piece
-    return { content: '', thoughts: this.#held.length > MOST_HELD_CHARACTERS ? this.#release() : '' }
+    const words = this.#by === 'text' ? text.slice(0, endOfWords(text)) : text
+    this.#held += words
+    const thoughts = this.#held.length > MOST_HELD_CHARACTERS ? this.#release() : ''
+    this.#unsure = text.slice(words.length)
+    return { content: '', thoughts }
   }
 
   /** The call of our tool has begun. False where it is another one than the first. */
@@ -58,8 +69,8 @@ export class JsonText {
   }
 
   #release(): string {
-    const held = this.#held
-    this.#held = ''
+    const held = this.#held + this.#unsure
+    this.#held = this.#unsure = ''
     return held
   }
 
@@ -86,4 +97,11 @@ export class JsonText {
     }
     return { content: piece.slice(from), thoughts: '' }
   }
+}
+
+/** The place of a bracket at the end, behind which only spaces have come. */
+function endOfWords(text: string): number {
+  const { length } = text.trimEnd()
+  const isOpen = text[length - 1] === '{' || text[length - 1] === '['
+  return isOpen && text.length - length < MOST_SPACES ? length - 1 : text.length
 }
