@@ -33,6 +33,15 @@ test.each([
   expect(() => readQuery(query, schema)).toThrow('effective_at: has two forms in one query')
 })
 
+test.each([
+  ['limit=', 'limit'],
+  ['limit=&after=proj_1', 'limit'],
+  ['effective_at[gt]=', 'effective_at.gt'],
+  ['effective_at[gt]=1&effective_at[lte]=', 'effective_at.lte'],
+])('%j, as a script without a value writes it, is refused and not read as 0', (query, param) => {
+  expect(() => readQuery(query, schema)).toThrow(expect.objectContaining({ details: { param } }))
+})
+
 test('no query reaches the prototype of an object', () => {
   const read = readQuery('__proto__[polluted]=1&constructor[prototype]=2&toString=3', schema)
   expect(Object.keys(read)).toEqual(['__proto__', 'constructor', 'toString'])

@@ -17,7 +17,10 @@ export function readQuery(query: string, schema: z.ZodObject): Record<string, Va
     const [, name = written, member = null] = MEMBER.exec(written) ?? []
     values.set(name, added(values.get(name), { name, member, text }))
   }
-  for (const [name, value] of values) if (typeof value === 'string' && isList(schema, name)) values.set(name, [value])
+  for (const [name, value] of values) {
+    refuseEmptyNumber(schema, [name], value)
+    if (typeof value === 'string' && isList(schema, name)) values.set(name, [value])
+  }
   return Object.fromEntries(values)
 }
 
@@ -44,12 +47,27 @@ function isMembers(value: Value): value is Record<string, string> {
   return typeof value === 'object' && !Array.isArray(value)
 }
 
-function isList({ shape }: z.ZodObject, name: string): boolean {
-  return Object.hasOwn(shape, name) && innermost(shape[name] as z.ZodType).type === 'array'
+function isList(schema: z.ZodObject, name: string): boolean {
+  return memberOf(schema, name)?.def.type === 'array'
+}
+
+/** JavaScript reads an empty text as 0. */
+function refuseEmptyNumber(schema: z.ZodObject, path: string[], value: Value): void {
+  const of = memberOf(schema, path.at(-1)!)
+  if (value === '' && of?.def.type === 'number') {
+    const param = path.join('.')
+    throw new GatewayError('VALIDATION_ERROR', `${param}: is empty`, { param })
+  }
+  if (!isMembers(value) || of?.def.type !== 'object') return
+  for (const [name, member] of Object.entries(value)) refuseEmptyNumber(of as z.ZodObject, [...path, name], member)
+}
+
+function memberOf({ shape }: z.ZodObject, name: string): z.ZodType | undefined {
+  return Object.hasOwn(shape, name) ? innermost(shape[name] as z.ZodType) : undefined
 }
 
 /** Without the layers of an optional value or of one with a default. */
-function innermost(schema: z.ZodType): { type: string } {
-  const { def } = schema as unknown as { def: { type: string; innerType?: z.ZodType } }
-  return def.innerType ? innermost(def.innerType) : def
+function innermost(schema: z.ZodType): z.ZodType {
+  const { innerType } = schema.def as { innerType?: z.ZodType }
+  return innerType ? innermost(innerType) : schema
 }
