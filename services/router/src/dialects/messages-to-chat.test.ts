@@ -494,6 +494,7 @@ describe('a whole response', () => {
     ['the end', { content: 'a' }, 'stop', {}, { stop_reason: 'end_turn', stop_sequence: null }],
     ['its cap', { content: 'a' }, 'length', {}, { stop_reason: 'max_tokens' }],
     ['the end of its window, in Mistral’s word', { content: 'a' }, 'model_length', {}, { stop_reason: 'max_tokens' }],
+    ['calls that never came', { content: 'a', tool_calls: [] }, 'tool_calls', {}, { stop_reason: 'end_turn' }],
     ['a filter', { content: '' }, 'content_filter', {}, { stop_reason: 'refusal' }],
     ['a filter, in Google’s word', { content: '' }, 'SAFETY', {}, { stop_reason: 'refusal' }],
     [
@@ -513,6 +514,28 @@ describe('a whole response', () => {
     ],
   ])('that stopped for %s', (_, message, finish, more, expected) => {
     expect(read(completion(message, finish, more)).json).toMatchObject(expected)
+  })
+
+  test.each([
+    [
+      'tool_use',
+      { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'look', arguments: '{}' } }] },
+    ],
+    ['end_turn', { tool_calls: [] }],
+    ['end_turn', { content: 'I look.' }],
+  ])('ends a stream by %s where its target ends by tool_calls behind %j', (reason, delta) => {
+    const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo: {} })
+    const choices = [{ index: 0, delta, finish_reason: 'tool_calls' }]
+    const [event] = createSseParser().push(Buffer.from(`data: ${JSON.stringify({ id: 'c', choices })}\n\n`))
+    reading.read(event!)
+    const end = reading.usageChunk({
+      promptTokens: 1,
+      completionTokens: 1,
+      cachedTokens: 0,
+      reasoningTokens: 0,
+      estimated: true,
+    })
+    expect(end.toString()).toContain(`"stop_reason":"${reason}"`)
   })
 
   test('has calls by ids that Anthropic takes, too, should the conversation go on there', () => {

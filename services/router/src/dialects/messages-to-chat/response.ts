@@ -92,8 +92,7 @@ export function writeToolUse(id: unknown, name: unknown, input: JsonObject): Jso
 /** The members of a message, or of the event that ends it, which say why the model has stopped. */
 export function stopOf(choice: JsonObject, { hasCalls, refusal }: { hasCalls: boolean; refusal: string }): JsonObject {
   const matched = matchedStop(choice)
-  const reason =
-    refusal !== '' ? 'refusal' : hasCalls ? callsReason(choice) : STOP_REASONS[endingOf(choice.finish_reason)]
+  const reason = refusal === '' ? reasonOf(choice, hasCalls) : 'refusal'
   const details = { type: 'refusal', category: null, explanation: refusal }
   const isMatched = matched !== null && reason === 'end_turn'
   return {
@@ -110,10 +109,14 @@ const STOP_REASONS: Record<Ending, string> = {
   content_filter: 'refusal',
 }
 
-/** Some servers end a response that calls tools by `stop`. One that was cut off may not be acted on. */
-function callsReason({ finish_reason: finish }: JsonObject): string {
+/**
+ * Some servers end a response that calls tools by `stop`, and one without a call by `tool_calls`, where agents loop or stall
+ * (open-octo/octo-agent#2382, 2026-09-10). Calls that were cut off may not be acted on.
+ */
+function reasonOf({ finish_reason: finish }: JsonObject, hasCalls: boolean): string {
   const ending = endingOf(finish)
-  return STOP_REASONS[ending === 'stop' ? 'tool_calls' : ending]
+  if (ending !== 'stop' && ending !== 'tool_calls') return STOP_REASONS[ending]
+  return STOP_REASONS[hasCalls ? 'tool_calls' : 'stop']
 }
 
 /** vLLM's `stop_reason` and SGLang's `matched_stop` name the text; a number is a token that ends any response. */
