@@ -65,6 +65,24 @@ test('the end of a membership ends the keys of that person in the project', asyn
   expect(data.map(({ type }) => type)).toEqual(['user.deleted', 'api_key.deleted'])
 })
 
+test('the end of a membership that is not confirmed is confirmed by the same call again', async () => {
+  const project_id = await project()
+  const { id: user_id } = await call(keys, 'me.retrieve', {}, ANN)
+  await call(keys, 'projectUsers.create', { project_id, user_id, role: 'member' }, OWNER)
+  const { value } = await call(keys, 'apiKeys.create', { project_id, name: 'mine' }, ANN)
+  expect(await keys.admission.authenticate(value)).toMatchObject({ kind: 'active' })
+  const end = () => refusalOf(keys, 'projectUsers.delete', { project_id, user_id }, OWNER)
+  keys.admission.away = true
+  expect(await end()).toBe('SERVICE_UNAVAILABLE')
+  keys.admission.away = false
+  expect(await end()).toBe('done')
+  expect(await keys.admission.authenticate(value)).not.toMatchObject({ kind: 'active' })
+  const { data } = await call(keys, 'auditLogs.list', { event_types: ['user.deleted'] }, OWNER)
+  expect(data).toHaveLength(1)
+  const { id: stranger } = await call(keys, 'me.retrieve', {}, TEAM)
+  expect(await refusalOf(keys, 'projectUsers.delete', { project_id, user_id: stranger }, OWNER)).toBe('NOT_FOUND')
+}, 60_000)
+
 test('a group that several administrators create at once is one group, and one row of the audit log', async () => {
   const made = await Promise.all(
     Array.from({ length: 8 }, () => call(keys, 'groups.create', { name: 'team/new' }, OWNER)),

@@ -18,7 +18,8 @@ import {
   type MemberRow,
 } from '../db/members.ts'
 import { findLostIn } from '../db/lost-access.ts'
-import { findUsersByEmail, type UserRow } from '../db/people.ts'
+import { type Change, noteProjectChange } from '../db/outbox.ts'
+import { findLastEnd, findUsersByEmail, type UserRow } from '../db/people.ts'
 import type { AdministrationCall, AdministrationHandlers } from './call.ts'
 import { readGroup } from './groups.ts'
 import { toNextPage, toPage, unixSeconds } from './pages.ts'
@@ -62,14 +63,30 @@ export const projectUserHandlers = {
 
   'projectUsers.delete': async (call, input) => {
     const { tag: account } = await lockProject(call, input)
-    const { id, role } = await readMember(call, account, input.user_id)
-    await deleteMember(call.transaction, account, id)
-    const change = await endProjectKeysOf(call, account, id)
-    call.audit({ type: 'user.deleted', projectId: input.project_id, details: { id }, before: { role } })
+    const { project_id: projectId, user_id: id } = input
+    const change = (await findEnded(call, account, id)) ?? (await endMembership(call, { account, id, projectId }))
     call.afterCommit(() => call.context.changes.announce(change))
     return { id, object: 'organization.project.user.deleted' as const, deleted: true as const }
   },
 } satisfies Partial<AdministrationHandlers>
+
+async function endMembership(
+  call: AdministrationCall,
+  { account, id, projectId }: { account: string; id: string; projectId: string },
+): Promise<Change> {
+  const { role } = await readMember(call, account, id)
+  await deleteMember(call.transaction, account, id)
+  const change = await endProjectKeysOf(call, account, id)
+  call.audit({ type: 'user.deleted', projectId, details: { id }, before: { role } })
+  return change
+}
+
+/** Of a person who is no member any more: the first call may have failed before its announcement. */
+async function findEnded({ transaction }: AdministrationCall, account: string, userId: string): Promise<Change | null> {
+  if (await findMember(transaction, account, userId)) return null
+  const version = await findLastEnd(transaction, { account, userId })
+  return version === null ? null : noteProjectChange(transaction, { account, reason: 'revoked', version })
+}
 
 /** OpenAI's events of a membership. */
 function audited(

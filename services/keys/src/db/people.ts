@@ -129,6 +129,21 @@ export async function endKeysOf(
     .execute()
 }
 
+/** The version of the project that last ended keys of the person there. */
+export async function findLastEnd(
+  database: KeysDatabase,
+  { account, userId }: { account: string; userId: string },
+): Promise<number | null> {
+  const { version } = await database
+    .selectFrom('keys.project_keys')
+    .select(sql<number | null>`max(version)`.as('version'))
+    .where('account', '=', account)
+    .where('created_by', '=', userId)
+    .where('deactivated_at', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return version
+}
+
 export function findGroup(database: KeysDatabase, id: string): Promise<GroupRow | undefined> {
   return database.selectFrom('keys.groups').selectAll().where('id', '=', id).executeTakeFirst()
 }
