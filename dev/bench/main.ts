@@ -22,6 +22,7 @@ import { receipts } from './receipts.ts'
 import { semantics } from './semantics/run.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
 import { soak } from './soak/run.ts'
+import { bareHops } from './subjects/bare-hops.ts'
 import { bareProxy } from './subjects/bare-proxy.ts'
 import { bifrost } from './subjects/bifrost.ts'
 import { direct } from './subjects/direct.ts'
@@ -53,7 +54,7 @@ const HELP = [
   '  soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end',
   '',
   '  --rounds 3           launches of each, in turn',
-  '  --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct',
+  '  --subjects a,b       only these: this gateway, bare Node proxy, bare hops, Portkey, LiteLLM, Bifrost, backend direct',
   '  --peer "name=http://127.0.0.1:8081/v1,authorization: Bearer …"   repeatable, for the comparison and semantics:',
   '                       a gateway that you run; further headers, model=… and pid=… (for its CPU) follow after commas',
   '                       for semantics, its key has a fresh quota of 20 requests, which take 100 tokens each',
@@ -65,7 +66,7 @@ const HELP = [
   '',
 ].join('\n')
 
-const SUBJECTS = [gateway, bareProxy, portkey, litellm, bifrost, ...unpublished, direct]
+const SUBJECTS = [gateway, bareProxy, bareHops, portkey, litellm, bifrost, ...unpublished, direct]
 const ALL_STEPS: Step[] = ['plain', 'latency', 'stream']
 
 const stopping = new AbortController()
