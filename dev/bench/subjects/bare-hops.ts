@@ -26,7 +26,7 @@ async function launch(backendPort: number, signal: AbortSignal): Promise<Launche
   await mkdir(BENCH_DATA, { recursive: true })
   const folder = await mkdtemp(join(BENCH_DATA, 'bare-hops-'))
   opening.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
-  const nats = opening.use(await startNats({ own: true, directory: join(folder, 'nats'), durable: true }))
+  const nats = opening.use(await startNats({ own: true, directory: join(folder, 'nats') }))
   const run = async (name: string, ...args: string[]) => {
     const port = await freePort()
     const file = join(import.meta.dirname, 'bare-hops', `${name}.ts`)

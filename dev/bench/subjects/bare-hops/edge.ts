@@ -1,5 +1,5 @@
 /**
- * The hop of an edge without its work: it sends each request to the router, and writes what comes back. The end waits until JetStream
+ * The hop of an edge without its work: it sends each request to the router, and writes the pieces of the response. The end waits until JetStream
  * has a record of the request.
  *
  *     node edge.ts <port> <NATS' URL>
