@@ -1,6 +1,6 @@
 /**
- * The hop of an edge without its work: it sends each request to the router, and writes the pieces of the response. The end waits until JetStream
- * has a record of the request.
+ * The hop of an edge without its work: it sends each request to the router, and writes the pieces of the response. The end waits
+ * until JetStream has a record of the request.
  *
  *     node edge.ts <port> <NATS' URL>
  */
