@@ -1,7 +1,7 @@
 /**
  * How tests run. Units start no server; some processes run them file by file, as a process costs more than most of them.
  * Every other file has a process of its own: parts run on real servers, the others on the whole system. They wait for a
- * third to two thirds of their time, so one more than cores run at once. Three run alone. Vitest begins with the files that
+ * third to two thirds of their time, so one more than cores run at once. Four run alone. Vitest begins with the files that
  * took longest in its last run, and where it has seen none, with the largest.
  */
 
@@ -37,7 +37,12 @@ const units = globSync(besideSources, {
 })
 
 /** Their clients keep their rate on a busy machine, and expect answers in time. */
-const alone = ['services/keys/src/flood.test.ts', 'tests/hostile-clients.test.ts', 'tests/administration/flood.test.ts']
+const alone = [
+  'services/keys/src/flood.test.ts',
+  'tests/chaos-slow-edge.test.ts',
+  'tests/hostile-clients.test.ts',
+  'tests/administration/flood.test.ts',
+]
 
 export default defineConfig({
   test: {
