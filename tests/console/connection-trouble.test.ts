@@ -73,7 +73,7 @@ test('a response that was lost with the gateway stays as far as it came, and can
   await stage.gateway.restart()
   await page.getByRole('button', { name: 'Retry' }).click()
   await page.getByText('Charge').waitFor({ timeout: 30_000 })
-  expect(await page.getByRole('article').count()).toBe(1)
+  await expect.poll(() => page.getByRole('article').count()).toBe(1)
 })
 
 test('on a slow network every page shows that it is loading, and nothing moves when it has', async () => {

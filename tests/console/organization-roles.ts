@@ -49,7 +49,7 @@ test('a member switches to the project, makes own keys there, and sees no button
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
   await page.getByRole('button', { name: 'I have stored it' }).click()
   await page.getByRole('button', { name: 'Revoke my own' }).waitFor()
-  expect(await page.getByRole('button', { name: /^Revoke/ }).count()).toBe(1)
+  await expect.poll(() => page.getByRole('button', { name: /^Revoke/ }).count()).toBe(1)
   expect(await offered(page, id, ['Create key', 'Change my own', 'Rotate my own', 'Revoke my own'])).toEqual([])
   await page.getByRole('button', { name: `Account: ${name}` }).click()
   await page.getByRole('menuitem', { name: 'Your account' }).click()

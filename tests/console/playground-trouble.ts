@@ -36,7 +36,7 @@ test('when all backends of a model fail, the page lists those it tried, the char
       { timeout: 25_000, interval: 1_000 },
     )
     .toBeGreaterThan(0)
-  expect(await page.getByRole('article').count()).toBe(1)
+  await expect.poll(() => page.getByRole('article').count()).toBe(1)
 })
 
 test('when a backend dies in the middle, the text that arrived stays, and the page reports the break', async () => {

@@ -307,7 +307,7 @@ test('a long list of keys is searched and paged on the gateway', async () => {
   expect(calls.length).toBeLessThanOrEqual(5)
   await page.getByRole('button', { name: 'Show more' }).click()
   await page.getByRole('button', { name: 'Revoke job 0', exact: true }).waitFor()
-  expect(await page.getByRole('button', { name: /^Revoke job/ }).count()).toBe(60)
+  await expect.poll(() => page.getByRole('button', { name: /^Revoke job/ }).count()).toBe(60)
   await page.getByLabel('Search keys').fill('job 17')
   await expect.poll(() => page.getByRole('button', { name: /^Revoke job/ }).count()).toBe(1)
   await page.getByLabel('Search keys').fill('nothing')

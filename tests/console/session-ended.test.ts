@@ -98,7 +98,7 @@ test('signing in again brings the conversation back, and the question that had n
   expect(await page.getByLabel('Your message').inputValue()).toBe('And answer this')
   await page.getByRole('button', { name: 'Send' }).click()
   await lastTurn(page).getByText('Charge').waitFor()
-  expect(await page.getByRole('article').count()).toBe(2)
+  await expect.poll(() => page.getByRole('article').count()).toBe(2)
 })
 
 test('a visitor who signs in again as somebody else sees nothing of the one before', async () => {

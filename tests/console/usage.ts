@@ -34,13 +34,15 @@ test('usage is shown by day and by model, as figures that agree with the respons
   const sum = (charge + dearer).toLocaleString('en', { maximumFractionDigits: 3 })
   await page.getByText(`${sum} tokens`).first().waitFor()
   const models = page.getByRole('region', { name: 'Usage by model' })
-  expect(await models.getByRole('rowheader').allInnerTexts()).toEqual(['svc-core', 'svc-instant'])
-  expect(await page.getByRole('img', { name: /Allowance a day/ }).getAttribute('aria-label')).toContain(`${sum} tokens`)
+  await expect.poll(() => models.getByRole('rowheader').allInnerTexts()).toEqual(['svc-core', 'svc-instant'])
+  await expect
+    .poll(() => page.getByRole('img', { name: /Allowance a day/ }).getAttribute('aria-label'))
+    .toContain(`${sum} tokens`)
   await shot('usage')
 
   await page.getByRole('button', { name: 'Table' }).click()
   const days = page.getByRole('region', { name: 'Usage by day' })
-  expect(await days.getByRole('row').last().innerText()).toContain(`${sum} tokens`)
+  await expect.poll(() => days.getByRole('row').last().innerText()).toContain(`${sum} tokens`)
   await page.getByText('Last month', { exact: true }).click()
   await page.getByText('No usage in this time').waitFor()
   await shot('usage-empty')
@@ -61,7 +63,7 @@ test('the sessions of coding tools are shown with the share of their prompts tha
   }
   await waitForUsage(page, new RegExp(`${session}[^%]*\\b3\\b`))
   const row = page.getByRole('region', { name: 'Usage by session' }).getByRole('row', { name: session })
-  expect(await row.getByRole('cell').last().innerText()).toMatch(/^[1-9]\d?%$/)
+  await expect.poll(() => row.getByRole('cell').last().innerText()).toMatch(/^[1-9]\d?%$/)
   await shot('usage-sessions')
 })
 
@@ -114,7 +116,9 @@ test('the allowance warns from 80 % on, and names the next step when nothing is 
   await useUp(page, 8_000)
   await goTo(page, 'Overview')
   await page.getByText('You have used more than 80 %').waitFor()
-  expect(Number(await page.getByRole('meter').getAttribute('aria-valuenow'))).toBeGreaterThanOrEqual(80)
+  await expect
+    .poll(async () => Number(await page.getByRole('meter').getAttribute('aria-valuenow')))
+    .toBeGreaterThanOrEqual(80)
   await shot('overview-low')
 
   await useUp(page, 10_000)
