@@ -1,5 +1,5 @@
 /**
- * Runs the chaos suite against a gateway that lacks one thing, in a folder that is gone afterwards.
+ * Runs the chaos suite against a gateway that lacks one thing. The evidence stays where the suite did not detect it.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -21,7 +21,7 @@ export interface SabotagedRun {
 export async function runSabotaged({ sabotage, invariant, run }: SabotagedRun) {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-sabotage-'))
   const { result } = await runChaos({ ...run, seed: 1, json: false, sabotage }, folder, () => {})
-  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
-  const verdict = result.verdicts.find((one) => one.invariant === invariant)
-  return { violations: verdict?.violations ?? [], isKept: result.isKept }
+  const violations = result.verdicts.find((one) => one.invariant === invariant)?.violations ?? []
+  if (violations.length > 0) await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  return { violations, isKept: result.isKept }
 }

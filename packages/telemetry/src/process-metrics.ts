@@ -44,8 +44,6 @@ function openFiles(): number | [] {
 function observeEventLoop(metrics: Metrics): void {
   const delay = monitorEventLoopDelay({ samplePerIteration: true })
   delay.enable()
-  // The first sample counts the wait before it.
-  setImmediate(() => delay.reset())
   metrics.observedGauge(
     'nodejs_eventloop_lag_p99_seconds',
     'length of a turn of the event loop, since the last reading',
