@@ -70,7 +70,7 @@ const MOST_CHOICES = 128
 /** The usual output of a response, in a lane that allows more. */
 const USUAL_OUTPUT_TOKENS = 500
 /** The bound where neither the request nor the lane sets one. */
-const DEFAULT_MAX_OUTPUT_TOKENS = 16_384
+export const DEFAULT_MAX_OUTPUT_TOKENS = 16_384
 /** One image of 1024x1024 at the highest quality of the common scale, per picture. */
 const IMAGE_OUTPUT_TOKENS = 6_240
 
@@ -78,6 +78,8 @@ export interface TokenEstimate {
   /** Bounds from above. */
   maxPromptTokens: number
   maxOutputTokens: number
+  /** Set where the vendor may compact the conversation within the request. */
+  compaction?: CompactionBounds | undefined
   /** Some of the tokens may be of sound: in a part that only the backend reads, or in the response. */
   mayHoldSound?: boolean
   /** Where the prompt holds sound: the usual tokens of all else in it. */
@@ -86,6 +88,14 @@ export interface TokenEstimate {
   usualPromptTokens: number
   /** The usual tokens of such a request, prompt and response together. */
   usualTokens: number
+}
+
+export interface CompactionBounds {
+  /** A shorter prompt is not compacted. */
+  fromTokens: number
+  /** The client's instructions for the summary. */
+  promptTokens: number
+  summaryTokens: number
 }
 
 /** `windowTokens`: the most tokens that a prompt can have on the lane. `memberBytes`: lengths that a caller knows already. */

@@ -7,6 +7,7 @@
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import { countTokensRequest, messagesRequest, type CountTokensRequest } from '@gateway/contracts/messages'
 import { chatNeeds } from '../core/chat-needs.ts'
+import { compactionOfMessages } from '../core/compaction-bounds.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { conversationKey } from './conversation-key.ts'
 import { endUserOfUserId } from './end-user.ts'
@@ -33,8 +34,10 @@ export const messages: InferenceKind = (body) => {
     conversationKey: () => conversationKey(view),
     session: sessionOfUserId(request.metadata?.user_id),
     endUser: endUserOfUserId(request.metadata?.user_id),
-    estimate: (_lane, windowTokens) =>
-      estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, memberBytes),
+    estimate: (lane, windowTokens) => ({
+      ...estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, memberBytes),
+      compaction: compactionOfMessages(request, lane, request.max_tokens),
+    }),
     hostedCalls: hostedCallsIn('messages', request),
     body: bytes,
     members,

@@ -14,6 +14,7 @@ import {
 } from '@gateway/contracts/responses'
 import type { CompactionForm } from '@gateway/contracts/usage-event'
 import { chatNeeds } from '../core/chat-needs.ts'
+import { compactionOfResponses } from '../core/compaction-bounds.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey } from './conversation-key.ts'
@@ -53,7 +54,10 @@ export function inferenceOf(
     session: sessionOfCacheKey(request.prompt_cache_key),
     tags: tagsInMetadata(request.metadata),
     endUser: endUserOf(request),
-    estimate: (lane, windowTokens) => estimateChat(counted, lane.maxOutputTokens, windowTokens, memberBytes),
+    estimate: (lane, windowTokens) => ({
+      ...estimateChat(counted, lane.maxOutputTokens, windowTokens, memberBytes),
+      compaction: compactionOfResponses(request, lane, outputCap),
+    }),
     hostedCalls: hostedCallsIn('responses', request),
     body: bytes,
     members,
