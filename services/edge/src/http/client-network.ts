@@ -37,11 +37,17 @@ export function clientAddress(remoteAddress: string, forwardedFor: string | unde
   if (forwardedFor === undefined) return remoteAddress
   const further = forwardedFor
     .split(',')
-    .map((address) => address.trim())
+    .map((address) => withoutPort(address.trim()))
     .filter(Boolean)
   let address = remoteAddress
   for (let hop = 0; further.length > 0 && trusts(address, hop); hop++) address = further.pop()!
   return address
+}
+
+/** Some proxies report the client's port, too: with it, each connection would count as a client of its own. */
+function withoutPort(address: string): string {
+  const [, ipv6, ipv4] = /^(?:\[([^\]]*)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(address) ?? []
+  return ipv6 ?? ipv4 ?? address
 }
 
 /** A socket for both kinds of addresses has those of IPv4 within IPv6. */
