@@ -36,6 +36,7 @@ import { CLAIM_LEASE_MS, trackRunningResponses } from './running-responses.ts'
 /** An edge that is lost is known to be within a fraction of a second. */
 const TUNING = { heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
 const HEADERS = { 'x-svc-upstream': 'nova', 'x-svc-quota-used': '1' }
+const LIMITS = { deadlineMs: 20_000, countFault: async () => {} }
 const PLAN = { slug: 'free', unit: 'tokens', limit: 1_000 }
 const secret = (): ResponseSecretsReply => ({
   secrets: [{ masterKeyId: randomBytes(6).toString('hex'), secret: randomBytes(32).toString('base64url') }],
@@ -136,7 +137,7 @@ async function openEdge(index: number) {
     const run = (client: Client) => runAt(index, client, stream, requestId)
     return respondOnce(
       edge,
-      { key: 'the-key', caller, requestId, inference, deadlineMs: 20_000, countFault: async () => {} },
+      { key: 'the-key', caller, requestId, inference, wantsReceipt: query.has('receipt'), ...LIMITS },
       response,
       run,
     )
@@ -442,13 +443,15 @@ describe('a kept response', () => {
     return sending
   }
 
-  test('is never given for another body', async () => {
-    await keepOne()
-    for (const query of ['body=another', 'stream']) {
+  const shapes = ['', 'body=another', 'stream', 'receipt', 'stream&receipt']
+  test.each(shapes)('of the request "%s" is never given for one with another body or another shape', async (first) => {
+    await keepOne(first)
+    for (const query of shapes.filter((shape) => shape !== first)) {
       const refused = await read(await send(1, query))
-      expect(refused.status).toBe(400)
+      expect([query, refused.status]).toEqual([query, 400])
       expect(JSON.parse(refused.text)).toMatchObject({ code: 'VALIDATION_ERROR' })
     }
+    expect((await send(1, first)).headers.get('idempotent-replayed')).toBe('true')
   })
 })
 

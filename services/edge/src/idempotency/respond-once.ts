@@ -37,6 +37,7 @@ interface OnceRequest {
   caller: Caller
   requestId: string
   inference: InferenceRequest
+  wantsReceipt: boolean
   deadlineMs: number
   /** Counts a wrong request among the minute's. Throws where that, or its key, refuses it. */
   countFault(fault: GatewayError): Promise<void>
@@ -64,7 +65,7 @@ export async function respondOnce(
   run: (client: Client, claim: string) => Promise<void>,
 ): Promise<void> {
   const { requestId, inference, caller } = request
-  const question = questionOf(inference)
+  const question = questionOf(inference, request.wantsReceipt)
   const claim = await claimFor(edge, request, question)
   const reader = httpClient(response, { stream: inference.stream, dialect: inference.dialect, requestId })
   // It may be refused before anyone waits for its response.
@@ -87,16 +88,10 @@ export async function respondOnce(
 }
 
 /** Two requests are the same one where these values are equal: all that reach the backend or shape the response. */
-function questionOf({
-  kind,
-  dialect,
-  model,
-  stream,
-  includeUsage,
-  encodingFormat,
-  compaction,
-  ...inference
-}: InferenceRequest): Question {
+function questionOf(
+  { kind, dialect, model, stream, includeUsage, encodingFormat, compaction, ...inference }: InferenceRequest,
+  wantsReceipt: boolean,
+): Question {
   const { anthropicVersion = null, anthropicBeta = null, anthropicHeaders } = inference
   const others =
     anthropicHeaders === undefined
@@ -104,7 +99,9 @@ function questionOf({
       : [Object.entries(anthropicHeaders).toSorted(([one], [other]) => (one < other ? -1 : 1))]
   const ofCompaction = compaction === undefined ? [] : [compaction]
   const ofDialect = dialect === 'chat' ? [] : [dialect, anthropicVersion, anthropicBeta, ...others, ...ofCompaction]
-  return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect]), inference.body]
+  const ofReceipt = wantsReceipt ? [{ receipt: true }] : []
+  const shape = [kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect, ...ofReceipt]
+  return [JSON.stringify(shape), inference.body]
 }
 
 async function claimFor(

@@ -145,10 +145,11 @@ function clientOf(
 }
 
 function runOnce(edge: InferenceContext, run: Inference, key: string, response: StepResponse): Promise<void> {
-  const { caller, inference, measured, reservation } = run
+  const { caller, inference, wantsReceipt, measured, reservation } = run
   const { requestId } = measured
   const countWrong = (fault: GatewayError) => countFault(edge, caller, requestId, fault)
-  const once = { key, caller, requestId, inference, deadlineMs: MAX_REQUEST_MS, countFault: countWrong }
+  const limits = { deadlineMs: MAX_REQUEST_MS, countFault: countWrong }
+  const once = { key, caller, requestId, inference, wantsReceipt, ...limits }
   return respondOnce(edge, once, response, (client, claim) =>
     reservation.whileRunning(() => runRequest(edge, run, client, claim)),
   )
