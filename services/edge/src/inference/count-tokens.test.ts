@@ -1,12 +1,13 @@
 import { loadDefaultConfig } from '@gateway/config/load-config'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { EdgeContext } from '../edge-context.ts'
+import { type Policy, readPolicy } from '../core/policy.ts'
 import { countPromptTokens } from './count-tokens.ts'
 
 const { config } = loadDefaultConfig()
 
 /** The client's response, where each backend counts 77 tokens. */
-async function counted(plan: string, model: string) {
+async function counted(plan: string, model: string, policy?: Policy) {
   const pools: string[] = []
   const countAtBackends = async ({ pool }: { pool: string }) => {
     pools.push(pool)
@@ -22,7 +23,7 @@ async function counted(plan: string, model: string) {
     json: (json: unknown) => void (body = json),
   }
   const request = { headers: {}, body: { model, messages: [{ role: 'user', content: 'Hello' }] } }
-  await handle(request as never, response as never, { plan } as never)
+  await handle(request as never, response as never, { plan, project: policy ? { policy } : null } as never)
   return { pools, body, kind: headers['x-svc-token-count'] }
 }
 
@@ -34,4 +35,24 @@ test('no backend counts for a model outside the plan', async () => {
   const { pools, kind, body } = await counted('free', 'svc-pro')
   expect([pools, kind]).toEqual([[], 'estimate'])
   expect(body).toEqual({ input_tokens: expect.any(Number) })
+})
+
+describe('in a project, no prompt reaches a backend that a request of its key could not reach', () => {
+  const policyOf = (models: object | null, ofKey: string[] | null = null) =>
+    readPolicy({
+      hint: '1',
+      project: JSON.stringify({ models, hostedTools: [] }),
+      key: JSON.stringify({ models: ofKey, userId: null }),
+    })
+  const names = { denied: ['svc-pro'], others: ['svc-core'] }
+
+  test.each([
+    ['its deny list', policyOf({ mode: 'deny_list', ids: names.denied })],
+    ['its allow list', policyOf({ mode: 'allow_list', ids: names.others })],
+    ["the key's own list", policyOf(null, names.others)],
+  ])('by %s', async (_, policy) => {
+    const { pools, kind } = await counted('pro', 'svc-pro', policy)
+    expect([pools, kind]).toEqual([[], 'estimate'])
+    expect(await counted('pro', 'svc-core', policy)).toMatchObject({ body: { input_tokens: 77 }, kind: 'exact' })
+  })
 })

@@ -1,7 +1,8 @@
 /**
  * `POST /v1/messages/count_tokens`: the tokens of a prompt before it is sent. A backend counts them where it has an endpoint
- * for that, and the caller's plan includes the model. Otherwise the edge estimates them, as it does for the limits. `x-svc-
- * token-count` says which.
+ * for that. Otherwise the edge estimates them, as it does for the limits. `x-svc-token-count` says which.
+ *
+ * No prompt reaches a backend that a request of the caller's could not reach, by the plan or by the policies of a project.
  */
 
 import type { z } from 'zod'
@@ -9,6 +10,7 @@ import type { ConfigSource } from '@gateway/config/config-source'
 import type { tokensCounted } from '@gateway/contracts/messages'
 import { findPlan, planIncludes } from '@gateway/contracts/models'
 import { anthropicHeadersOf } from '../core/anthropic-headers.ts'
+import { refusalOf } from '../core/policy.ts'
 import { reservationOf } from '../http/memory-budget.ts'
 import { jobBody } from '../requests/inference-kinds.ts'
 import { countTokens } from '../requests/messages.ts'
@@ -33,10 +35,12 @@ export function countPromptTokens(edge: CountContext): Handler<'key'> {
     const { model, input_tokens } =
       body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, cpu) : countTokens(body)
     const served = modelNamed(current, model, 'chat')
+    const { policy } = caller.project ?? {}
     const isIncluded = planIncludes(findPlan(current, caller.plan), served)
+    const isPermitted = isIncluded && (policy === undefined || refusalOf(policy, served) === null)
     // No pool is chosen for Auto before the request runs, and a large body is not read a second time.
     const exact =
-      body instanceof LargeJson || served.type === 'auto' || !isIncluded
+      body instanceof LargeJson || served.type === 'auto' || !isPermitted
         ? null
         : await edge.countAtBackends({
             pool: served.pool,
