@@ -96,6 +96,11 @@ describe('${NAME} in a webhook is replaced from the environment', () => {
       expect(() => webhook(fields)).toThrow()
     }
   })
+
+  test('none has the name of e-mail, whose deliveries it would get', () => {
+    expect(() => webhook({ id: 'email', secret: SECRET })).toThrow("is the name of the gateway's own e-mail")
+    expect(webhook({ id: 'e-mail', secret: SECRET }).id).toBe('e-mail')
+  })
 })
 
 describe('an export to a collector of events', () => {

@@ -17,6 +17,9 @@ export const webhookEvents = [
 ] as const
 export type WebhookEvent = (typeof webhookEvents)[number]
 
+/** The name of e-mail among those of webhooks. */
+export const EMAIL = 'email'
+
 /** `${NAME}` stands for metering's environment variable of that name. */
 const HAS_PLACEHOLDER = /\$\{[A-Za-z_]/
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
@@ -57,6 +60,7 @@ export const webhookConfig = z
     id: z
       .string()
       .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, - and _, at most 63')
+      .refine((id) => id !== EMAIL, "is the name of the gateway's own e-mail; choose another one")
       .optional(),
     /** May hold `${NAME}`. */
     url: z.string().min(1).max(2_000),

@@ -10,8 +10,6 @@ import { sql } from 'kysely'
 import type { NextState } from '../core/delivery-attempts.ts'
 import type { MeteringDatabase } from './tables.ts'
 
-export const EMAIL = 'email'
-
 export interface NewDelivery {
   channel: string
   recipient: string

@@ -4,9 +4,9 @@
  */
 
 import type { FollowedConfig } from '@gateway/config/config-source'
+import { EMAIL } from '@gateway/contracts/webhooks'
 import type { Logger } from '@gateway/telemetry/logger'
 import { channelsConfiguredBy, noteChannels } from '../db/channels.ts'
-import { EMAIL } from '../db/deliveries.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 
 export interface ConfiguredChannels extends Disposable {

@@ -10,7 +10,7 @@ import type { Bus, DurableMessage } from '@gateway/bus/port'
 import { accountKeyEvent, spendAlertEvent } from '@gateway/contracts/account-events'
 import { accountThreshold } from '@gateway/contracts/quota-status'
 import { accountConsumers, consumedAccountStream } from '@gateway/contracts/subjects'
-import type { WebhookConfig } from '@gateway/contracts/webhooks'
+import { EMAIL, type WebhookConfig } from '@gateway/contracts/webhooks'
 import { decodeJson } from '@gateway/rpc/json'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
@@ -23,7 +23,7 @@ import {
   thresholdMessage,
   type WebhookMessage,
 } from '../core/webhook-messages.ts'
-import { EMAIL, insertDeliveries, type NewDelivery } from '../db/deliveries.ts'
+import { insertDeliveries, type NewDelivery } from '../db/deliveries.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import type { ConfiguredChannels } from './configured-channels.ts'
 import { writeMail } from './send-mail.ts'
