@@ -82,6 +82,39 @@ describe('a shared response', () => {
     )
   })
 
+  const moments = ['before it is kept', 'while it is kept', 'while its usage is stored'] as const
+  const sizes = { small: 3, 'too large to keep': MAX_KEPT_BYTES + 1 }
+  const cases = moments.flatMap((moment) =>
+    Object.entries(sizes).flatMap(([size, bytes]) => [true, false].map((isOurs) => ({ moment, size, isOurs, bytes }))),
+  )
+  test.each(cases)(
+    '($size) that is stopped $moment ends for its readers as its charge says (the key is ours: $isOurs)',
+    async ({ moment, isOurs, bytes }) => {
+      const kept = Promise.withResolvers<boolean>()
+      const shared = shareResponse({
+        keep: () => kept.promise,
+        owns: () => kept.promise,
+        metered: () => {},
+        free: async () => {},
+      })
+      const reader = joined((each) => shared.join(each))
+      shared.client.begin('text/event-stream', () => HEADERS)
+      shared.client.write(Buffer.alloc(bytes))
+      // As the relay does. It charges a response that it delivers, and none that gives way.
+      if (moment === 'before it is kept') shared.stop(ERROR)
+      const keeping = shared.client.keep!(usageEvent({}), Buffer.alloc(0), {})
+      if (moment === 'while it is kept') shared.stop(ERROR)
+      kept.resolve(isOurs)
+      const isCharged = await keeping
+      if (moment === 'while its usage is stored') shared.stop(ERROR)
+      if (isCharged) shared.client.finish(() => FINAL)
+      else shared.client.fail(ERROR)
+      await shared.client.ended
+      expect(reader.end).toEqual(isCharged ? { headers: FINAL } : { error: ERROR })
+      expect(isCharged).toBe(moment !== 'before it is kept' && isOurs)
+    },
+  )
+
   test('is kept completely, with its usage, before any client gets its end', async () => {
     const { writer, kept, state, join } = open()
     const reader = join()

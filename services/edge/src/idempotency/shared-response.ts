@@ -33,7 +33,7 @@ export interface SharedResponse {
   join(reader: Reader): boolean
   /** The request failed before its response began. Resolves when all readers have the error. */
   fail(error: GatewayError): Promise<void>
-  /** Stops the request: another edge has taken it over. */
+  /** Stops the request: another edge has taken it over. A complete response ends as its charge says. */
   stop(error: GatewayError): void
   /** Nobody will join any more: this frees the bytes that were held for later readers. */
   close(): void
@@ -64,6 +64,8 @@ export function shareResponse(
   let bytes = 0
   let head: Head | null = null
   let end: End | null = null
+  /** The reply of `keep` decides whether the request is charged as delivered. */
+  let isComplete = false
   let passedOn = 0
   let heldBytes = 0
   let hasCapacity = true
@@ -148,7 +150,10 @@ export function shareResponse(
     // Each written byte has gone to the readers.
     restart: () => bytes === 0,
     async keep(usage, rest, late) {
-      if (!head || !isKeepable() || bytes + rest.byteLength > MAX_KEPT_BYTES) return true
+      // The readers know already that another edge has the request.
+      if (end) return false
+      isComplete = true
+      if (!head || !isKeepable() || bytes + rest.byteLength > MAX_KEPT_BYTES) return responseStore.owns()
       const headers = { ...head.headers, ...late }
       return responseStore.keep({ ...head, headers, pieces: [...pieces, rest], usage })
     },
@@ -187,6 +192,7 @@ export function shareResponse(
     fail,
 
     stop(error) {
+      if (isComplete) return
       source.left('edge_lost')
       conclude({ error })
     },
