@@ -22,6 +22,7 @@ import { listProjectNames } from '../db/projects.ts'
 import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 import type { AdministrationCall, AdministrationCaller } from './call.ts'
+import { accountsOfRemoval, announceLeft } from './confirm-removal.ts'
 import { expectLiveAdminKey, proveCredential } from './credentials.ts'
 import { handlers } from './handlers.ts'
 import { withoutPrefix } from './pages.ts'
@@ -65,22 +66,24 @@ async function serve(context: KeysContext, request: AdministerRequest): Promise<
     await expectLiveAdminKey(context, request)
     turns.note(request, true)
   }
-  const { output, announcements } = isUrgent(request)
+  const { output, announcements, refusal } = isUrgent(request)
     ? await endKey(await turns.inTurn('urgent', request, () => openAction({ ...context, database: urgent }, request)))
     : await turns.inTurn('usual', request, async () => {
         if (request.operation === 'administrators.authorize') return authorize(context, request)
         if (request.operation === 'projects.names') return nameProjects(context, request)
         const action = await openAction(context, request)
         if (action.row.method === 'GET') return act(context, database, action)
-        return database.transaction().execute((transaction) => act(context, transaction, action))
+        const run = (transaction: KeysDatabase) => act(context, transaction, action)
+        return orGone(context, action, database.transaction().execute(run))
       })
   if (isChange(request)) failpoint('keys.administration-committed')
   await announce(announcements)
+  if (refusal) throw refusal
   return output
 
   function endKey(action: Action): Promise<Acted> {
     const run = (transaction: KeysDatabase) => act(context, transaction, action)
-    return inTurn(queueOf(request), () => urgent.transaction().execute(run))
+    return inTurn(queueOf(request), () => orGone(context, action, urgent.transaction().execute(run)))
   }
 }
 
@@ -131,6 +134,20 @@ type Announcement = () => Promise<void>
 interface Acted {
   output: unknown
   announcements: Announcement[]
+  /** The reply, once the announcements are made. */
+  refusal?: GatewayError
+}
+
+/** Nobody may have confirmed the removal of a thing that is not found: before the reply it holds everywhere. */
+async function orGone(context: KeysContext, { row, input }: Action, acted: Promise<Acted>): Promise<Acted> {
+  try {
+    return await acted
+  } catch (refusal) {
+    const isGone = row.method === 'DELETE' && refusal instanceof GatewayError && refusal.code === 'NOT_FOUND'
+    if (!isGone) throw refusal
+    const announceEarlier = async () => announceLeft(context, await accountsOfRemoval(context, input))
+    return { output: undefined, announcements: [announceEarlier], refusal }
+  }
 }
 
 async function act(

@@ -18,9 +18,9 @@ import {
   type MemberRow,
 } from '../db/members.ts'
 import { findLostIn } from '../db/lost-access.ts'
-import { type Change, noteProjectChange } from '../db/outbox.ts'
-import { findLastEnd, findUsersByEmail, type UserRow } from '../db/people.ts'
+import { findUsersByEmail, type UserRow } from '../db/people.ts'
 import type { AdministrationCall, AdministrationHandlers } from './call.ts'
+import { confirmRemoval } from './confirm-removal.ts'
 import { readGroup } from './groups.ts'
 import { toNextPage, toPage, unixSeconds } from './pages.ts'
 import { lockProject, lockSharedProject, readProject } from './project-of-call.ts'
@@ -64,28 +64,23 @@ export const projectUserHandlers = {
   'projectUsers.delete': async (call, input) => {
     const { tag: account } = await lockProject(call, input)
     const { project_id: projectId, user_id: id } = input
-    const change = (await findEnded(call, account, id)) ?? (await endMembership(call, { account, id, projectId }))
-    call.afterCommit(() => call.context.changes.announce(change))
+    const member = await findMember(call.transaction, account, id)
+    if (member) await endMembership(call, account, member, projectId)
+    else await confirmRemoval(call, { type: 'user.deleted', projectId, id }, [account], noMember(id))
     return { id, object: 'organization.project.user.deleted' as const, deleted: true as const }
   },
 } satisfies Partial<AdministrationHandlers>
 
 async function endMembership(
   call: AdministrationCall,
-  { account, id, projectId }: { account: string; id: string; projectId: string },
-): Promise<Change> {
-  const { role } = await readMember(call, account, id)
+  account: string,
+  { id, role }: MemberRow,
+  projectId: string,
+): Promise<void> {
   await deleteMember(call.transaction, account, id)
   const change = await endProjectKeysOf(call, account, id)
   call.audit({ type: 'user.deleted', projectId, details: { id }, before: { role } })
-  return change
-}
-
-/** Of a person who is no member any more: the first call may have failed before its announcement. */
-async function findEnded({ transaction }: AdministrationCall, account: string, userId: string): Promise<Change | null> {
-  if (await findMember(transaction, account, userId)) return null
-  const version = await findLastEnd(transaction, { account, userId })
-  return version === null ? null : noteProjectChange(transaction, { account, reason: 'revoked', version })
+  call.afterCommit(() => call.context.changes.announce(change))
 }
 
 /** OpenAI's events of a membership. */
@@ -123,8 +118,12 @@ function invalid(param: string, sentence: string): GatewayError {
 
 async function readMember({ transaction }: AdministrationCall, account: string, id: string): Promise<MemberRow> {
   const member = await findMember(transaction, account, id)
-  if (!member) throw new GatewayError('NOT_FOUND', `The project has no member ${id}`)
+  if (!member) throw noMember(id)
   return member
+}
+
+function noMember(id: string): GatewayError {
+  return new GatewayError('NOT_FOUND', `The project has no member ${id}`)
 }
 
 function viewGroup(account: string, { id, name, role, added_at }: GroupMemberRow): ProjectGroup {
@@ -173,21 +172,31 @@ export const projectGroupHandlers = {
 
   'projectGroups.delete': async (call, input) => {
     const { tag: account } = await lockProject(call, input)
-    const { id, role } = await readGroupMember(call, account, input.group_id)
-    await deleteGroupMember(call.transaction, account, id)
-    for (const userId of await findLostIn(call.transaction, account)) {
-      const change = await endProjectKeysOf(call, account, userId)
-      call.afterCommit(() => call.context.changes.announce(change))
+    const { project_id: projectId, group_id: id } = input
+    const member = await findGroupMember(call.transaction, account, id)
+    if (member) await endGroupMembership(call, account, member, projectId)
+    else {
+      await readGroup(call, id)
+      await confirmRemoval(call, { type: 'role.assignment.deleted', projectId, id }, [account], noGroup(id))
     }
-    call.audit({
-      type: 'role.assignment.deleted',
-      projectId: input.project_id,
-      details: assignment(input.project_id, id, role),
-      before: { role },
-    })
     return { object: 'project.group.deleted' as const, deleted: true as const }
   },
 } satisfies Partial<AdministrationHandlers>
+
+async function endGroupMembership(
+  call: AdministrationCall,
+  account: string,
+  { id, role }: GroupMemberRow,
+  projectId: string,
+): Promise<void> {
+  await deleteGroupMember(call.transaction, account, id)
+  for (const userId of await findLostIn(call.transaction, account)) {
+    const change = await endProjectKeysOf(call, account, userId)
+    call.afterCommit(() => call.context.changes.announce(change))
+  }
+  const details = assignment(projectId, id, role)
+  call.audit({ type: 'role.assignment.deleted', projectId, details, before: { role } })
+}
 
 function assignment(projectId: string, groupId: string, role: MemberRow['role']) {
   return {
@@ -205,6 +214,10 @@ async function readGroupMember(
   id: string,
 ): Promise<GroupMemberRow> {
   const member = await findGroupMember(transaction, account, id)
-  if (!member) throw new GatewayError('NOT_FOUND', `The project has no group ${id}`)
+  if (!member) throw noGroup(id)
   return member
+}
+
+function noGroup(id: string): GatewayError {
+  return new GatewayError('NOT_FOUND', `The project has no group ${id}`)
 }

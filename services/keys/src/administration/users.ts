@@ -10,6 +10,7 @@ import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
 import { deactivateKey, findLivingKey } from '../db/keys.ts'
 import { noteChange, noteProjectChange, type Change } from '../db/outbox.ts'
 import {
+  accountsOfUser,
   endKeysOf,
   findUser,
   listUsers,
@@ -21,6 +22,7 @@ import {
 import { lockProjectRow } from '../db/projects.ts'
 import { ended } from '../handlers/developer-keys.ts'
 import type { AdministrationCall, AdministrationHandlers } from './call.ts'
+import { confirmRemoval } from './confirm-removal.ts'
 import { toPage, unixSeconds } from './pages.ts'
 
 function viewUser({ id, email, name, role, added_at }: UserRow): OrganizationUser {
@@ -59,25 +61,38 @@ export const userHandlers = {
   },
 
   'users.delete': async (call, { user_id: id }) => {
-    const { transaction, context, audit } = call
-    const user = await readUser(call, id)
-    const changes: Change[] = []
-    await lockProjectsOf(transaction, id)
-    for (const account of await projectsWithKeysOf(transaction, id))
-      changes.push(await endProjectKeysOf(call, account, id))
-    const own = await endDeveloperKey(call, user)
-    if (own) changes.push(own)
-    await removeUser(transaction, id)
-    audit({ type: 'user.deleted', details: { id }, before: { email: user.email, role: user.role } })
-    for (const change of changes) call.afterCommit(() => context.changes.announce(change))
+    const user = await findUser(call.transaction, id)
+    if (user) await endUser(call, user)
+    else {
+      const removal = { type: 'user.deleted', projectId: null, id } as const
+      await confirmRemoval(call, removal, await accountsOfUser(call.transaction, id), noUser(id))
+    }
     return { id, object: 'organization.user.deleted' as const, deleted: true as const }
   },
 } satisfies Partial<AdministrationHandlers>
 
 export async function readUser({ transaction }: Pick<AdministrationCall, 'transaction'>, id: string): Promise<UserRow> {
   const user = await findUser(transaction, id)
-  if (!user) throw new GatewayError('NOT_FOUND', `There is no user ${id}`)
+  if (!user) throw noUser(id)
   return user
+}
+
+function noUser(id: string): GatewayError {
+  return new GatewayError('NOT_FOUND', `There is no user ${id}`)
+}
+
+async function endUser(call: AdministrationCall, user: UserRow): Promise<void> {
+  const { transaction, context, audit } = call
+  const { id, email, role } = user
+  const changes: Change[] = []
+  await lockProjectsOf(transaction, id)
+  for (const account of await projectsWithKeysOf(transaction, id))
+    changes.push(await endProjectKeysOf(call, account, id))
+  const own = await endDeveloperKey(call, user)
+  if (own) changes.push(own)
+  await removeUser(transaction, id)
+  audit({ type: 'user.deleted', details: { id }, before: { email, role } })
+  for (const change of changes) call.afterCommit(() => context.changes.announce(change))
 }
 
 /** Locks the project and ends the keys that the person made there. */

@@ -3,6 +3,7 @@
  * the commit, so it is the last statement of its transaction.
  */
 
+import type { AuditEventType } from '@gateway/contracts/administration/audit-logs'
 import { sql, type RawBuilder } from 'kysely'
 import type { ChainLink, ChainRow } from '../core/audit-chain.ts'
 import type { LogRow } from '../core/stored-entry.ts'
@@ -23,6 +24,19 @@ export interface AuditFilter {
   actors: readonly string[] | null
   emails: readonly string[] | null
   resources: readonly string[] | null
+}
+
+/** True where the log has such a row. `projectId`: null for changes of the organization. */
+export async function hasAudited(
+  database: KeysDatabase,
+  { type, projectId, id }: { type: AuditEventType; projectId: string | null; id: string },
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from keys.audit_log
+    where resources @> array[${id}]::text[] and type = ${type}
+      and ${projectId === null ? sql`project is null` : sql`project = ${projectId}`}
+    limit 1`.execute(database)
+  return rows.length > 0
 }
 
 const LOG_ROWS = sql`

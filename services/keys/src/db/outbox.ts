@@ -208,6 +208,15 @@ function toChanges(outbox: OutboxName, rows: readonly ChangeRow[]): LeftChange[]
   })
 }
 
+/** The changes of these accounts that are not known everywhere yet. */
+export async function readLeftChanges(database: KeysDatabase, accounts: readonly string[]): Promise<Change[]> {
+  const ofEach = OUTBOXES.map(async (outbox) => {
+    const left = sql`(select * from ${sql.table(outbox)} where account = any(${accounts}::text[])) as change`
+    return toChanges(outbox, (await selectChanges(outbox, left).execute(database)).rows)
+  })
+  return (await Promise.all(ofEach)).flat()
+}
+
 interface Claim {
   lane: Lane
   atMost: number

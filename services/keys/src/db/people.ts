@@ -113,6 +113,17 @@ export async function projectsWithKeysOf(database: KeysDatabase, userId: string)
   return rows.map(({ account }) => account)
 }
 
+/** The tags of the own account, and of the projects where the person has made keys; also of a removed person. */
+export async function accountsOfUser(database: KeysDatabase, userId: string): Promise<string[]> {
+  const { rows } = await sql<{ tag: string }>`
+    select account as tag from keys.project_keys where created_by = ${userId}
+    union
+    select account.tag from keys.users person
+    join keys.accounts account on account.issuer = person.issuer and account.subject = person.subject
+    where person.id = ${userId}`.execute(database)
+  return rows.map(({ tag }) => tag)
+}
+
 /** Ends the keys that the person made in a locked project. `version`: the project's, which counted that. */
 export async function endKeysOf(
   transaction: KeysDatabase,
@@ -127,21 +138,6 @@ export async function endKeysOf(
     .where('deactivated_at', 'is', null)
     .returning(['key_id as keyId', 'name'])
     .execute()
-}
-
-/** The version of the project that last ended keys of the person there. */
-export async function findLastEnd(
-  database: KeysDatabase,
-  { account, userId }: { account: string; userId: string },
-): Promise<number | null> {
-  const { version } = await database
-    .selectFrom('keys.project_keys')
-    .select(sql<number | null>`max(version)`.as('version'))
-    .where('account', '=', account)
-    .where('created_by', '=', userId)
-    .where('deactivated_at', 'is not', null)
-    .executeTakeFirstOrThrow()
-  return version
 }
 
 export function findGroup(database: KeysDatabase, id: string): Promise<GroupRow | undefined> {
