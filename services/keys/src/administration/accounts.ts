@@ -10,10 +10,12 @@ import { fromPlanUnit } from '@gateway/pricing/charge'
 import { unitOf } from '../core/plans.ts'
 import { changeAccount, findAccounts, lockAccount, type Account, type NamedAccount } from '../db/accounts.ts'
 import { noteChange, noteProjectChange, type ChangeReason } from '../db/outbox.ts'
+import { findProjectRow } from '../db/projects.ts'
 import { setSuspended } from '../db/suspensions.ts'
 import { findTopUp, insertTopUp, isCountable } from '../db/top-ups.ts'
 import { currentWindow, nameOf, viewAccount } from '../handlers/show-account.ts'
 import type { AdministrationCall, AdministrationHandlers } from './call.ts'
+import { archived } from './project-of-call.ts'
 
 export const accountHandlers = {
   'plans.list': async ({ context }) => ({
@@ -39,6 +41,7 @@ export const accountHandlers = {
     const named = await findOne(call, input)
     if (plan !== undefined) expectPlan(call, plan)
     const held = await lockAccount(call.transaction, named.tag)
+    await expectLive(call, held)
     const isOtherPlan = plan !== undefined && plan !== held.plan
     const isOtherOverage = overage !== undefined && overage !== held.overage
     const change = { ...(isOtherPlan && { plan }), ...(isOtherOverage && { overage }) }
@@ -65,6 +68,7 @@ export const accountHandlers = {
     const held = await lockAccount(call.transaction, named.tag)
     const isNew = await addTopUp(call, held, { id, amount })
     if (isNew) {
+      await expectLive(call, held)
       await changeAccount(call.transaction, named.tag, {})
       auditChange(call, named, { after: { top_up: { id, amount } } })
     }
@@ -95,6 +99,11 @@ async function findOne(
   if (others.length === 0) return account
   const names = [account, ...others].map(nameOf).join(', ')
   throw new GatewayError('CONFLICT', `Several accounts have this subject; name one of them: ${names}`)
+}
+
+/** Of a locked account. A repeated top-up of an archived project changes nothing, and needs no live one. */
+async function expectLive({ transaction }: AdministrationCall, { tag }: Account): Promise<void> {
+  if ((await findProjectRow(transaction, tag))?.archivedAt) throw archived(`${PROJECT_PREFIX}${tag}`)
 }
 
 function expectPlan({ context }: AdministrationCall, slug: string): void {

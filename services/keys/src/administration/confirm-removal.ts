@@ -1,6 +1,6 @@
 /**
- * A removal that is repeated. The first call may have failed before its change held everywhere, so no reply to the repeated one
- * comes before that: neither a 200 nor a 404.
+ * A removal that is repeated. The first call may have failed before its change held everywhere. Before that, no reply to the
+ * repeated one is a 200 or a 404.
  */
 
 import type { AuditEventType } from '@gateway/contracts/administration/audit-logs'

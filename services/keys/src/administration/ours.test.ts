@@ -65,6 +65,19 @@ test('a top-up counts once by its id, also when two come at once; the same id wi
   expect((await auditTypes()).filter((type) => type === 'account.updated')).toHaveLength(1)
 })
 
+test('an archived project takes no change and no further top-up; one that it has is confirmed again', async () => {
+  const id = await newProject()
+  const topUp = { account_id: id, id: randomUUID(), amount: 5_000 }
+  await done('accounts.topUp', topUp)
+  await done('projects.archive', { project_id: id })
+  const [account, rows] = [await done('accounts.retrieve', { account_id: id }), await auditTypes()]
+  for (const change of [{ plan: 'payg' }, { overage: true }, { suspended: true }, { overage: false }])
+    expect(await call('accounts.update', { account_id: id, ...change })).toMatchObject({ code: 'CONFLICT' })
+  expect(await call('accounts.topUp', { ...topUp, id: randomUUID() })).toMatchObject({ code: 'CONFLICT' })
+  expect(await done('accounts.topUp', topUp)).toEqual(account)
+  expect([await done('accounts.retrieve', { account_id: id }), await auditTypes()]).toEqual([account, rows])
+})
+
 const PAYMENT_SYSTEM: TestCaller = { ...OPERATOR_CALL, credential: { kind: 'payment_system' } }
 
 test('a payment system tops up, audited in its name, and makes no other call', async () => {

@@ -27,8 +27,12 @@ export async function lockProject(call: AdministrationCall, { project_id }: OfPr
 /** Locks the project for a change, which an archived one refuses. */
 export async function lockLiveProject(call: AdministrationCall, input: OfProject): Promise<ProjectRow> {
   const project = await lockProject(call, input)
-  if (project.archivedAt) throw new GatewayError('CONFLICT', `The project ${input.project_id} is archived`)
+  if (project.archivedAt) throw archived(input.project_id)
   return project
+}
+
+export function archived(id: string): GatewayError {
+  return new GatewayError('CONFLICT', `The project ${id} is archived`)
 }
 
 /** A person's own account has its one developer key, and no others. */
