@@ -67,6 +67,23 @@ describe('a failure after the beginning', () => {
     )
   })
 
+  test('of a response has its own number, whatever the response holds under the same name', () => {
+    const place = fc.constantFrom('first', 'last')
+    const held = fc.oneof(fc.nat(), fc.string(), fc.record({ type: fc.constant('integer') }), fc.constant([]))
+    fc.assert(
+      fc.property(fc.nat(), fc.nat(), fc.string(), place, held, (earlier, number, words, where, held) => {
+        const form = streamForm('responses', 'req-1')
+        const named = { sequence_number: number }
+        const response = { instructions: words, tools: [{ parameters: { properties: { sequence_number: held } } }] }
+        // A number of the same name in front of the event's own is not told from it.
+        const isFirst = where === 'first' || typeof held === 'number'
+        const data = isFirst ? { ...named, response } : { response, ...named }
+        form.note!(Buffer.concat([eventOf('response.queued', { sequence_number: earlier }), eventOf('response.created', data)]))
+        expect(read(form.failure(error))[1]).toMatchObject({ sequence_number: number + 1 })
+      }),
+    )
+  })
+
   test('of a response reads the events of a backend that ends its lines with CRLF', () => {
     const form = streamForm('responses', 'req-1')
     form.note!(Buffer.from(eventOf('response.created', created).toString().replaceAll('\n', '\r\n')))

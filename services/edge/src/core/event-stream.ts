@@ -47,14 +47,21 @@ function firstEventOf(bytes: Buffer): Buffer {
 }
 
 const NUMBER = Buffer.from('"sequence_number":')
-const SPACE = 0x20
-const ZERO = 0x30
-const NINE = 0x39
+const [LF, SPACE, ZERO, NINE] = [0x0a, 0x20, 0x30, 0x39]
 
-/** NaN where there is none. Within a text its quotes would be escaped. */
+/**
+ * NaN where there is none. Within a text its quotes would be escaped. Nearly every event says it at its begin, before a response that
+ * may repeat a coding tool's tools. A search from the end would pass all of those, and take 20 µs for 40 kB.
+ */
 function lastNumberIn(bytes: Buffer): number {
-  let at = bytes.lastIndexOf(NUMBER)
-  if (at < 0) return NaN
+  const lastLine = bytes.lastIndexOf(LF, bytes.length - 3) + 1
+  const number = numberAt(bytes, bytes.indexOf(NUMBER, lastLine))
+  return Number.isNaN(number) ? numberAt(bytes, bytes.lastIndexOf(NUMBER)) : number
+}
+
+function numberAt(bytes: Buffer, place: number): number {
+  if (place < 0) return NaN
+  let at = place
   at += NUMBER.length
   while (bytes[at] === SPACE) at++
   let number = NaN
