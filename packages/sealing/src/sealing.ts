@@ -42,5 +42,8 @@ export function open(keys: SealingKeys, { masterKeyId, sealed }: Sealed, boundTo
   const decipher = createDecipheriv('aes-256-gcm', key.sealingKey, nonce, { authTagLength: TAG_LENGTH })
   decipher.setAAD(Buffer.from(boundTo))
   decipher.setAuthTag(sealed.subarray(NONCE_LENGTH, NONCE_LENGTH + TAG_LENGTH))
-  return Buffer.concat([decipher.update(sealed.subarray(NONCE_LENGTH + TAG_LENGTH)), decipher.final()])
+  const plaintext = decipher.update(sealed.subarray(NONCE_LENGTH + TAG_LENGTH))
+  // It has returned every byte. This throws where the seal is broken.
+  decipher.final()
+  return plaintext
 }

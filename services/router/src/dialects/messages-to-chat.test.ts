@@ -716,6 +716,18 @@ describe('a stream', () => {
     )
   })
 
+  test('has the JSON that one whole `JSON.stringify` of each event would have written', () => {
+    fc.assert(
+      fc.property(pieces, fc.boolean(), (all, saysWhy) => {
+        for (const { name, data } of createSseParser().push(translated(all, [1_000], { saysWhy }))) {
+          const { type, ...members } = JSON.parse(data) as { type: string }
+          expect(data).toBe(JSON.stringify({ type: name, ...members }))
+          expect(type).toBe(name)
+        }
+      }),
+    )
+  })
+
   test('shows calls as they come: the first ends where the second begins', () => {
     const all: Piece[] = [
       { kind: 'call', index: 0, name: 'a', fragment: '{}' },

@@ -11,7 +11,8 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import type { SseEvent } from '@gateway/sse/parse-events'
 import { choicesOf, textOf, writeChunk } from '../core/chat-chunk.ts'
 import type { Identity } from '../core/complete-response.ts'
-import { memberAt, skipValue, walkItems } from '../core/json-members.ts'
+import { bytesOf } from '../core/bytes-of.ts'
+import { skipValue, walkItems, walkMembers } from '../core/json-members.ts'
 import {
   deltasOf,
   keepsState,
@@ -57,35 +58,63 @@ function writeRequest(target: ChatDialect, clientRequest: ClientRequest): Backen
   const { body, states, stateKind, profile } = clientRequest
   if (clientRequest.kind !== 'chat' || !body.includes(MARKED_TOKEN)) return target.request(clientRequest)
   const text = body.toString('utf8')
-  const items: string[] = []
-  const start = memberAt(text, 0, 'messages')
-  const end = walkItems(text, start, (at) => {
-    const behind = skipValue(text, at)
-    items.push(text.slice(at, behind))
-    return behind
-  })
-  if (end < 0) return target.request(clientRequest)
-  const turns = items.flatMap((item, index) => (item.includes(MARK) ? turnOf(item, index) : []))
+  const read = readBody(text)
+  if (read === null) return target.request(clientRequest)
+  const { names, turns, count } = read
   const own = withOwnStates(withOwnIds(turns, states), stateKind)
   const { messages, turnStates } = statesFor(target, own, profile)
-  turns.forEach(({ index }, at) => (items[index] = JSON.stringify(messages[at])))
   return target.request({
     ...clientRequest,
-    // The other messages and the tools are most of a body, and keep their text.
-    body: Buffer.from(`${text.slice(0, start)}[${items.join(',')}]${text.slice(end)}`),
-    ...(turnStates && { turnStates: atTheirPlaces(turns, turnStates, items.length) }),
+    body: withTurns(text, turns, messages),
+    names,
+    ...(turnStates && { turnStates: atTheirPlaces(turns, turnStates, count) }),
   })
 }
 
-/** A message that holds a token. */
+/** A message that holds a token, and its place in the body. */
 interface MarkedTurn {
   index: number
+  start: number
+  end: number
   message: JsonObject
 }
 
-function turnOf(item: string, index: number): MarkedTurn[] {
-  const message = parseExactly(item)
-  return isObject(message) ? [{ index, message }] : []
+interface ReadBody {
+  /** Of its members. */
+  names: string[]
+  turns: MarkedTurn[]
+  /** All messages. */
+  count: number
+}
+
+/** Walks the body once. Null: its messages are no list. */
+function readBody(text: string): ReadBody | null {
+  const read: ReadBody = { names: [], turns: [], count: 0 }
+  const end = walkMembers(text, 0, (name, at) => {
+    read.names.push(JSON.parse(`"${name}"`) as string)
+    return name === 'messages' ? walkItems(text, at, (start) => readMessage(text, start, read)) : skipValue(text, at)
+  })
+  return end < 0 ? null : read
+}
+
+function readMessage(text: string, start: number, read: ReadBody): number {
+  const end = skipValue(text, start)
+  const item = text.slice(start, end)
+  const message = item.includes(MARK) ? parseExactly(item) : null
+  if (isObject(message)) read.turns.push({ index: read.count, start, end, message })
+  read.count++
+  return end
+}
+
+/** The other messages and the tools are most of a body, and keep their text. */
+function withTurns(text: string, turns: readonly MarkedTurn[], messages: readonly JsonObject[]): Buffer {
+  const pieces: string[] = []
+  let behind = 0
+  turns.forEach(({ start, end }, at) => {
+    pieces.push(text.slice(behind, start), JSON.stringify(messages[at]))
+    behind = end
+  })
+  return bytesOf([...pieces, text.slice(behind)])
 }
 
 function atTheirPlaces(turns: readonly MarkedTurn[], ofTurns: TurnStates, length: number): TurnStates {

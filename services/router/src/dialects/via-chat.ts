@@ -103,6 +103,8 @@ function writeRequest<Echo>(
     body: asChat,
     names: ['messages', ...Object.keys(members).filter((name) => members[name] !== undefined)],
     hosted: undefined,
+    // No adapter writes the members of a vendor's state.
+    alienStates: [],
     ...(turnStates && { turnStates }),
   })
   const names = written.dropped.map((name) => adapter.names[name] ?? name)
@@ -147,7 +149,8 @@ class StreamOverChat implements StreamReading {
   /** The client gets the state that a target hides from readers: it is content. */
   #take(chunk: JsonObject): Buffer | null {
     const written = this.#adapter.take(chunk)
-    if (written !== null && holdsState(chunk)) this.#inner.progress.begun = true
+    const { progress } = this.#inner
+    if (written !== null && !progress.begun) progress.begun = holdsState(chunk)
     return written
   }
 

@@ -171,7 +171,9 @@ export class MessagesEvents {
   }
 
   #event(type: string, members: JsonObject): void {
-    this.#written += `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+    const json = JSON.stringify(members)
+    const isAlone = json === '{}'
+    this.#written += `event: ${type}\ndata: {"type":"${type}"${isAlone ? '' : ','}${json.slice(1)}\n\n`
   }
 
   #flush(): Buffer | null {

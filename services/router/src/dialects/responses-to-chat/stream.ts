@@ -6,6 +6,7 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
+import { bytesOf } from '../../core/bytes-of.ts'
 import { choicesOf, isFinished } from '../../core/chat-chunk.ts'
 import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/complete-response.ts'
@@ -20,14 +21,14 @@ export class ResponseEvents implements ClientStream, Listener {
   #context: Parameters<typeof addDelta>[3]
   #output: Output
   #sequence = 0
-  /** Written since the last call: whole pieces, then the text behind them. */
-  #pieces: Buffer[] = []
+  /** Written since the last call, in pieces: the settings are too long to be joined to the text around them. */
+  #pieces: string[] = []
   #written = ''
   #hasBegun = false
   #hasRefused = false
   #end: End | null = null
-  /** JSON, without its opening brace; with the end of the event. */
-  #settings: Buffer
+  /** JSON, without its opening brace. */
+  #settings: string
   #place: JsonObject | null = null
   /** JSON, without its braces. */
   #placeText = ''
@@ -36,7 +37,7 @@ export class ResponseEvents implements ClientStream, Listener {
     this.#identity = identity
     this.#context = { wantsSummary: echo.wantsSummary, identity }
     this.#output = new Output(this, echo.own, identity.id)
-    this.#settings = Buffer.from(`${JSON.stringify(echo.settings).slice(1)}}\n\n`)
+    this.#settings = JSON.stringify(echo.settings).slice(1)
   }
 
   take(chunk: JsonObject): Buffer | null {
@@ -93,8 +94,8 @@ export class ResponseEvents implements ClientStream, Listener {
   /** `response`: JSON, but for its settings. */
   #emitResponse(type: string, response: string): void {
     this.#write(type, `"response":${response.slice(0, -1)},`)
-    this.#pieces.push(Buffer.from(this.#written), this.#settings)
-    this.#written = ''
+    this.#pieces.push(this.#written, this.#settings)
+    this.#written = '}\n\n'
   }
 
   /** `rest`: the members behind the number. */
@@ -104,11 +105,8 @@ export class ResponseEvents implements ClientStream, Listener {
   }
 
   #take(): Buffer {
-    const text = Buffer.from(this.#written)
-    const pieces = this.#pieces
+    const text = this.#written
     this.#written = ''
-    if (pieces.length === 0) return text
-    this.#pieces = []
-    return Buffer.concat([...pieces, text])
+    return this.#pieces.length === 0 ? Buffer.from(text) : bytesOf([...this.#pieces.splice(0), text])
   }
 }
