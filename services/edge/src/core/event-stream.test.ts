@@ -67,7 +67,7 @@ describe('a failure after the beginning', () => {
     )
   })
 
-  test('of a response has its own number, whatever the response holds under the same name', () => {
+  test('of a response has its own number, also where the response holds another one of the same name', () => {
     const place = fc.constantFrom('first', 'last')
     const held = fc.oneof(fc.nat(), fc.string(), fc.record({ type: fc.constant('integer') }), fc.constant([]))
     fc.assert(
@@ -75,10 +75,12 @@ describe('a failure after the beginning', () => {
         const form = streamForm('responses', 'req-1')
         const named = { sequence_number: number }
         const response = { instructions: words, tools: [{ parameters: { properties: { sequence_number: held } } }] }
-        // A number of the same name in front of the event's own is not told from it.
+        // A number of the same name in front of the event's own looks like it.
         const isFirst = where === 'first' || typeof held === 'number'
         const data = isFirst ? { ...named, response } : { response, ...named }
-        form.note!(Buffer.concat([eventOf('response.queued', { sequence_number: earlier }), eventOf('response.created', data)]))
+        form.note!(
+          Buffer.concat([eventOf('response.queued', { sequence_number: earlier }), eventOf('response.created', data)]),
+        )
         expect(read(form.failure(error))[1]).toMatchObject({ sequence_number: number + 1 })
       }),
     )

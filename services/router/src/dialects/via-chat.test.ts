@@ -44,7 +44,7 @@ const REQUESTS: Record<'responses' | 'messages', (...members: Json[]) => Json> =
 }
 
 test.each(['responses', 'messages'] as const)(
-  'a target gets nothing but members of chat from the turns of a %s client, whatever else stands in them',
+  'a target gets nothing but members of chat from the turns of a %s client, also where those hold more',
   (client) => {
     const sentFor = (...members: Json[]) =>
       dialectRoute(client, ['chat']).dialect.request({
