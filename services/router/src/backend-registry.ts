@@ -1,7 +1,7 @@
 /**
  * The backends and pools of the running config, with this process's connections, its view of their health and its open
  * requests. A new config keeps all of that for backends that did not change. A removed backend finishes its open
- * requests.
+ * requests, and gets no other. Where a new one takes its place at the same address, both share its slots.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -54,6 +54,13 @@ export interface Backend {
   states: Map<string, TargetState>
   /** The start of the newest attempt that brought content, by `performance.now()`. */
   respondedFromMs: number
+  capacity: Capacity
+  /** The config has it no more. */
+  isRetired: boolean
+}
+
+/** The requests at one server. They stay where a new config has another key or limit for it. */
+export interface Capacity {
   outstanding: number
   /** The number of concurrent requests that this process may send to it: its share of the backend's limit. */
   slots: number
@@ -127,6 +134,7 @@ export function openBackendRegistry(
     const kept = new Map(resolved.map((entry) => [entry.id, keepOrOpen(entry)]))
     for (const backend of backends.values()) if (kept.get(backend.config.id) !== backend) retire(backend)
     backends = kept
+    fitSlots()
     pools = new Map(config.pools.map((pool) => [pool.id, poolOf(pool, kept, pools.get(pool.id))]))
   }
 
@@ -152,16 +160,18 @@ export function openBackendRegistry(
       control: operatorControls.get(config.id),
       states: new Map(),
       respondedFromMs: -Infinity,
-      outstanding: 0,
-      slots: slotsFor(config),
+      capacity: running?.config.url === config.url ? running.capacity : { outstanding: 0, slots: 0 },
+      isRetired: false,
     }
   }
 
-  function slotsFor({ id, maxConcurrent }: BackendConfig): number {
-    return shareOfLimit(maxConcurrent, id, ownShare)
+  function fitSlots(): void {
+    for (const { capacity, config } of backends.values())
+      capacity.slots = shareOfLimit(config.maxConcurrent, config.id, ownShare)
   }
 
   function retire(backend: Backend): void {
+    backend.isRetired = true
     const closed = backend.client.close().finally(() => closing.delete(closed))
     closing.add(closed)
   }
@@ -173,7 +183,7 @@ export function openBackendRegistry(
     apply,
     setShare(share) {
       ownShare = share
-      for (const backend of backends.values()) backend.slots = slotsFor(backend.config)
+      fitSlots()
     },
     setControls(controls) {
       operatorControls = controls
@@ -256,16 +266,16 @@ function poolOf(config: PoolConfig, backends: Map<string, Backend>, former: Targ
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }
 
-export function hasFreeSlotAt({ slots }: Backend): boolean {
+export function hasFreeSlotAt({ capacity: { slots } }: Backend): boolean {
   return slots > 0
 }
 
-export function isFull({ outstanding, slots }: Backend): boolean {
+export function isFull({ capacity: { outstanding, slots } }: Backend): boolean {
   return outstanding >= slots
 }
 
 /** Where it has no slot, one request at a time may still go that nobody else can serve: a limit is no reason to fail. */
-export function isFullEvenSo({ outstanding, slots }: Backend): boolean {
+export function isFullEvenSo({ capacity: { outstanding, slots } }: Backend): boolean {
   return outstanding >= Math.max(1, slots)
 }
 
@@ -273,9 +283,9 @@ export function capableTargets({ targets }: TargetPool, header: JobHeader): Targ
   return targets.filter(({ backend }) => header.needs.every((need) => backend.config.capabilities.includes(need)))
 }
 
-/** An operator lets it have new requests, if only as the last resort. */
-export function isOpen({ backend: { control } }: Target): boolean {
-  return control !== 'drained'
+/** The config and an operator let it have new requests, if only as the last resort. */
+export function isOpen({ backend: { control, isRetired } }: Target): boolean {
+  return control !== 'drained' && !isRetired
 }
 
 /** For the account; without one, for all. No traffic and no probe outweighs an operator. */

@@ -11,7 +11,7 @@ import { attributeFailure, type BackendFault, type FailureAttribution } from './
 import * as health from './core/backend-health.ts'
 import { FailedBodies, type Body } from './core/failed-bodies.ts'
 import { createFairQueue, type Waiter } from '@gateway/in-flight/fair-queue'
-import { isFullEvenSo, type Backend, type Target } from './backend-registry.ts'
+import { isFullEvenSo, type Backend, type Capacity, type Target } from './backend-registry.ts'
 
 /** One attempt at a target, with a slot at its backend. */
 export interface Slot extends health.Attempt {
@@ -49,8 +49,8 @@ export interface Requesting {
 
 export interface Wait<T> {
   account: string
-  /** True if a slot that is free at the backend may be of use. */
-  wants(backend: Backend): boolean
+  /** True if a slot that is free there may be of use. */
+  wants(freed: Capacity): boolean
   /** Takes a slot somewhere, if one is free. */
   choose(): T | null
   /** When time alone gives it another choice; Infinity when it does not. */
@@ -80,7 +80,7 @@ export function openConcurrencyLimiter(onFailure: () => void = () => {}): Concur
   function take(target: Target, { account, body }: Requesting): Slot {
     const { backend, state } = target
     const slot: Slot = { target, startedAtMs: performance.now(), account, body }
-    backend.outstanding++
+    backend.capacity.outstanding++
     backend.health = health.afterStart(backend.health, slot)
     state.health = health.afterStart(state.health, slot)
     return slot
@@ -149,10 +149,10 @@ export function openConcurrencyLimiter(onFailure: () => void = () => {}): Concur
   }
 
   function free(backend: Backend): void {
-    backend.outstanding--
+    backend.capacity.outstanding--
     // A job may choose a slot elsewhere, which leaves this one to the next.
     while (queue.size > 0 && !isFullEvenSo(backend)) {
-      if (!queue.take((waiting) => waiting.wants(backend) && waiting.choose())) return
+      if (!queue.take((waiting) => waiting.wants(backend.capacity) && waiting.choose())) return
     }
   }
 

@@ -81,8 +81,8 @@ function viewBackend(backendRegistry: BackendRegistry, backend: Backend, clocks:
     backend: backend.config.id,
     ...(backend.control === undefined ? viewHealth(backend.health, clocks) : { state: backend.control, untilMs: null }),
     control: backend.control ?? null,
-    outstanding: backend.outstanding,
-    places: backend.slots,
+    outstanding: backend.capacity.outstanding,
+    places: backend.capacity.slots,
     models: [...models].filter(([, { state }]) => state !== 'healthy').map(([model, health]) => ({ model, ...health })),
   }
 }

@@ -132,13 +132,13 @@ export function observeRouter(
   metrics.observedGauge(
     'gateway_router_backend_running',
     'calls under way at a backend',
-    () => backends().map(({ config, outstanding }) => [[config.id], outstanding] as const),
+    () => backends().map(({ config, capacity }) => [[config.id], capacity.outstanding] as const),
     ['backend'],
   )
   metrics.observedGauge(
     'gateway_router_backend_places',
     "this router's share of `maxConcurrent`",
-    () => backends().map(({ config, slots }) => [[config.id], slots] as const),
+    () => backends().map(({ config, capacity }) => [[config.id], capacity.slots] as const),
     ['backend'],
   )
 }

@@ -24,7 +24,7 @@ import { followControls } from './follow-controls.ts'
 import { followRouters } from './follow-routers.ts'
 import { openPoolSubscriptions } from './pool-subscriptions.ts'
 import { observeRouter, routerMetrics } from './metrics.ts'
-import { openConcurrencyLimiter } from './concurrency-limiter.ts'
+import { openConcurrencyLimiter, type ConcurrencyLimiter } from './concurrency-limiter.ts'
 import { openProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
 import type { RouterContext, RunningJob } from './router-context.ts'
@@ -78,7 +78,7 @@ export async function startRouter({
     shortages: openShortageReports(logger),
     tracer,
   }
-  const subscriptions = takePools(bus, backendRegistry, serveJob.bind(null, router))
+  const subscriptions = takePools(bus, backendRegistry, limiter, serveJob.bind(null, router))
   const routers = await followRouters(bus, {
     onShare(share) {
       backendRegistry.setShare(share)
@@ -86,7 +86,9 @@ export async function startRouter({
       subscriptions.follow().catch((error: unknown) => logger.error({ err: error }, 'pools could not be taken'))
     },
     held: () =>
-      Object.fromEntries([...backendRegistry.backends()].map(({ config: { id }, outstanding }) => [id, outstanding])),
+      Object.fromEntries(
+        [...backendRegistry.backends()].map(({ config: { id }, capacity }) => [id, capacity.outstanding]),
+      ),
   })
   const description = await describeRouters({
     bus,
@@ -110,7 +112,6 @@ export async function startRouter({
     subscriptions
       .follow(changed)
       .catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
-      .finally(() => limiter.wakeAll())
   })
   const secretsAhead = router.stateSecrets.fetchAhead()
 
@@ -151,13 +152,21 @@ async function takePool(bus: Bus, pool: string, take: (job: IncomingJob) => void
  * The subscriptions for each pool at whose backends this router has a slot. A change adds and removes only the pools
  * that differ.
  */
-function takePools(bus: Bus, backendRegistry: BackendRegistry, take: (job: IncomingJob) => void) {
+function takePools(
+  bus: Bus,
+  backendRegistry: BackendRegistry,
+  limiter: Pick<ConcurrencyLimiter, 'wakeAll'>,
+  take: (job: IncomingJob) => void,
+) {
   const taken = new Map<string, AsyncDisposable>()
   let last = Promise.resolve()
 
   async function change(config: GatewayConfig | undefined): Promise<void> {
     // First the set of backends: a job of a new pool finds it there, and one of a removed pool is given back.
-    if (config) backendRegistry.apply(config)
+    if (config) {
+      backendRegistry.apply(config)
+      limiter.wakeAll()
+    }
     const wanted = new Set<string>()
     for (const { id, targets } of backendRegistry.pools())
       if (targets.some(({ backend }) => hasFreeSlotAt(backend))) wanted.add(id)

@@ -116,6 +116,56 @@ describe('a backend’s limit', () => {
     await Promise.all(jobs.map((job) => job.over))
     expect(jobs.every((job) => job.end)).toBe(true)
   })
+
+  test('holds across a new config: requests under the former key take their places', async () => {
+    const one = await heldBackend()
+    const under = await router(poolOver([one.backend.url], { backend: { apiKey: 'former', maxConcurrent: 2 } }))
+    const jobs = [under.send(), under.send()]
+    await expect.poll(() => one.held.length, SOON).toBe(2)
+    await under.reconfigure(poolOver([one.backend.url], { backend: { apiKey: 'current', maxConcurrent: 1 } }))
+    jobs.push(under.send(), under.send())
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(one.most()).toBe(2)
+    one.releaseOne()
+    await jobs[0]!.over
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(one.backend.seen).toHaveLength(2)
+    for (const [index, job] of jobs.entries()) {
+      if (index > 1) await expect.poll(() => one.backend.seen.length, SOON).toBe(index + 1)
+      one.releaseOne()
+      await job.over
+    }
+    expect(jobs.every((job) => job.end)).toBe(true)
+    const keys = one.backend.seen.map(({ headers }) => headers.authorization)
+    expect(keys).toEqual(['Bearer former', 'Bearer former', 'Bearer current', 'Bearer current'])
+  })
+
+  test('of another server under the same name is its own', async () => {
+    const [former, current] = [await heldBackend(), await heldBackend()]
+    const limit = { backend: { maxConcurrent: 1 } }
+    const under = await router(poolOver([former.backend.url], limit))
+    const jobs = [under.send()]
+    await expect.poll(() => former.held.length, SOON).toBe(1)
+    await under.reconfigure(poolOver([current.backend.url], limit))
+    jobs.push(under.send())
+    await expect.poll(() => current.held.length, SOON).toBe(1)
+    former.releaseOne()
+    current.releaseOne()
+    await Promise.all(jobs.map((job) => job.over))
+    expect(jobs.every((job) => job.end)).toBe(true)
+  })
+
+  test('is no reason to repeat a request at a server that the config has left', async () => {
+    const former = await backend((response) => sendJson(response, 429, {}, { 'retry-after-ms': '300' }))
+    const current = await backend(goodChat)
+    const under = await router(poolOver([former.url]))
+    const job = under.send()
+    await expect.poll(() => former.seen.length, SOON).toBe(1)
+    await under.reconfigure(poolOver([current.url]))
+    await job.over
+    expect(job.end).not.toBeNull()
+    expect([former.seen.length, current.seen.length]).toEqual([1, 1])
+  })
 })
 
 describe('more routers than places', () => {

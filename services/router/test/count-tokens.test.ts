@@ -64,7 +64,7 @@ test.each<[string, Reply]>([
   expect(await count(REQUEST)).toEqual({ inputTokens: null })
   expect(opened[0]!.seen).toHaveLength(1)
   const [only] = [...backendRegistry.backends()]
-  expect(only).toMatchObject({ outstanding: 0, health: { halfOpen: false } })
+  expect(only).toMatchObject({ capacity: { outstanding: 0 }, health: { halfOpen: false } })
 })
 
 test('is requested again after a refusal of one request', async () => {

@@ -34,6 +34,8 @@ type Event =
   | { kind: 'share'; others: number }
   /** An operator takes a backend out, or restores it. */
   | { kind: 'control'; backend: number; control: BackendControl | null }
+  /** A new config, in which a backend has another key and another limit. */
+  | { kind: 'reload'; backend: number; maxConcurrent: number }
   /** One client sends requests that no backend survives: one request again and again, or many. */
   | { kind: 'poison'; router: number; poison: Poison; stream: boolean; count: number; isRepeated: boolean }
 
@@ -88,6 +90,14 @@ const eventAmong = (moods: Mood[]): fc.Arbitrary<Event> =>
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat(9) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('share' as const), others: fc.nat(2) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('reload' as const),
+        backend: fc.nat(2),
+        maxConcurrent: fc.integer({ min: 1, max: 4 }),
+      }),
+    },
   )
 
 const poison: fc.Arbitrary<Event> = fc.record({
@@ -197,6 +207,9 @@ async function play(world: World, happening: Event): Promise<void> {
     case 'share':
       world.share(happening.others)
       return pass(world, 1)
+    case 'reload':
+      world.reload(happening.backend, happening.maxConcurrent)
+      return pass(world, 1)
     case 'control': {
       const ids = [...world.network.backends.keys()]
       world.control(ids[happening.backend % ids.length]!, happening.control ?? undefined)
@@ -259,7 +272,7 @@ async function expectFullShares(world: World, tenLastMs: number): Promise<void> 
     }
     for (const target of targets) {
       if (!isAnyWaiting() || !world.isWell(target, performance.now()) || isFull(target.backend)) continue
-      const { outstanding } = target.backend
+      const { outstanding } = target.backend.capacity
       world.broken.push(`${target.key} is well and has ${outstanding} requests while jobs wait`)
     }
   }
@@ -409,7 +422,7 @@ const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
   ],
 ]
 
-test('no sequence of events leaves a job beside a target that could serve it, or a recovered target out', async () => {
+test('no sequence of events leaves a job beside a target that could serve it, a recovered target out, or a slot taken', async () => {
   await fc.assert(
     fc.asyncProperty(
       plan,
@@ -426,6 +439,10 @@ test('no sequence of events leaves a job beside a target that could serve it, or
           }
           await oneProbeInterval(world)
           await expectFullShares(world, recovers[3] ? 400_000 : 5)
+          for (const sent of world.open) world.leave(sent)
+          await pass(world, 10_000)
+          world.judgeSlots()
+          expect(world.broken).toEqual([])
         } finally {
           await world.close()
           vi.clearAllTimers()

@@ -27,7 +27,7 @@ export const FIRST_BYTE_MS = 3_000
 export const LONG_MS = 600_000
 
 export interface Plan {
-  backends: { maxConcurrent: number; priority: number; speaks: TargetDialect[] }[]
+  backends: { maxConcurrent: number; priority: number; speaks: TargetDialect[]; headers?: Record<string, string> }[]
   routers: number
 }
 
@@ -62,7 +62,12 @@ export class World {
   readonly broken: string[] = []
   #isMerelySlow: boolean
   readonly #probes: Disposable[] = []
-  #outstanding = new Map<Backend, number>()
+  /** The requests that each router had at each backend, and those that each backend had. */
+  #counted = new Map<string, number>()
+  /** All that any config has had. */
+  readonly #backends = new Set<Backend>()
+  readonly #plan: Plan
+  #reloads = 0
   #controls = new Map<string, BackendControl>()
   /** When an operator restored a drained backend last. */
   #restoredAtMs = new Map<string, number>()
@@ -71,6 +76,7 @@ export class World {
   /** `isMerelySlow`: backends may be late, but none of them ever fails. */
   constructor(plan: Plan, { isMerelySlow = false } = {}) {
     this.#isMerelySlow = isMerelySlow
+    this.#plan = { ...plan, backends: [...plan.backends] }
     this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
     this.share(0)
   }
@@ -110,6 +116,17 @@ export class World {
     const of = this.routers.length + others
     for (const [index, { backendRegistry, limiter }] of this.routers.entries()) {
       backendRegistry.setShare({ index, of, held: {} })
+      limiter.wakeAll()
+    }
+  }
+
+  /** A new config for all routers: one backend has other headers, and another limit. */
+  reload(index: number, maxConcurrent: number): void {
+    const version = { 'x-config': String(++this.#reloads) }
+    const at = index % this.#plan.backends.length
+    this.#plan.backends[at] = { ...this.#plan.backends[at]!, maxConcurrent, headers: version }
+    for (const { backendRegistry, limiter } of this.routers) {
+      backendRegistry.apply(configOver(this.#plan.backends))
       limiter.wakeAll()
     }
   }
@@ -202,8 +219,8 @@ export class World {
       }
     }
     if (this.#isMerelySlow) this.#judgeSlowPool(nowMs)
-    for (const { backendRegistry } of this.routers)
-      for (const backend of backendRegistry.backends()) this.#judgeLimit(backend)
+    this.#judgeLimits()
+    this.broken.push(...this.network.afterClose.splice(0).map((id) => `${id} got a request after its config was gone`))
     this.#judgeUnharmed(nowMs)
   }
 
@@ -226,17 +243,37 @@ export class World {
     }
   }
 
-  /** A smaller share does not stop running jobs, but none may be added. */
-  #judgeLimit(backend: Backend): void {
-    const { outstanding, config } = backend
-    const most = Math.max(1, backend.slots)
-    const before = this.#outstanding.get(backend) ?? 0
-    this.#outstanding.set(backend, outstanding)
-    if (this.#controls.get(config.id) === 'drained' && outstanding > before)
-      this.broken.push(`${config.id} is drained and got a request`)
-    if (outstanding > most && outstanding > before) {
-      this.broken.push(`${config.id} has ${outstanding} requests of a router that has ${most} slots there`)
+  /** A smaller limit or share does not stop running jobs, but none may be added. */
+  #judgeLimits(): void {
+    for (const [index, { backendRegistry }] of this.routers.entries()) {
+      for (const backend of backendRegistry.backends()) {
+        this.#backends.add(backend)
+        const { id } = backend.config
+        const { outstanding, slots } = backend.capacity
+        const most = Math.max(1, slots)
+        // Only the requests of one router can be told from its slots.
+        const { running } = this.network.backends.get(id)!
+        const isMoreThere = this.#hasGrown(id, running) && this.routers.length === 1
+        const isMore = this.#hasGrown(`${index} ${id}`, outstanding)
+        if (isMore && this.#controls.get(id) === 'drained') this.broken.push(`${id} is drained and got a request`)
+        if ((isMore && outstanding > most) || (isMoreThere && running > most))
+          this.broken.push(`${id} has ${outstanding} or ${running} requests of a router that has ${most} slots there`)
+      }
     }
+  }
+
+  #hasGrown(what: string, count: number): boolean {
+    const before = this.#counted.get(what) ?? 0
+    this.#counted.set(what, count)
+    return count > before
+  }
+
+  /** Every client has left, and a while has passed. */
+  judgeSlots(): void {
+    for (const { config, capacity } of this.#backends)
+      if (capacity.outstanding !== 0) this.broken.push(`${config.id} has ${capacity.outstanding} slots that nobody gives back`)
+    for (const [index, { limiter, jobs }] of this.routers.entries())
+      if (limiter.waiting + jobs.size > 0) this.broken.push(`router ${index} still has jobs`)
   }
 
   async close(): Promise<void> {
@@ -251,8 +288,8 @@ function configOver(backends: Plan['backends']) {
   const timeouts = { connectMs: 1_000, firstByteMs: FIRST_BYTE_MS, idleMs: 5_000 }
   const ids = backends.map((_, i) => `b${i}`)
   return configOf(
-    backends.map(({ maxConcurrent, speaks: dialects }, i) => {
-      return { id: ids[i], url: `http://${ids[i]}/v1`, dialects, timeouts, maxConcurrent }
+    backends.map(({ maxConcurrent, speaks: dialects, headers = {} }, i) => {
+      return { id: ids[i], url: `http://${ids[i]}/v1`, dialects, timeouts, maxConcurrent, headers }
     }),
     [
       { id: 'all', targets: backends.map(({ priority }, i) => ({ backend: ids[i], model: 'm', priority })) },

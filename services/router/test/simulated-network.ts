@@ -100,17 +100,24 @@ export class SimulatedNetwork {
   readonly backends = new Map<string, SimulatedBackend>()
   /** Attempts by request. */
   readonly attempts = new Map<string, { running: number; ended: number }>()
+  /** The backends that were called over connections that their router had closed. */
+  readonly afterClose: string[] = []
   #resets = new Map<string, Set<() => void>>()
 
   /** The connections of one router to the backend. */
   readonly connect = ({ id }: BackendConfig): Connections => {
     this.#backend(id)
+    let isClosed = false
     return {
       dispatch: (options, handler) => {
+        if (isClosed && options.method !== 'GET') this.afterClose.push(id)
         this.#dispatch(id, options, handler)
         return true
       },
-      close: () => Promise.resolve(),
+      close: () => {
+        isClosed = true
+        return Promise.resolve()
+      },
     }
   }
 

@@ -140,7 +140,7 @@ export async function nextRepeat(failoverState: FailoverState): Promise<Next> {
   const proven = ready.filter((target) => !isHalfOpen(target, run.header.account))
   const untried = untriedOf(failoverState)
   const again = proven.length > 0 ? proven : ready
-  // An operator has drained them meanwhile.
+  // An operator has drained them meanwhile, or the config has left them.
   if (![...untried, ...again].some(isOpen)) return { kind: 'choose_again' }
   const next = takeBest(failoverState, untried) ?? (await haveNext(failoverState, [...untried, ...again]))
   if (next.kind !== 'attempt') return next
@@ -155,7 +155,7 @@ function haveNext(failoverState: FailoverState, targets: Target[]): Next | Promi
 /** Takes a slot at the best target; null while those of the best rank are all full. */
 function takeBest(failoverState: FailoverState, targets: Target[]): Next | null {
   const { run } = failoverState
-  // An operator may have drained a backend since its targets were listed.
+  // An operator may have drained a backend since its targets were listed, or the config may have left it.
   const candidates = targets.filter(isOpen).map((target) => candidateOf(target, failoverState))
   let choice = chooseTarget(candidates, choiceOptions(run))
   // Where this router has no slot at any of them, one request that nobody else can serve goes even so.
@@ -207,7 +207,7 @@ async function waitForSlot(failoverState: FailoverState, targets: Target[]): Pro
   const waitingSinceMs = performance.now()
   const waited = await router.limiter.wait<Next>({
     account: run.header.account,
-    wants: (backend) => targets.some((target) => target.backend === backend),
+    wants: (freed) => targets.some(({ backend }) => backend.capacity === freed),
     choose: () => takeBest(failoverState, targets),
     choiceAtMs: () => nextChoiceAtMs(targets, run.header.account),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
@@ -251,7 +251,7 @@ function candidateOf(target: Target, { run, router }: FailoverState): Candidate 
     key,
     priority,
     weight,
-    outstanding: backend.outstanding,
+    outstanding: backend.capacity.outstanding,
     full: isFull(backend),
     usable: isUsable(target, performance.now(), run.header.account),
     avoided: router.limiter.avoids(target, run.bodyKey),
