@@ -13,6 +13,9 @@ const [OLD, NEW] = [secretOf('0123456789ab'), secretOf('ba9876543210')]
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
 afterEach(() => void vi.useRealTimers())
 
+/** For events that come soon, on a machine that may be busy. */
+const SOON = { timeout: 60_000 }
+
 /** A router whose keys service has these secrets; null: it is away. */
 function opened(secrets: (typeof OLD)[] | null) {
   const keys = { secrets, calls: 0, warnings: 0 }
@@ -79,6 +82,26 @@ test('a state under an unknown key makes the router fetch the secrets, at most o
   await Promise.all([source.refresh(), source.refresh()])
   expect(keys.calls).toBe(2)
   expect(seal.open('reasoning', token)).toBe('x')
+})
+
+test('a rotation reaches a router that meets no token of the new secret: it soon seals under that, and forgets the old one with keys', async () => {
+  const { keys, source } = opened([OLD])
+  const everyMs = 20
+  using _ahead = source.fetchAhead(everyMs)
+  const seal = source.sealFor('acc')
+  const sealedWith = () => seal.seal('compaction', 'x')?.split('.')[1]
+  await vi.waitFor(() => expect(sealedWith()).toBe(OLD.masterKeyId), SOON)
+  const token = seal.seal('compaction', 'x')!
+  keys.secrets = [NEW, OLD]
+  await vi.waitFor(() => expect(sealedWith()).toBe(NEW.masterKeyId), SOON)
+  expect(seal.open('compaction', token)).toBe('x')
+  keys.secrets = null
+  const { calls } = keys
+  await vi.waitFor(() => expect(keys.calls).toBeGreaterThan(calls + 1), SOON)
+  expect(sealedWith()).toBe(NEW.masterKeyId)
+  keys.secrets = [NEW]
+  await vi.waitFor(() => expect(() => seal.open('compaction', token)).toThrow(UnknownSealKey), SOON)
+  expect(keys.warnings).toBe(0)
 })
 
 async function sealedUnder(secret: typeof OLD): Promise<string> {

@@ -1,5 +1,6 @@
 /**
  * The secrets that seal state for clients. The router fetches them from keys before any request needs them, since keys may be away then.
+ * It fetches them again from time to time. After a rotation it would else seal under a secret that keys is about to forget.
  *
  * No request fails for them. Where keys does not reply, responses go without their state, and the router tries again from time to time.
  * A token under a key that the router does not know makes it fetch once more, at most once a second for all requests.
@@ -18,6 +19,8 @@ const SILENT_MS = 400
 const AGAIN_AFTER_FAILURE_MS = 5_000
 const AGAIN_AFTER_SUCCESS_MS = 1_000
 const AHEAD_EVERY_MS = 1_000
+/** A step of a rotation takes longer. */
+const RENEW_EVERY_MS = 30_000
 
 export interface StateSecrets {
   /** The state of one job's account. */
@@ -26,8 +29,8 @@ export interface StateSecrets {
   prepare(): Promise<void> | undefined
   /** Fetches the secrets again for a request with a token under an unknown key. */
   refresh(): Promise<void>
-  /** Tries until the router has the secrets. */
-  fetchAhead(): Disposable
+  /** Tries until the router has the secrets, and then follows their rotations. */
+  fetchAhead(renewEveryMs?: number): Disposable
 }
 
 export function openStateSecrets(bus: Bus, logger: Logger): StateSecrets {
@@ -71,16 +74,17 @@ export function openStateSecrets(bus: Bus, logger: Logger): StateSecrets {
       const pauseMs = keys === null && hasFailed ? AGAIN_AFTER_FAILURE_MS : AGAIN_AFTER_SUCCESS_MS
       if (underWay !== null || performance.now() - triedAtMs >= pauseMs) await again()
     },
-    fetchAhead() {
+    fetchAhead(renewEveryMs = RENEW_EVERY_MS) {
       const over = new AbortController()
+      const options = { ref: false, signal: over.signal }
       // A request that needs them now fetches for itself, and reports a failure.
-      const untilHere = async () => {
-        while (!over.signal.aborted && keys === null) {
+      const follow = async () => {
+        while (!over.signal.aborted) {
           await receive().catch(() => {})
-          if (keys === null) await sleep(AHEAD_EVERY_MS, undefined, { ref: false })
+          await sleep(keys === null ? AHEAD_EVERY_MS : renewEveryMs, undefined, options).catch(() => {})
         }
       }
-      void untilHere()
+      void follow()
       return { [Symbol.dispose]: () => over.abort() }
     },
   }

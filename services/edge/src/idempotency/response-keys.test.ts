@@ -46,6 +46,32 @@ test('a failure is not cached, and a failed refresh leaves the known keys', asyn
   expect([current.id, ...byId.keys()]).toEqual([NEW.masterKeyId, NEW.masterKeyId, OLD.masterKeyId])
 })
 
+test('a rotation reaches an edge that meets no record of the new secret, within a minute of its next request', async () => {
+  let nowMs = 0
+  let secrets: (typeof OLD)[] | null = [OLD]
+  let calls = 0
+  const keysService = {
+    async responseSecrets() {
+      calls++
+      if (secrets === null) throw new Error('keys is away')
+      return { secrets }
+    },
+  }
+  const source = cacheResponseKeys(keysService, () => nowMs)
+  const sealingWith = async () => (await source.current()).current.id
+  expect(await sealingWith()).toBe(OLD.masterKeyId)
+  secrets = null
+  nowMs += 60_000
+  expect([await sealingWith(), await sealingWith(), await sealingWith()]).toEqual(Array(3).fill(OLD.masterKeyId))
+  expect(calls).toBe(2)
+  secrets = [NEW, OLD]
+  expect(await sealingWith()).toBe(OLD.masterKeyId)
+  nowMs += 60_000
+  await sealingWith()
+  await expect.poll(sealingWith, { timeout: 60_000 }).toBe(NEW.masterKeyId)
+  expect(calls).toBe(3)
+})
+
 const keys = deriveResponseKeys({ secrets: [NEW, OLD] })
 
 test('a question has the fingerprint of itself and of no other', () => {

@@ -1,7 +1,7 @@
 /**
  * The keys that guard the record of a request with an `Idempotency-Key`. Its response is sealed. Its question is known by a
  * keyed fingerprint, which shows nobody without the key whether a guess is right. The edge fetches the keys from the keys
- * service when it first needs them.
+ * service when it first needs them, and again when they are a minute old. Those that it knows serve meanwhile.
  */
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
@@ -15,14 +15,31 @@ export interface ResponseKeySource {
   refreshed(): Promise<ResponseKeys>
 }
 
-export function cacheResponseKeys(keys: Pick<KeysClient, 'responseSecrets'>): ResponseKeySource {
+/** An edge seals under the former key for so long after a rotation. */
+const FRESH_MS = 60_000
+
+export function cacheResponseKeys(
+  keys: Pick<KeysClient, 'responseSecrets'>,
+  nowMs: () => number = () => performance.now(),
+): ResponseKeySource {
   let known: ResponseKeys | null = null
+  let staleAtMs = Infinity
   const send = shareCalls(
     () => '',
-    async () => (known = deriveResponseKeys(await keys.responseSecrets({}))),
+    async () => {
+      staleAtMs = nowMs() + FRESH_MS
+      return (known = deriveResponseKeys(await keys.responseSecrets({})))
+    },
   )
 
-  return { current: async () => known ?? send({}), refreshed: () => send({}) }
+  return {
+    async current() {
+      if (known === null) return send({})
+      if (nowMs() >= staleAtMs) send({}).catch(() => {})
+      return known
+    },
+    refreshed: () => send({}),
+  }
 }
 
 interface ResponseKey {
