@@ -4,6 +4,7 @@
  */
 
 import { expect, test } from 'vitest'
+import { NO_TIMEOUTS } from '../src/core/attempts.ts'
 import { openBackendRegistry } from '../src/backend-registry.ts'
 import { openTokenCounts } from '../src/handlers/count-tokens.ts'
 import { backend, closing } from './open.ts'
@@ -72,6 +73,25 @@ test('is requested again after a refusal of one request', async () => {
   await count(REQUEST)
   opened[0]!.reply = counts(12)
   expect(await count(REQUEST)).toEqual({ inputTokens: 12 })
+})
+
+test('keeps no request from connecting: that of a backend with one slot goes beside eight counts under way', async () => {
+  const open: (() => void)[] = []
+  const { opened, backendRegistry, count } = await counting(
+    [(response) => void open.push(() => sendJson(response, 200, { input_tokens: 1 }))],
+    [{ vendor: 'anthropic', maxConcurrent: 1 }],
+    60_000,
+  )
+  const hanging = Array.from({ length: 8 }, () => count(REQUEST))
+  await expect.poll(() => open.length).toBe(8)
+  opened[0]!.reply = counts(12)
+  const [only] = [...backendRegistry.backends()]
+  const call = { path: '/messages', headers: {}, body: Buffer.from('{}'), accept: 'application/json', requestId: 'r' }
+  const exchange = only!.client.call({ ...call, budgetMs: 20_000, timeoutPolicy: NO_TIMEOUTS })
+  expect(await exchange.response).toMatchObject({ status: 200 })
+  exchange.discard()
+  for (const reply of open) reply()
+  expect(await Promise.all(hanging)).toEqual(hanging.map(() => ({ inputTokens: 1 })))
 })
 
 test('is requested by one router eight times at once, and no ninth request waits', async () => {

@@ -487,6 +487,25 @@ describe('embeddings and images are judged before a byte goes out', () => {
     })
     expect(job.text()).not.toContain('"url"')
   })
+
+  test('many images behind addresses take the one connection of their request, and none waits to connect', async () => {
+    const paths = Array.from({ length: 10 }, (_, index) => `/files/${index}.png`)
+    let running = 0
+    let most = 0
+    const a = await backend(async (response, { path }) => {
+      if (path.endsWith('/generations'))
+        return sendJson(response, 200, { created: 1, data: paths.map((url) => ({ url })), usage: USAGE })
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      running--
+      response.end(PNG)
+    })
+    const under = await router(poolOver([a.url], { backend: { maxConcurrent: 1 } }))
+    const job = await under.sendRequest(IMAGE, { prompt: 'a cat', n: 10 })
+    expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
+    expect(a.seen.map(({ path }) => path).slice(1)).toEqual(paths)
+    expect(most).toBe(1)
+  })
 })
 
 const LONE: {

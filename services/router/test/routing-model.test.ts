@@ -529,12 +529,11 @@ test('a dead backend is out after three requests of one client, and at the first
       fc.integer(),
       async (planned, events, mood, accounts, seed) => {
         seedChance(seed)
-        const world = new World({
-          ...planned,
-          backends: planned.backends.map((one) => ({ ...one, maxConcurrent: 100 })),
-        })
+        const roomy = { maxConcurrent: 100 }
+        const world = new World({ ...planned, backends: planned.backends.map((one) => ({ ...one, ...roomy })) })
         try {
-          for (const happening of events) await play(world, happening)
+          for (const happening of events)
+            await play(world, happening.kind === 'reload' ? { ...happening, ...roomy } : happening)
           await pass(world, 70_000)
           const dead = world.network.backends.get('b0')!
           dead.change(mood)

@@ -31,6 +31,14 @@ export interface Connections {
  */
 const LIFETIME_MS = 60_000
 
+/** The counts of tokens that a router requests at once. */
+export const MOST_COUNTS = 8
+/**
+ * A probe and counts of tokens have connections beside those of the slots. A backend whose slots are all taken is not dead, and
+ * a call that waited for a connection of ours would look like one that its backend does not let in.
+ */
+const CALLS_WITHOUT_SLOT = 1 + MOST_COUNTS
+
 export function openConnections(
   config: BackendConfig,
   proxyFor: ProxyFor = () => null,
@@ -38,8 +46,7 @@ export function openConnections(
 ): Connections {
   const { url, maxConcurrent, timeouts } = config
   const proxy = proxyFor(new URL(url))
-  // One more for probes: a backend whose slots are all taken is not dead.
-  const most = maxConcurrent + 1
+  const most = maxConcurrent + CALLS_WITHOUT_SLOT
   if (proxy !== null) {
     return connectionsThrough(proxy, config, { connections: most, pipelining: 1, clientTtl: lifetimeMs, ...UNTIMED })
   }

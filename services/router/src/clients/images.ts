@@ -1,6 +1,7 @@
 /**
  * Brings a backend's images inline. An image behind an address is fetched from the backend's own origin only, of
- * bounded size, without following redirects. So a backend cannot make the gateway call anyone else.
+ * bounded size, without following redirects. So a backend cannot make the gateway call anyone else. A request has one slot at
+ * the backend, so it fetches one image at a time.
  */
 
 import { BackendFault } from '../core/backend-fault.ts'
@@ -26,7 +27,8 @@ export type Reserve = (bytes: number) => Promise<void> | undefined
 
 export interface Fetching {
   client: BackendClient
-  budgetMs: number
+  /** The time that is left. */
+  budgetMs(): number
   signal: AbortSignal
   reserve: Reserve
 }
@@ -39,16 +41,9 @@ export async function inlineImages(body: JsonObject, fetching: Fetching): Promis
     for (const { base64 } of sources) checkPngBase64(base64)
     return null
   }
-  // Where one fails, the others are of no use.
-  const failed = new AbortController()
-  const signal = AbortSignal.any([fetching.signal, failed.signal])
-  const images = sources.map((source) => base64Of(source, { ...fetching, signal }))
-  try {
-    return withInlineImages(body, await Promise.all(images))
-  } catch (error) {
-    failed.abort(error)
-    throw error
-  }
+  const images: string[] = []
+  for (const source of sources) images.push(await base64Of(source, fetching))
+  return withInlineImages(body, images)
 }
 
 async function base64Of(source: ImageSource, fetching: Fetching): Promise<string> {
@@ -69,7 +64,8 @@ function ownUrl(text: string, origin: string): URL {
 }
 
 async function fetchImage(url: URL, { client, budgetMs, signal, reserve }: Fetching): Promise<Buffer> {
-  const exchange = client.fetchOwn(url, budgetMs)
+  signal.throwIfAborted()
+  const exchange = client.fetchOwn(url, budgetMs())
   const stop = () => exchange.abort(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
   try {

@@ -8,6 +8,7 @@
 
 import type { CountTokensQuestion, CountTokensReply } from '@gateway/contracts/count-tokens-api'
 import { isObject } from '@gateway/contracts/json'
+import { MOST_COUNTS } from '../clients/connections.ts'
 import { NO_TIMEOUTS } from '../core/attempts.ts'
 import { leaveOutAttribution } from '../core/attribution.ts'
 import { BackendFault } from '../core/backend-fault.ts'
@@ -20,7 +21,6 @@ import { prependMembers } from '../dialects/chat-to-chat.ts'
 import { isUsable, type BackendRegistry, type Target } from '../backend-registry.ts'
 
 const WITHIN_MS = 2_000
-const MOST_AT_ONCE = 8
 const LARGEST_RESPONSE_BYTES = 16 * 1024
 const ABSENT_FOR_MS = 3_600_000
 const FAILED_FOR_MS = 30_000
@@ -34,7 +34,7 @@ export function openTokenCounts(backendRegistry: Pick<BackendRegistry, 'pool'>, 
 
   async function count(question: CountTokensQuestion): Promise<CountTokensReply> {
     const target = bestTarget(backendRegistry.pool(question.pool)?.targets ?? [])
-    if (!target || !hasEndpoint(target) || isResting(target) || running >= MOST_AT_ONCE) return NOT_COUNTED
+    if (!target || !hasEndpoint(target) || isResting(target) || running >= MOST_COUNTS) return NOT_COUNTED
     running++
     try {
       return { inputTokens: await request(target, question, withinMs) }

@@ -84,7 +84,7 @@ async function changedForm(
     case 'images':
       return inlineImages(json, {
         client: target.backend.client,
-        budgetMs: remainingMs(run),
+        budgetMs: () => remainingMs(run),
         signal: run.job.signal,
         reserve,
       })
