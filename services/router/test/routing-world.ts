@@ -251,7 +251,7 @@ export class World {
         const { id } = backend.config
         const { outstanding, slots } = backend.capacity
         const most = Math.max(1, slots)
-        // Only the requests of one router can be told from its slots.
+        // With several routers, no one knows whose requests these are.
         const { running } = this.network.backends.get(id)!
         const isMoreThere = this.#hasGrown(id, running) && this.routers.length === 1
         const isMore = this.#hasGrown(`${index} ${id}`, outstanding)
@@ -271,7 +271,8 @@ export class World {
   /** Every client has left, and a while has passed. */
   judgeSlots(): void {
     for (const { config, capacity } of this.#backends)
-      if (capacity.outstanding !== 0) this.broken.push(`${config.id} has ${capacity.outstanding} slots that nobody gives back`)
+      if (capacity.outstanding !== 0)
+        this.broken.push(`${config.id} has ${capacity.outstanding} slots that nobody gives back`)
     for (const [index, { limiter, jobs }] of this.routers.entries())
       if (limiter.waiting + jobs.size > 0) this.broken.push(`router ${index} still has jobs`)
   }

@@ -34,8 +34,8 @@ const LIFETIME_MS = 60_000
 /** The counts of tokens that a router requests at once. */
 export const MOST_COUNTS = 8
 /**
- * A probe and counts of tokens have connections beside those of the slots. A backend whose slots are all taken is not dead, and
- * a call that waited for a connection of ours would look like one that its backend does not let in.
+ * A probe and counts of tokens have connections beside those of the slots. Otherwise a call with a slot would wait for a
+ * connection, and time out as if its backend let nobody in.
  */
 const CALLS_WITHOUT_SLOT = 1 + MOST_COUNTS
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readRetryAfterMs } from './error-response.ts'
+import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from './error-response.ts'
 
 describe('the time that a backend requests', () => {
   const now = Date.parse('2026-11-21T00:00:00Z')
@@ -13,5 +13,18 @@ describe('the time that a backend requests', () => {
     [{}, null],
   ])('%j is %s ms', (headers, expected) => {
     expect(readRetryAfterMs(headers as Record<string, string>, now)).toBe(expected)
+  })
+
+  test.each([20, 30, 400])('of %i digits is a year, however it is written: JSON and headers can hold it', (count) => {
+    const digits = '9'.repeat(count)
+    const limit = { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': `${digits}h` }
+    const body = JSON.stringify({ error: { details: [{ retryDelay: `${digits}s` }] } })
+    const waits = [
+      readRetryAfterMs({ 'retry-after': digits }, now),
+      readRetryAfterMs({ 'retry-after-ms': digits }, now),
+      readLimitResetMs(limit),
+      readRetryDelayMs(body),
+    ]
+    expect(waits).toEqual(waits.map(() => 366 * 24 * 3_600_000))
   })
 })

@@ -23,12 +23,19 @@ export function isText(value: unknown): value is string {
 /** `retry-after-ms`, or `retry-after` in seconds or as a date. Google writes it into the body instead. */
 export function readRetryAfterMs(headers: Record<string, string | string[] | undefined>, nowMs: number): number | null {
   const milliseconds = decimal(single(headers['retry-after-ms']))
-  if (milliseconds !== null) return Math.ceil(milliseconds)
+  if (milliseconds !== null) return boundedMs(milliseconds)
   const text = single(headers['retry-after']) ?? ''
   const seconds = decimal(text)
-  if (seconds !== null) return Math.ceil(seconds * 1_000)
+  if (seconds !== null) return boundedMs(seconds * 1_000)
   const date = DATE.test(text) ? Date.parse(text) : NaN
-  return Number.isNaN(date) ? null : Math.max(0, date - nowMs)
+  return Number.isNaN(date) ? null : boundedMs(Math.max(0, date - nowMs))
+}
+
+/** A longer time is for ever, and digits without end are no number that JSON or a header can hold. */
+const LONGEST_MS = 366 * 24 * 3_600_000
+
+function boundedMs(ms: number): number {
+  return Math.min(Math.ceil(ms), LONGEST_MS)
 }
 
 /** The engine finds dates in `-5`, and numbers in `0x20`. */
@@ -58,7 +65,7 @@ function durationMs(text: string): number | null {
   const parts = DURATION.exec(text)?.slice(1)
   if (!parts?.some((part) => part !== undefined)) return null
   const [days = 0, hours = 0, minutes = 0, seconds = 0, ms = 0] = parts.map((part) => Number(part ?? 0))
-  return Math.ceil((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000 + ms)
+  return boundedMs((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000 + ms)
 }
 
 /** `google.rpc.RetryInfo`, whose `retryDelay` is `34.07s`: ai.google.dev/gemini-api/docs/rate-limits, November 2026. */
@@ -67,7 +74,7 @@ export function readRetryDelayMs(body: string): number | null {
   if (!Array.isArray(details)) return null
   const delays = details.filter(isObject).map(({ retryDelay }) => retryDelay)
   const seconds = Number(/^(\d+(?:\.\d+)?)s$/.exec(delays.find(isText) ?? '')?.[1] ?? NaN)
-  return Number.isNaN(seconds) ? null : Math.ceil(seconds * 1_000)
+  return Number.isNaN(seconds) ? null : boundedMs(seconds * 1_000)
 }
 
 function single(value: string | string[] | undefined): string | undefined {

@@ -22,11 +22,19 @@ export function parseResponseBody(bytes: Buffer, reasons?: FinishReasons): JsonO
   return value
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
+
+/** JSON has no byte order mark (RFC 8259). Some servers write one, and not all clients can read it. */
+export function withoutByteOrderMark(bytes: Buffer): Buffer {
+  const { length } = BYTE_ORDER_MARK
+  return bytes.subarray(0, length).equals(BYTE_ORDER_MARK) ? bytes.subarray(length) : bytes
+}
+
 /** Parses the response of a backend of any API. Throws a `BackendFault` where it is no JSON object. */
 export function parseObject(bytes: Buffer, parse: (text: string) => unknown = JSON.parse): JsonObject {
   let value: unknown
   try {
-    value = parse(bytes.toString('utf8').replace(/^\uFEFF/, ''))
+    value = parse(bytes.toString('utf8'))
   } catch (cause) {
     throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
   }

@@ -7,6 +7,7 @@ import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { unpack } from '../clients/unpack.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-response.ts'
+import { withoutByteOrderMark } from '../core/plain-response.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { routeOf } from '../backend-registry.ts'
 import { identityOf, type BoundJob, type Call } from '../job-context.ts'
@@ -22,7 +23,7 @@ export async function readInstead(
   { exchange, target, echo }: Call,
   contentType: string,
 ): Promise<BackendFault> {
-  const bytes = await readShort(exchange)
+  const bytes = withoutByteOrderMark(await readShort(exchange))
   try {
     routeOf(target, run.header).dialect.readBackendResponse(run.header.kind, bytes, identityOf(run, target), echo)
   } catch (fault) {
@@ -45,7 +46,7 @@ export async function readRefusal(
   const bytes = await readShort(exchange)
   const encoding = headers['content-encoding']
   const read = encoding === undefined ? bytes : await unpack(bytes, String(encoding), LARGEST_ERROR_BYTES)
-  const text = read.toString('utf8')
+  const text = withoutByteOrderMark(read).toString('utf8')
   const body = dialect.readErrorBody(text)
   const inBody = body === null ? null : readRetryDelayMs(body)
   const retryAfterMs =

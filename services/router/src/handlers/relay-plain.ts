@@ -8,7 +8,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { LARGEST_RESPONSE_BYTES } from '../response-memory.ts'
 import { inlineImages, type Reserve } from '../clients/images.ts'
 import { countsOneChoice, generatedText } from '../core/chat-chunk.ts'
-import { checkEmbeddings, imageSources } from '../core/plain-response.ts'
+import { checkEmbeddings, imageSources, withoutByteOrderMark } from '../core/plain-response.ts'
 import type { Dialect, PlainResponse } from '../dialects/dialect.ts'
 import { routeOf, type Target } from '../backend-registry.ts'
 import type { RouterContext } from '../router-context.ts'
@@ -40,7 +40,7 @@ export async function relayPlain(
   using held = responseMemory.open()
   const waitLimit = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
   const reserve = (bytes: number) => held.add(bytes, waitLimit)
-  const received = await exchange.readAll(LARGEST_RESPONSE_BYTES, reserve)
+  const received = withoutByteOrderMark(await exchange.readAll(LARGEST_RESPONSE_BYTES, reserve))
   endWaiting(run, call)
   const { dialect } = routeOf(target, run.header)
   const read = dialect.readBackendResponse(run.header.kind, received, identityOf(run, target), call.echo)
