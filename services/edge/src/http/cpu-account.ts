@@ -18,6 +18,8 @@ import { type CpuShares, took, tookFor, waitFor } from '../core/cpu-shares.ts'
  * one (`dev/bench/README.md`).
  */
 const REFUSAL_MS = 0.5
+/** Of a message of a WebSocket that needs no response: 75,000 a second take all of the time. */
+const MESSAGE_MS = 0.015
 /** Of a body that is kept. With the kernel's part, 2.9 MB through a loopback socket take 3 to 6 ms. */
 const MS_OF_A_BYTE = 2e-6
 /** A body that nobody wants comes at a quarter of that: one sender's at 16 MB a second. */
@@ -117,6 +119,12 @@ export class CpuAccount {
   /** The same, where the sender waits for its share later. */
   chargeServed(): void {
     this.#charge(REFUSAL_MS)
+  }
+
+  /** Returns the time that the sender of such a message waits for its share. */
+  chargeMessage(): number {
+    this.#charge(MESSAGE_MS)
+    return this.msOverShare()
   }
 
   isOverShare(): boolean {

@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { WebSocket } from 'ws'
 import type { GatewayError } from '@gateway/contracts/errors'
-import type { CpuAccount } from '../http/cpu-account.ts'
+import { createCpuShares } from '../core/cpu-shares.ts'
+import { CpuAccount } from '../http/cpu-account.ts'
 import { ResponseSocket, type SocketParts } from './response-socket.ts'
 import type { TurnResponse } from './turn-response.ts'
 
@@ -61,7 +62,12 @@ interface Run {
   body: string
 }
 
-function open({ memoryBytes = Infinity } = {}) {
+/** Its sender waits so long for its share at each message that needs no response. */
+function idleFor(restMs: number): CpuAccount {
+  return { measure: <Result>(work: () => Result) => work(), chargeMessage: () => restMs } as CpuAccount
+}
+
+function open({ memoryBytes = Infinity, restMs = 0, cpu = idleFor(restMs) } = {}) {
   const webSocket = new FakeWebSocket()
   const socket = new FakeSocket()
   const upgrade = { socket: socket as unknown as Socket, headers: {}, rawHeaders: [], httpVersion: '1.1' }
@@ -87,7 +93,7 @@ function open({ memoryBytes = Infinity } = {}) {
       reserve: (bytes) => (memory.held += bytes) <= memoryBytes,
       release: (bytes) => void (memory.held -= bytes),
     },
-    cpu: { measure: <Result>(work: () => Result) => work() } as CpuAccount,
+    cpu,
     links: { docsUrl: '', topupUrl: '' },
     onClose: () => closed++,
   }
@@ -129,8 +135,9 @@ test('one request runs at a time, in the order of messages; none begins behind a
     fc.asyncProperty(
       fc.array(step, { maxLength: 60 }),
       fc.constantFrom(2 * MEGABYTE, Infinity),
-      async (steps, bytes) => {
-        const { webSocket, socket, under, memory, runs, receive, closedTimes } = open({ memoryBytes: bytes })
+      fc.constantFrom(0, 1),
+      async (steps, memoryBytes, restMs) => {
+        const { webSocket, socket, under, memory, runs, receive, closedTimes } = open({ memoryBytes, restMs })
         let received = 0
         let ended = 0
         let runsAtFarewell: number | null = null
@@ -227,6 +234,35 @@ test('a socket without a request for 15 minutes closes; one whose request runs a
   pass(20, busy)
   expect([busy.webSocket.closedWith, busy.webSocket.readyState]).toEqual([null, 1])
 })
+
+test.each([
+  ['messages that need no response', ({ receive }) => receive('{"type":"response.processed"}')],
+  ['pings', ({ webSocket }) => webSocket.emit('ping', Buffer.alloc(1))],
+  ['pongs', ({ webSocket }) => webSocket.emit('pong', Buffer.alloc(1))],
+] satisfies [string, (opened: ReturnType<typeof open>) => unknown][])(
+  'a flood of %s is read no faster than its sender has a share of the time, and a request behind it runs',
+  (_, send) => {
+    vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] })
+    const opened = open({ cpu: new CpuAccount(createCpuShares(), { sender: 'guest' }, () => {}) })
+    const { webSocket, runs, receive, memory } = opened
+    let read = 0
+    const sinceMs = performance.now()
+    while (performance.now() - sinceMs < 10_000) {
+      // A piece of the socket's bytes has many frames. All of them come, though it pauses at one.
+      if (!webSocket.isPaused) for (let frame = 0; frame < 1_000; frame++, read++) send(opened)
+      vi.advanceTimersByTime(1)
+    }
+    expect(read).toBeGreaterThan(10_000)
+    // An eighth of ten seconds, and a moment.
+    expect(read * 0.015).toBeLessThan(10_000 / 8 + 100)
+    receive(HELLO)
+    vi.advanceTimersByTime(10_000)
+    expect(runs).toHaveLength(1)
+    runs[0]!.response.end(completed('resp_1'))
+    webSocket.terminate()
+    expect([memory.held, vi.getTimerCount()]).toEqual([0, 0])
+  },
+)
 
 test('a client that is silent for five minutes is cut, although it is pinged', () => {
   vi.useFakeTimers({ toFake: ['performance'] })

@@ -3,7 +3,7 @@
  *
  * Bytes that wait here count as the account's memory: a message that is not complete, messages behind the running one, and
  * the kept conversations. A client that reads slowly slows its own backend, as over HTTP. A client that leaves cancels the
- * running request.
+ * running request. Messages that need no response wait for their sender's share of the event loop's time, as requests do.
  *
  * A socket ends after its running request, never within it, unless its memory or its client is lost.
  */
@@ -75,6 +75,8 @@ export class ResponseSocket {
   #incomingBytes = 0
   #heldBytes = 0
   #isBroken = false
+  /** Set: its sender has taken more than its share, so nothing more is read meanwhile. */
+  #rest: NodeJS.Timeout | null = null
 
   constructor(webSocket: WebSocket, upgrade: IncomingMessage, keyHash: string, parts: SocketParts) {
     this.keyHash = keyHash
@@ -87,8 +89,12 @@ export class ResponseSocket {
     this.#socket.prependListener('data', (bytes: Buffer) => this.#count(bytes.length))
     this.#socket.on('drain', () => this.#drained())
     webSocket.on('message', (data, isBinary) => this.#receive(data as Buffer, isBinary))
-    webSocket.on('ping', (data) => this.#uncount(data.length))
-    webSocket.on('pong', (data) => this.#uncount(data.length))
+    for (const frame of ['ping', 'pong'] as const) {
+      webSocket.on(frame, (data) => {
+        this.#uncount(data.length)
+        this.#restOverShare()
+      })
+    }
     // The library closes it with the code of the fault: a frame of the wrong form, or a message that is too long.
     webSocket.on('error', () => this.#fail())
     webSocket.on('close', () => this.#closed())
@@ -138,6 +144,17 @@ export class ResponseSocket {
     this.#incomingBytes = Math.max(0, this.#incomingBytes - payloadBytes - FRAME_BYTES)
   }
 
+  #restOverShare(): void {
+    const waitMs = this.#parts.cpu.chargeMessage()
+    if (waitMs === 0 || this.#rest !== null) return
+    this.#webSocket.pause()
+    this.#rest = setTimeout(() => {
+      this.#rest = null
+      if (!this.#isBroken && this.#waiting.length < MOST_WAITING) this.#webSocket.resume()
+      this.#next()
+    }, waitMs).unref()
+  }
+
   /** There is no memory for its bytes. */
   #breakOff(): void {
     this.#webSocket.close(CLOSE.overloaded, 'The gateway has no room for this message; try again shortly')
@@ -170,7 +187,7 @@ export class ResponseSocket {
   }
 
   #next(): void {
-    while (this.#turn === null && this.#webSocket.readyState === this.#webSocket.OPEN) {
+    while (this.#turn === null && this.#rest === null && this.#webSocket.readyState === this.#webSocket.OPEN) {
       if (this.#farewell !== null) return this.#close(this.#farewell)
       const message = this.#waiting.shift()
       if (message === undefined) return
@@ -185,7 +202,7 @@ export class ResponseSocket {
     const message = this.#parts.cpu.measure(() => readMessage(bytes))
     switch (message.kind) {
       case 'ignored':
-        return
+        return this.#restOverShare()
       case 'unread':
         return this.#run(this.#parts.listeners.create, new TurnRequest(this.#upgrade, bytes), undefined, null)
       case 'fault':
@@ -296,6 +313,7 @@ export class ResponseSocket {
 
   #closed(): void {
     this.#farewell ??= { code: CLOSE.normal, reason: '' }
+    clearTimeout(this.#rest ?? undefined)
     this.#dropWaiting()
     this.#parts.memory.release(this.#heldBytes)
     this.#heldBytes = 0
