@@ -235,6 +235,25 @@ test('a socket without a request for 15 minutes closes; one whose request runs a
   expect([busy.webSocket.closedWith, busy.webSocket.readyState]).toEqual([null, 1])
 })
 
+test('messages that came in one piece run before another piece is read, and each of them counts as memory', async () => {
+  const { webSocket, socket, runs, memory } = open()
+  const [message, ofPiece] = [Buffer.from('{"type":"response.create"}'), 1_000]
+  let received = 0
+  for (let turn = 0; turn < 50; turn++) {
+    if (!webSocket.isPaused) {
+      socket.emit('data', Buffer.alloc(message.length * ofPiece))
+      for (let count = 0; count < ofPiece; count++, received++) webSocket.emit('message', message, false)
+    }
+    const waiting = received - runs.length
+    expect(waiting).toBeLessThanOrEqual(ofPiece + 16)
+    expect(memory.held).toBeGreaterThan(waiting * (message.length + 100))
+    runs.at(-1)!.response.end(completed('resp_1'))
+    await later()
+  }
+  webSocket.terminate()
+  expect(memory.held).toBe(0)
+})
+
 test.each([
   ['messages that need no response', ({ receive }) => receive('{"type":"response.processed"}')],
   ['pings', ({ webSocket }) => webSocket.emit('ping', Buffer.alloc(1))],

@@ -176,12 +176,12 @@ export class ResponseSocket {
     this.#heldBytes = 0
     this.#incomingBytes = 0
     if (this.#farewell !== null && this.#turn === null) return
-    if (!this.#parts.memory.reserve(message.length)) {
-      this.#parts.memory.release(message.length)
+    const waiting = isBinary ? BINARY : message
+    if (!this.#parts.memory.reserve(memoryOf(waiting))) {
+      this.#parts.memory.release(memoryOf(waiting))
       return this.#breakOff()
     }
-    this.#waiting.push(isBinary ? BINARY : message)
-    if (isBinary) this.#parts.memory.release(message.length)
+    this.#waiting.push(waiting)
     if (this.#waiting.length >= MOST_WAITING) this.#webSocket.pause()
     this.#next()
   }
@@ -191,8 +191,9 @@ export class ResponseSocket {
       if (this.#farewell !== null) return this.#close(this.#farewell)
       const message = this.#waiting.shift()
       if (message === undefined) return
-      if (this.#webSocket.isPaused) this.#webSocket.resume()
-      this.#parts.memory.release(message.length)
+      // One piece of the socket's bytes may have had thousands.
+      if (this.#webSocket.isPaused && this.#waiting.length < MOST_WAITING) this.#webSocket.resume()
+      this.#parts.memory.release(memoryOf(message))
       this.#begin(message)
     }
   }
@@ -307,7 +308,7 @@ export class ResponseSocket {
   }
 
   #dropWaiting(): void {
-    for (const { length } of this.#waiting) this.#parts.memory.release(length)
+    for (const message of this.#waiting) this.#parts.memory.release(memoryOf(message))
     this.#waiting = []
   }
 
@@ -326,6 +327,13 @@ export class ResponseSocket {
 const NOTHING = Buffer.alloc(0)
 /** Stands in for a message that is no text. */
 const BINARY = Buffer.alloc(0)
+/** Of a message that waits, beside its bytes. */
+const OBJECT_BYTES = 128
+
+function memoryOf({ length }: Buffer): number {
+  return length + OBJECT_BYTES
+}
+
 /** The head of a client's frame, with its mask. */
 const FRAME_BYTES = 6
 
