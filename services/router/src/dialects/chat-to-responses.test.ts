@@ -355,7 +355,7 @@ describe('a citation', () => {
   }
   const message = (...content: Text[]): Item => ({ type: 'message', role: 'assistant', content })
   const CITED: Item[] = [
-    message(output('I look. ', cite(2, 6))),
+    message(output('I look. 👀🇨🇭 ', cite(2, 6))),
     { type: 'web_search_call', id: 'ws_1', status: 'completed' },
     message(output('Héllo: 42, ', cite(7, 9), { type: 'file_citation', file_id: 'f', index: 1 }, cite(0, 5))),
     message(output('as told.', cite(0, 2))),
@@ -367,7 +367,9 @@ describe('a citation', () => {
     annotations: NonNullable<Delta['annotations']>
   }
   const placesIn = ({ content, annotations }: Cited) =>
-    annotations.map(({ url_citation: { start_index, end_index } }) => content.slice(start_index, end_index))
+    annotations.map(({ url_citation: { start_index, end_index } }) =>
+      [...content].slice(start_index, end_index).join(''),
+    )
 
   test('of a whole response marks its words in the one text of chat', () => {
     const { json } = read({ ...RESPONSE, output: CITED })

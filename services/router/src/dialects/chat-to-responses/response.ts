@@ -107,9 +107,14 @@ function citationsIn(parts: readonly JsonObject[]): JsonObject[] {
   let begin = 0
   return parts.flatMap(({ text, annotations }) => {
     const citations = objectsOf(annotations).map((annotation) => citationOf(annotation, begin))
-    if (typeof text === 'string') begin += text.length
+    if (typeof text === 'string') begin += charactersOf(text)
     return citations.filter((citation) => citation !== null)
   })
+}
+
+/** OpenAI counts characters, and JavaScript two units for an emoji. A pair that is cut between two pieces counts once, too. */
+export function charactersOf(text: string): number {
+  return text.length - (text.match(/[\udc00-\udfff]/g)?.length ?? 0)
 }
 
 /**

@@ -15,7 +15,16 @@ import type { Identity } from '../../core/complete-response.ts'
 import { keepsState, STATE } from '../../core/reasoning-state.ts'
 import { addText, type ChatReading, noProgress, recordUsage } from '../dialect.ts'
 import { failureOf } from '../responses-to-responses.ts'
-import { callOf, citationOf, finishReasonOf, isState, nameOf, serviceTierOf, usageMember } from './response.ts'
+import {
+  callOf,
+  charactersOf,
+  citationOf,
+  finishReasonOf,
+  isState,
+  nameOf,
+  serviceTierOf,
+  usageMember,
+} from './response.ts'
 
 type Member = 'content' | 'refusal' | 'reasoning_content'
 
@@ -166,7 +175,7 @@ export class ResponsesToChatStream implements ChatReading {
   #say(member: Member, text: string, logprobs: JsonObject[] = []): Chunk {
     addText(this.progress.text, text)
     this.progress.begun = true
-    if (member === 'content') this.#content += text.length
+    if (member === 'content') this.#content += charactersOf(text)
     return this.#delta({ [member]: text }, logprobs)
   }
 
