@@ -24,6 +24,8 @@ export type Administer = (question: AdministerRequest, isRead: boolean) => Promi
 
 interface Options {
   administer: Administer
+  /** A metering service; without it, none is there. */
+  metering?: EdgeContext['metering']['administer']
   verifyToken?: VerifyToken
   environment?: NodeJS.ProcessEnv
   /** Beside those of administration. */
@@ -33,7 +35,7 @@ interface Options {
 /** Returns its address. */
 export async function openAdministration(
   opened: AsyncDisposableStack,
-  { administer, verifyToken = refuseEveryToken, environment = {}, routes = {} }: Options,
+  { administer, metering, verifyToken = refuseEveryToken, environment = {}, routes = {} }: Options,
 ): Promise<string> {
   const settings = loadEdgeSettings(environment)
   const config = { current: loadDefaultConfig().config }
@@ -42,6 +44,7 @@ export async function openAdministration(
     settings,
     config,
     keys: { administer },
+    metering: { administer: metering },
     adminKeys,
     callerLines: openCallerLines(adminKeys),
     verifyPerson: verifyPersonBy(verifyToken, config),

@@ -333,13 +333,23 @@ test('an operator finds dead letters, and sends one again under its id', async (
 
   isBroken = false
   const again = { dead_letter_id: page.data[0]!.id }
+  const check = async (operation: string, input: object) =>
+    ((await call(process, 'changes.check', { for: operation, input })) as { output: { refusal: unknown } }).output
+      .refusal
+  expect(await check('webhooks.redeliver', again)).toBeNull()
+  expect(await check('webhooks.enable', { webhook: 'ops' })).toBeNull()
+  expect(await check('webhooks.enable', { webhook: 'other' })).toMatchObject({ code: 'NOT_FOUND' })
+  expect(await check('exports.run', { export_id: 'other' })).toMatchObject({ code: 'NOT_FOUND' })
+  expect(await states()).toEqual(['dead', 'dead', 'dead'])
   expect(await call(process, 'webhooks.redeliver', again)).toMatchObject({ kind: 'done' })
   await expect.poll(() => receiver.received.map(({ id }) => id)).toEqual([page.data[0]!.event_id])
   // A repeated call sends nothing more.
   expect(await call(process, 'webhooks.redeliver', again)).toMatchObject({ kind: 'done' })
   await expect.poll(async () => (await states()).toSorted()).toEqual(['dead', 'dead', 'delivered'])
-  for (const id of ['dead_999', 'dead_0', 'other'])
+  for (const id of ['dead_999', 'dead_0', 'other']) {
     expect(await call(process, 'webhooks.redeliver', { dead_letter_id: id })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await check('webhooks.redeliver', { dead_letter_id: id })).toMatchObject({ code: 'NOT_FOUND' })
+  }
 })
 
 test('an operator enables a webhook that was gone', async () => {

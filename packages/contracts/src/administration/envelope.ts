@@ -56,16 +56,19 @@ export const administerRequest = z.object({
 })
 export type AdministerRequest = z.infer<typeof administerRequest>
 
+export const administerRefusal = z.object({
+  kind: z.literal('refused'),
+  code: z.enum(Object.keys(ERROR_STATUS) as [keyof typeof ERROR_STATUS]),
+  message: z.string(),
+  param: z.string().optional(),
+  /** When to try again. */
+  retryAfterMs: z.number().optional(),
+})
+export type AdministerRefusal = z.infer<typeof administerRefusal>
+
 export const administerReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('done'), output: z.unknown() }),
-  z.object({
-    kind: z.literal('refused'),
-    code: z.enum(Object.keys(ERROR_STATUS) as [keyof typeof ERROR_STATUS]),
-    message: z.string(),
-    param: z.string().optional(),
-    /** When to try again. */
-    retryAfterMs: z.number().optional(),
-  }),
+  administerRefusal,
 ])
 export type AdministerReply = z.infer<typeof administerReply>
 

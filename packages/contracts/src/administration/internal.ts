@@ -3,7 +3,7 @@
  */
 
 import * as z from 'zod'
-import { administrator } from './envelope.ts'
+import { administerRefusal, administrator } from './envelope.ts'
 
 export const internalCalls = {
   /**
@@ -17,6 +17,14 @@ export const internalCalls = {
       audited: z.record(z.string(), z.unknown()).optional(),
     }),
     output: administrator,
+  },
+  /**
+   * For a change that metering makes: its refusal beforehand, so that the audit log has no change that is none. A former release has no
+   * such call.
+   */
+  'changes.check': {
+    input: z.object({ for: z.string(), input: z.record(z.string(), z.unknown()) }),
+    output: z.object({ refusal: administerRefusal.nullable() }),
   },
   /** For the figures of an overview, once its caller has been authorized. A former release has no such call. */
   'projects.names': {

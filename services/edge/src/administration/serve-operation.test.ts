@@ -213,6 +213,51 @@ describe('refusals', () => {
   })
 })
 
+describe('a change that metering makes', () => {
+  async function redeliver(checked: AdministerReply, authorized: AdministerReply) {
+    const calls: [service: string, operation: string, isAudited: boolean][] = []
+    const url = await openAdministration(opened, {
+      async administer({ operation, input }) {
+        calls.push(['keys', operation, 'audited' in input])
+        return authorized
+      },
+      async metering({ operation }) {
+        calls.push(['metering', operation, false])
+        return operation === 'changes.check' ? checked : { kind: 'done', output: { redelivered: true } }
+      },
+    })
+    const headers = { authorization: `Bearer ${adminKey}` }
+    const response = await fetch(`${url}/admin/v1/webhooks/dead_letters/dead_1/redeliver`, { method: 'POST', headers })
+    return { status: response.status, calls }
+  }
+  const allowed: AdministerReply = { kind: 'done', output: { id: 'operator', role: 'owner' } }
+  const unknown = { kind: 'refused', code: 'NOT_FOUND', message: 'There is none' } as const
+  const questions = ['keys', 'administrators.authorize', false]
+  const audits = ['keys', 'administrators.authorize', true]
+  const checks = ['metering', 'changes.check', false]
+  const changes = ['metering', 'webhooks.redeliver', false]
+
+  test('stands in the audit log before it is made', async () => {
+    const made = await redeliver({ kind: 'done', output: { refusal: null } }, allowed)
+    expect(made).toEqual({ status: 200, calls: [questions, checks, audits, changes] })
+  })
+
+  test('does not stand in the audit log where metering refuses it', async () => {
+    const refused = await redeliver({ kind: 'done', output: { refusal: unknown } }, allowed)
+    expect(refused).toEqual({ status: 404, calls: [questions, checks] })
+  })
+
+  test('is made by a metering of a former release, which knows no such check', async () => {
+    const made = await redeliver(unknown, allowed)
+    expect(made).toEqual({ status: 200, calls: [questions, checks, audits, changes] })
+  })
+
+  test('is nothing that a caller without the right learns of', async () => {
+    const forbidden = { kind: 'refused', code: 'FORBIDDEN', message: 'no' } as const
+    expect(await redeliver(unknown, forbidden)).toEqual({ status: 403, calls: [questions] })
+  })
+})
+
 test('a call that the edge serves itself needs the consent of keys first, and a refusal reaches no other service', async () => {
   const { calls, call } = await open({ kind: 'refused', code: 'FORBIDDEN', message: 'no' })
   for (const [name, { method, path }] of ROWS.filter(([, { service }]) => service === 'edge')) {

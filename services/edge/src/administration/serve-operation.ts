@@ -7,6 +7,7 @@
  */
 
 import type { AdministerReply, AdministrationCredential, CallOrigin } from '@gateway/contracts/administration/envelope'
+import { internalCalls } from '@gateway/contracts/administration/internal'
 import type { Operation } from '@gateway/contracts/administration/operation'
 import { type OperationName, operations } from '@gateway/contracts/administration/operations'
 import type { Repairer } from '@gateway/contracts/reconcile-api'
@@ -80,7 +81,7 @@ async function callKeys(
   return outputOf(reply)
 }
 
-/** Keys says whether the caller may make the call. */
+/** Keys says whether the caller may make the call, and audits a change that metering does not refuse. */
 async function callMetering(
   edge: AdministrationContext,
   response: Response,
@@ -89,13 +90,29 @@ async function callMetering(
 ): Promise<unknown> {
   const { project_id: projectId } = input
   const isRead = row.method === 'GET'
-  const question = {
-    for: operation,
-    ...(projectId !== undefined && { project_id: projectId }),
-    ...(!isRead && { audited: input }),
+  const authorize = (audited?: Input) => {
+    const ofProject = projectId !== undefined && { project_id: projectId }
+    const question = { for: operation, ...ofProject, ...(audited && { audited }) }
+    return callKeys(edge, response, row, { operation: 'administrators.authorize', input: question, ...of })
   }
-  await callKeys(edge, response, row, { operation: 'administrators.authorize', input: question, ...of })
+  await authorize()
+  if (!isRead) {
+    const refusal = await refusalBeforehand(edge, operation, input)
+    if (refusal) return outputOf(refusal)
+    await authorize(input)
+  }
   return outputOf(await orUnconfirmed(edge.metering.administer({ operation, input }), response, isRead))
+}
+
+/** Metering of a former release knows no such check: its refusal of the change comes behind the row of the audit log. */
+async function refusalBeforehand(
+  { metering }: AdministrationContext,
+  operation: string,
+  input: Input,
+): Promise<AdministerReply | null> {
+  const reply = await metering.administer({ operation: 'changes.check', input: { for: operation, input } })
+  const checked = internalCalls['changes.check'].output.safeParse(reply.kind === 'done' && reply.output)
+  return checked.success ? checked.data.refusal : null
 }
 
 async function orUnconfirmed<Reply>(reply: Promise<Reply>, response: Response, isRead: boolean): Promise<Reply> {

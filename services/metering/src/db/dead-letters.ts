@@ -37,10 +37,12 @@ export async function redeliver(database: MeteringDatabase, id: number): Promise
     update metering.deliveries
     set state = 'waiting', attempts = 0, since = now(), due_at = now(), ended_at = null
     where id = ${id} and state = 'dead' returning id`.execute(database)
-  if (rows.length > 0) return true
-  const { rows: known } = await sql`
-    select from metering.deliveries where id = ${id}`.execute(database)
-  return known.length > 0
+  return rows.length > 0 || isKnown(database, id)
+}
+
+export async function isKnown(database: MeteringDatabase, id: number): Promise<boolean> {
+  const { rows } = await sql`select from metering.deliveries where id = ${id}`.execute(database)
+  return rows.length > 0
 }
 
 interface DeliveryCounts {

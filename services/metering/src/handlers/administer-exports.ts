@@ -25,11 +25,21 @@ const handlers: Handlers = {
   },
 
   'exports.run': async ({ database, now, exports }, { export_id: id }) => {
-    const config = exports().find((each) => each.id === id)
-    if (!config) throw new GatewayError('NOT_FOUND', `The config has no export ${id}`)
+    const config = expectExport(exports, id)
     if (!(await requestRun(database, id))) throw new GatewayError('CONFLICT', `The export ${id} has not begun yet`)
     return (await readExports(database, [config], now()))[0]!
   },
+}
+
+/** Throws the refusal of a run of an unknown export, and runs none. */
+export function checkExportRun({ exports }: Pick<Context, 'exports'>, input: Record<string, unknown>): void {
+  expectExport(exports, readInput(operations['exports.run'], input)['export_id'] as string)
+}
+
+function expectExport(exports: Context['exports'], id: string): ExportConfig {
+  const config = exports().find((each) => each.id === id)
+  if (!config) throw new GatewayError('NOT_FOUND', `The config has no export ${id}`)
+  return config
 }
 
 export function isOfExports(operation: string): operation is ExportOperation {

@@ -7,7 +7,14 @@ import { type Input, type OperationsOf, operations, type Output } from '@gateway
 import { readInput } from '@gateway/contracts/administration/read-input'
 import { GatewayError } from '@gateway/contracts/errors'
 import { EMAIL, type WebhookConfig } from '@gateway/contracts/webhooks'
-import { countDeliveries, enableChannel, readDeadLetters, readDisabled, redeliver } from '../db/dead-letters.ts'
+import {
+  countDeliveries,
+  enableChannel,
+  isKnown,
+  readDeadLetters,
+  readDisabled,
+  redeliver,
+} from '../db/dead-letters.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { fingerprintOf } from '../webhooks/fingerprint.ts'
 
@@ -49,9 +56,7 @@ const handlers: Handlers = {
   },
 
   'webhooks.enable': async ({ database, webhooks }, { webhook: id }) => {
-    if (!webhooks.current().some((webhook) => webhook.id === id)) {
-      throw new GatewayError('NOT_FOUND', `The config has no webhook ${id}`)
-    }
+    expectWebhook(webhooks, id)
     await enableChannel(database, id)
     return { id, object: 'webhook.enabled', enabled: true }
   },
@@ -75,9 +80,29 @@ const handlers: Handlers = {
   },
 
   'webhooks.redeliver': async ({ database }, { dead_letter_id: id }) => {
-    if (!(await redeliver(database, numberOf(id)))) throw new GatewayError('NOT_FOUND', `There is no dead letter ${id}`)
+    if (!(await redeliver(database, numberOf(id)))) throw noDeadLetter(id)
     return { id, object: 'webhook.dead_letter', redelivered: true }
   },
+}
+
+/** Throws the refusal of the change, and changes nothing. */
+export async function checkWebhookChange(
+  { database, webhooks }: Context,
+  operation: WebhookOperation,
+  input: Record<string, unknown>,
+): Promise<void> {
+  const { webhook, dead_letter_id: letter } = readInput(operations[operation], input)
+  if (typeof webhook === 'string') expectWebhook(webhooks, webhook)
+  if (typeof letter === 'string' && !(await isKnown(database, numberOf(letter)))) throw noDeadLetter(letter)
+}
+
+function expectWebhook(webhooks: WebhooksInUse, id: string): void {
+  if (webhooks.current().some((webhook) => webhook.id === id)) return
+  throw new GatewayError('NOT_FOUND', `The config has no webhook ${id}`)
+}
+
+function noDeadLetter(id: string): GatewayError {
+  return new GatewayError('NOT_FOUND', `There is no dead letter ${id}`)
 }
 
 const PREFIX = 'dead_'

@@ -3,13 +3,15 @@
  */
 
 import { PROJECT_PREFIX } from '@gateway/contracts/administration/projects'
-import type { AdministerReply } from '@gateway/contracts/administration/envelope'
+import type { AdministerRefusal, AdministerReply } from '@gateway/contracts/administration/envelope'
+import { internalCalls } from '@gateway/contracts/administration/internal'
 import { type OperationsOf, operations } from '@gateway/contracts/administration/operations'
 import type { BucketWidth } from '@gateway/contracts/administration/usage'
 import { readInput } from '@gateway/contracts/administration/read-input'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ExportConfig } from '@gateway/contracts/exports'
 import type { MeteringAdministerRequest } from '@gateway/contracts/metering-api'
+import type * as z from 'zod'
 import { COST_BUCKETS, fillPage, invalid, planPage, USAGE_BUCKETS, type BucketBounds } from '../core/usage-page.ts'
 import {
   codeSessions,
@@ -24,8 +26,14 @@ import {
   webSearches,
 } from '../core/usage-results.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
-import { administerExports, isOfExports } from './administer-exports.ts'
-import { administerWebhooks, isOfWebhooks, NO_WEBHOOKS, type WebhooksInUse } from './administer-webhooks.ts'
+import { administerExports, checkExportRun, isOfExports } from './administer-exports.ts'
+import {
+  administerWebhooks,
+  checkWebhookChange,
+  isOfWebhooks,
+  NO_WEBHOOKS,
+  type WebhooksInUse,
+} from './administer-webhooks.ts'
 import { readUsage, type UsageQuery } from '../db/usage.ts'
 import { showProjectUsage } from './show-project-usage.ts'
 
@@ -36,6 +44,8 @@ export interface AdministerContext {
   webhooks?: WebhooksInUse
   exports?(): readonly ExportConfig[]
 }
+
+type ChangeCheck = z.infer<(typeof internalCalls)['changes.check']['output']>
 
 type UsageOperation = Extract<OperationsOf<'metering'>, `usage.${string}`>
 
@@ -65,6 +75,7 @@ export async function administer(
   { operation, input }: MeteringAdministerRequest,
 ): Promise<AdministerReply> {
   try {
+    if (operation === 'changes.check') return { kind: 'done', output: await checkChange(context, input) }
     if (operation === 'projectViews.usage') return { kind: 'done', output: await showProjectUsage(context, input) }
     if (isServed(operation)) return { kind: 'done', output: await showUsage(context, operation, input) }
     if (isOfExports(operation)) {
@@ -78,8 +89,19 @@ export async function administer(
   }
 }
 
+async function checkChange(context: AdministerContext, input: Record<string, unknown>): Promise<ChangeCheck> {
+  const { for: operation, input: given } = internalCalls['changes.check'].input.parse(input)
+  try {
+    if (operation === 'exports.run') checkExportRun({ exports: () => [], ...context }, given)
+    else if (isOfWebhooks(operation)) await checkWebhookChange({ webhooks: NO_WEBHOOKS, ...context }, operation, given)
+    return { refusal: null }
+  } catch (error) {
+    return { refusal: refusalOf(error) }
+  }
+}
+
 /** Throws an error that is no refusal. */
-export function refusalOf(error: unknown): AdministerReply {
+export function refusalOf(error: unknown): AdministerRefusal {
   if (!(error instanceof GatewayError)) throw error
   const { param, retryAfterMs } = error.details
   return { kind: 'refused', code: error.code, message: error.message, param, retryAfterMs }

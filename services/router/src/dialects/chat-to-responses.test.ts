@@ -368,7 +368,7 @@ describe('a citation', () => {
   }
   const placesIn = ({ content, annotations }: Cited) =>
     annotations.map(({ url_citation: { start_index, end_index } }) =>
-      [...content].slice(start_index, end_index).join(''),
+      Array.from(content).slice(start_index, end_index).join(''),
     )
 
   test('of a whole response marks its words in the one text of chat', () => {
