@@ -414,6 +414,8 @@ test('a webhook that the config gains or loses takes effect at once', async () =
   process.change(hook({ id: 'late' }))
   await publishKey({ id: 'k2.created' })
   await expect.poll(() => receiver.received.map(({ data }) => data['key_id'])).toEqual(['k1'])
+  // A delivery that is under way when its webhook goes is kept.
+  await expect.poll(states).toEqual(['delivered'])
   process.change()
   await publishKey({ id: 'k3.created' })
   await expect.poll(states).toEqual(['delivered'])
