@@ -149,10 +149,10 @@ export interface IncomingJob {
   reject(detail: string): void
   head(head: Uint8Array): void
   /**
-   * Resolves when the window is open for more; the promise rejects once `signal` has aborted. The bytes are the job’s
-   * from then on: the worker must not write there again.
+   * Undefined where the window is open for more; else a promise, which resolves when it is, and rejects once `signal` has
+   * aborted. The bytes are the job’s from then on: the worker must not write there again.
    */
-  data(bytes: Uint8Array): Promise<void>
+  data(bytes: Uint8Array): Promise<void> | undefined
   /** The last frame; kept and repeated until the caller has acknowledged it or is lost. */
   end(end: Uint8Array): void
   failure(failure: Uint8Array): void

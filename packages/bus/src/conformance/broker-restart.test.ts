@@ -32,7 +32,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
       const stream = Number(read(job.header))
       const body = await job.body()
       for (let i = 0; i < count && !job.signal.aborted; i++) {
-        await job.data(chunk(stream, i)).catch(() => {})
+        await job.data(chunk(stream, i))?.catch(() => {})
         await sleep(pauseMs)
       }
       job.end(text(`${body.length}`))

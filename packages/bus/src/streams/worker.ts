@@ -31,7 +31,6 @@ import { BodyPull, type BodyQueue } from './body-pull.ts'
 import type { StreamContext } from './context.ts'
 import type { Peer, PeerStream, Waiting, FrameHandler } from './peers.ts'
 
-const READY = Promise.resolve()
 /** Creating an Error captures a stack, and each stream ends. */
 const ENDED = new JobAborted('stopped')
 const WORKER_FRAMES: ReadonlySet<FrameKind> = new Set([frameKind.ack, frameKind.resume])
@@ -192,13 +191,13 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     if (this.#aborted === null) this.#control(frameKind.head, head)
   }
 
-  data(bytes: Uint8Array): Promise<void> {
+  data(bytes: Uint8Array): Promise<void> | undefined {
     if (this.#over || this.#aborted !== null) return this.#rejected()
     if (this.#ended) return Promise.reject(new Error('data after the last frame of a job'))
     this.accept()
     pushData(this.#sender, bytes)
     this.pump()
-    if (hasCapacity(this.#sender)) return READY
+    if (hasCapacity(this.#sender)) return undefined
     this.#capacity ??= Promise.withResolvers<void>()
     return this.#capacity.promise
   }

@@ -109,11 +109,11 @@ function frameReader(job: IncomingJob): Reader {
   return {
     begin: (contentType, headers) => job.head(encodeJson({ contentType, headers: headers() } satisfies FollowedHead)),
     write(bytes) {
-      job.data(bytes).then(
-        () => source.consumed(bytes.byteLength),
-        // It has left; the signal says so.
-        () => {},
-      )
+      const consumed = () => source.consumed(bytes.byteLength)
+      const wait = job.data(bytes)
+      // It rejects where the follower has left; the signal says so.
+      if (wait) wait.then(consumed, () => {})
+      else consumed()
     },
     finish: (headers) => job.end(encodeJson({ headers: headers() } satisfies FollowedEnd)),
     fail: ({ code, message, details }) => job.failure(encodeJson({ code, message, details } satisfies FollowedFailure)),

@@ -167,7 +167,7 @@ function quotaStatus(): QuotaStatus {
 function beginStream(job: IncomingJob): void {
   job.accept()
   job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))
-  void job.data(Buffer.from(EVENT + EVENT)).catch(() => {})
+  void job.data(Buffer.from(EVENT + EVENT))?.catch(() => {})
 }
 
 /** The text so far, where the connection breaks. */
@@ -192,7 +192,7 @@ test.for([true, false])('a response names the parameters that its backend did no
           droppedParams: ['temperature', 'seed'],
         }),
       )
-      void job.data(Buffer.from(stream ? EVENT : '{}')).catch(() => {})
+      void job.data(Buffer.from(stream ? EVENT : '{}'))?.catch(() => {})
       job.end(END)
     },
     { stream },
@@ -326,7 +326,7 @@ describe('a stream', () => {
     const { url, running, job } = await stage(
       (incoming) => {
         beginStream(incoming)
-        void incoming.data(Buffer.from(EVENT + EVENT.slice(0, 20))).catch(() => {})
+        void incoming.data(Buffer.from(EVENT + EVENT.slice(0, 20)))?.catch(() => {})
       },
       { stream: true },
     )
@@ -343,7 +343,7 @@ describe('a stream', () => {
     const { url } = await stage(
       (job) => {
         beginStream(job)
-        void job.data(Buffer.from(large)).then(() => job.end(END))
+        void Promise.resolve(job.data(Buffer.from(large))).then(() => job.end(END))
       },
       { stream: true },
     )
@@ -386,7 +386,7 @@ describe('a stream', () => {
       (job) => {
         beginStream(job)
         void held.promise.then(() => {
-          void job.data(Buffer.from(EVENT.repeat(150_000))).catch(() => {})
+          void job.data(Buffer.from(EVENT.repeat(150_000)))?.catch(() => {})
           job.end(END)
         })
       },
@@ -532,7 +532,7 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
     job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))
   }
   const send = (job: IncomingJob, ...pieces: string[]) => {
-    for (const piece of pieces) void job.data(Buffer.from(piece)).catch(() => {})
+    for (const piece of pieces) void job.data(Buffer.from(piece))?.catch(() => {})
   }
   const lastOf = (text: string) => JSON.parse(text.trimEnd().split('data: ').at(-1)!) as unknown
   const done = dialect === 'responses' ? 'data: [DONE]\n\n' : ''
@@ -630,7 +630,7 @@ test('a response of the Messages API carries the headers that its clients read',
     (incoming) => {
       incoming.accept()
       incoming.head(encode(HEAD))
-      void incoming.data(Buffer.from('{}')).catch(() => {})
+      void incoming.data(Buffer.from('{}'))?.catch(() => {})
       incoming.end(END)
     },
     { stream: false, dialect: 'messages' },
@@ -673,7 +673,7 @@ describe('a JSON response', () => {
         if (++dispatched === 2) return serve(job)
         job.accept()
         job.head(encode(HEAD))
-        void job.data(Buffer.from(BODY.slice(0, 8))).catch(() => {})
+        void job.data(Buffer.from(BODY.slice(0, 8)))?.catch(() => {})
         setTimeout(() => hub.cut(routerId), 50)
       },
       { stream: false, routers: 2 },
@@ -690,7 +690,7 @@ describe('a JSON response', () => {
       (job, routerId) => {
         job.accept()
         job.head(encode(HEAD))
-        void job.data(Buffer.alloc(300 * 1024, 'x')).catch(() => {})
+        void job.data(Buffer.alloc(300 * 1024, 'x'))?.catch(() => {})
         setTimeout(() => hub.cut(routerId), 100)
       },
       { stream: false, routers: 2 },

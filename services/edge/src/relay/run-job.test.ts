@@ -196,7 +196,7 @@ test('a router that is lost after its head is not noticed while nothing was give
   const bus = await startRouter((job) => {
     job.accept()
     job.head(encode(HEAD))
-    void job.data(Buffer.from('hel')).catch(() => {})
+    void job.data(Buffer.from('hel'))?.catch(() => {})
     setTimeout(() => hub.cut(bus.processId), 40)
   })
   const reported = run()
@@ -266,7 +266,7 @@ test('a job that is stopped gets its router’s last word, and that one stops', 
   await startRouter((job) => {
     job.accept()
     job.head(encode(HEAD))
-    void job.data(Buffer.from('hel')).catch(() => {})
+    void job.data(Buffer.from('hel'))?.catch(() => {})
     job.signal.addEventListener('abort', () => {
       stopped.resolve(job.signal.reason)
       job.failure(encode(verdict))

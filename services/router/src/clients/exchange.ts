@@ -1,5 +1,5 @@
 /**
- * One HTTP request and its response, read in pieces by one reader.
+ * One HTTP request and its response, whose pieces go to one reader as they come.
  *
  * One timer guards it, whose time is by phase: connecting, waiting for the response to begin, reading (silence of the
  * backend, not of the reader). A plain response begins with its first byte. A stream begins when its reader says so:
@@ -20,6 +20,17 @@ export interface ExchangeResponse {
   headers: Record<string, string | string[] | undefined>
 }
 
+/** Returns whether the reader wants more. A promise makes the next piece wait. */
+export type Take = (piece: Buffer) => boolean | Promise<boolean>
+
+interface Reader {
+  take: Take
+  /** It takes a piece, and the others wait. */
+  isBusy: boolean
+  resolve(isWhole: boolean): void
+  reject(reason: unknown): void
+}
+
 /** The backend is read ahead of a slow reader by this much. */
 const READ_AHEAD_BYTES = 64 * 1024
 /** After the last word of a stream, its end may take this long. */
@@ -34,7 +45,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<ExchangeResponse>
   /** Resolves, never rejects, when the connection is free again or gone. */
   readonly closed: Promise<void>
-  /** When the piece that was read last had come, by `performance.now()`. */
+  /** When the piece that was taken last had come, by `performance.now()`. */
   receivedAtMs = 0
 
   #timeouts: Timeouts
@@ -58,7 +69,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #queuedBytes = 0
   #paused = false
   #discarding = false
-  #reader: PromiseWithResolvers<Buffer | null> | null = null
+  #reader: Reader | null = null
 
   constructor(timeouts: Timeouts, budgetMs: number, timeoutPolicy: TimeoutPolicy) {
     this.#timeouts = timeouts
@@ -84,43 +95,41 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#status !== undefined && this.#status >= 300
   }
 
+  get #isOver(): boolean {
+    return this.#phase === 'over'
+  }
+
   /** The response has begun: a plain one with its first byte, a stream where its reader says so. */
   get hasBegun(): boolean {
     return this.#hasBegun
   }
 
-  /** The next piece of the response; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */
-  read(): Promise<Buffer | null> {
-    const queued = this.#queue.shift()
-    if (queued) {
-      const { piece, receivedAtMs } = queued
-      this.receivedAtMs = receivedAtMs
-      this.#queuedBytes -= piece.length
-      this.#hear(performance.now())
-      if (this.#paused && this.#queue.length === 0) this.#resume()
-      return Promise.resolve(piece)
-    }
-    if (this.#fault !== null) return Promise.reject(this.#fault)
-    if (this.#phase === 'over') return Promise.resolve(null)
-    this.#reader = Promise.withResolvers()
-    return this.#reader.promise
+  /**
+   * Gives each piece of the response to `take`, in order and as it comes: at once, or when the promise for the one before is
+   * settled. Resolves with true at the end of the response, and with false where `take` wants no more. Rejects with a
+   * {@link BackendFault}, the abort's reason, or what `take` throws.
+   */
+  pass(take: Take): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>()
+    this.#reader = { take, isBusy: false, resolve, reject }
+    this.#giveQueued()
+    return promise
   }
 
   /** The whole response; a larger one than `limit` is a fault. `reserve` may make it wait for memory. */
   async readAll(limit: number, reserve?: (bytes: number) => Promise<void> | undefined): Promise<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
-    for (let piece = await this.read(); piece; piece = await this.read()) {
+    await this.pass((piece) => {
       bytes += piece.length
       if (bytes > limit) {
         const fault = new BackendFault('invalid_answer', `the answer is larger than ${limit} bytes`)
         this.abort(fault)
         throw fault
       }
-      const memory = reserve?.(piece.length)
-      if (memory) await memory
       pieces.push(piece)
-    }
+      return reserve?.(piece.length)?.then(() => true) ?? true
+    })
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
   }
 
@@ -187,11 +196,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const nowMs = performance.now()
     if (this.#phase === 'first_byte_timeout' && !this.#timeoutPolicy.stream) this.listen()
     else this.#hear(nowMs)
-    const reader = this.#reader
-    if (reader) {
-      this.#reader = null
-      this.receivedAtMs = nowMs
-      reader.resolve(chunk)
+    if (this.#reader?.isBusy === false && this.#queue.length === 0) {
+      this.#give(this.#reader, chunk, nowMs)
+      // Its reader has aborted the exchange.
+      if (this.#isOver) this.#giveQueued()
       return
     }
     this.#queue.push({ piece: chunk, receivedAtMs: nowMs })
@@ -206,8 +214,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#phase !== 'over') {
       this.#phase = 'over'
       clearTimeout(this.#timer)
-      this.#reader?.resolve(null)
-      this.#reader = null
+      this.#giveQueued()
     }
     this.#over.resolve()
   }
@@ -223,8 +230,50 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#fault = reason
     clearTimeout(this.#timer)
     this.#received.reject(reason)
-    this.#reader?.reject(reason)
+    this.#giveQueued()
+  }
+
+  #give(reader: Reader, piece: Buffer, receivedAtMs: number): void {
+    this.receivedAtMs = receivedAtMs
+    reader.isBusy = true
+    try {
+      const taken = reader.take(piece)
+      if (typeof taken === 'boolean') return this.#taken(reader, taken)
+      taken.then(
+        (wantsMore) => {
+          this.#taken(reader, wantsMore)
+          this.#giveQueued()
+        },
+        (thrown: unknown) => this.#leave(reader.reject, thrown),
+      )
+    } catch (thrown) {
+      this.#leave(reader.reject, thrown)
+    }
+  }
+
+  #taken(reader: Reader, wantsMore: boolean): void {
+    reader.isBusy = false
+    if (!wantsMore) this.#leave(reader.resolve, false)
+  }
+
+  /** Gives what has come while nobody read, and then the end. */
+  #giveQueued(): void {
+    for (let reader = this.#reader; reader !== null && !reader.isBusy; reader = this.#reader) {
+      const queued = this.#queue.shift()
+      if (queued) {
+        this.#queuedBytes -= queued.piece.length
+        this.#hear(performance.now())
+        if (this.#paused && this.#queue.length === 0) this.#resume()
+        this.#give(reader, queued.piece, queued.receivedAtMs)
+      } else if (this.#fault !== null) this.#leave(reader.reject, this.#fault)
+      else if (this.#isOver) this.#leave(reader.resolve, true)
+      else return
+    }
+  }
+
+  #leave<Outcome>(settle: (outcome: Outcome) => void, outcome: Outcome): void {
     this.#reader = null
+    settle(outcome)
   }
 
   #resume(): void {

@@ -38,124 +38,190 @@ const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 export async function relayStream(
   run: BoundJob,
   call: Call,
-  { tokens, metrics, responseMemory }: Pick<RouterContext, 'tokens' | 'metrics' | 'responseMemory'>,
+  router: Pick<RouterContext, 'tokens' | 'metrics' | 'responseMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
   const { target, exchange } = call
-  const parser = createSseParser()
   const reading = routeOf(target, run.header).dialect.readStream({
     includeUsage: run.header.includeUsage,
     choices: clientDialect(run.header) === 'chat' ? choicesRequested(run.body) : 1,
     identity: identityOf(run, target),
     echo: call.echo,
   })
-  const counted = () => usageOf(reading, run, tokens)
+  const counted = () => usageOf(reading, run, router.tokens)
   const usage = async () => withSound(await counted(), run)
   call.usage = usage
-  const unsent: Unsent = { ready: [], kept: [] }
-  const heldMemory = memoryForLargeEvents(run, responseMemory)
-  const limit = new OutputLimit(run.header.mostOutputTokens)
-  let isHeld = false
-
-  /** True if the backend goes on behind its cap, or without any bound. */
-  async function isEnough(): Promise<boolean> {
-    const { text, begun, complete } = reading.progress
-    if (!begun || complete) return false
-    return limit.isPassed || limit.isTooMany(await tokensOf(text, text.length, tokens))
-  }
-
-  /** Ends the response in its backend's place. */
-  function cut(): void {
-    unsent.kept.push(reading.cut())
-    exchange.abort(new Error('the answer is longer than its cap'))
-  }
-
-  function send(pieces: Buffer[]): Promise<void> {
-    if (!run.delivered) {
-      endWaiting(run, call)
-      sendHead(run, call, 'text/event-stream', usage)
-      exchange.begin(remainingMs(run))
-      onContent()
-    }
-    metrics.chunk(performance.now() - exchange.receivedAtMs)
-    return run.job.data(joined(pieces))
-  }
-
-  /** A response that its client gets whole: its backend has begun, and another target could still serve it. */
-  function noteHeld(): void {
-    if (isHeld || reading.progress.begun || reading.progress.text.length === 0) return
-    isHeld = true
-    exchange.listen()
-  }
-
-  async function relay(): Promise<void> {
-    noteHeld()
-    if (reading.progress.begun && unsent.ready.length > 0) await send(unsent.ready.splice(0))
-  }
-
+  const stream = new RelayedStream(run, call, reading, router, () => {
+    sendHead(run, call, 'text/event-stream', usage)
+    exchange.begin(remainingMs(run))
+    onContent()
+  })
+  const { progress } = reading
   try {
-    while (!reading.progress.done && bytesIn(unsent.kept) < MOST_KEPT_BYTES) {
-      const piece = await exchange.read()
-      for (const event of piece ? split(() => parser.push(piece)) : parser.end()) {
-        readInto(unsent, reading, event)
-        limit.note(event.data.length, reading.progress.text.length)
-        // Most responses never come there.
-        if ((limit.isPassed || limit.needsCount) && (await isEnough())) cut()
-      }
-      if (!piece || reading.progress.done) break
-      await relay()
-      const wait = heldMemory.reserve(parser.heldBytes)
-      if (wait) await wait
-      if (reading.progress.complete) exchange.expectEnd()
-    }
+    await stream.relay()
   } catch (fault) {
     if (!(fault instanceof BackendFault)) throw fault
     // After the last finish reason only the goodbye is missing: the response is whole, unless the backend says that it is not.
-    if (!reading.progress.complete || fault.kind === 'error_event') {
-      if (run.delivered) await relay()
+    if (!progress.complete || fault.kind === 'error_event') {
+      if (run.delivered) await stream.sendReady()
       throw fault
     }
-  } finally {
-    heldMemory.leave()
   }
-  if (!reading.progress.begun || !reading.progress.complete) {
-    if (run.delivered) await relay()
+  if (!progress.begun || !progress.complete) {
+    if (run.delivered) await stream.sendReady()
     throw new BackendFault('truncated', 'the stream stopped without an end')
   }
   exchange.discard()
   const finalUsage = await counted()
   if (run.job.aborted) throw run.job.aborted
-  if (run.header.includeUsage) unsent.kept.push(reading.usageChunk(finalUsage))
-  // Not waited for, however slow the reader is: the end goes out with them.
-  send([...unsent.ready, ...unsent.kept]).catch(() => {})
+  stream.sendLast(run.header.includeUsage ? reading.usageChunk(finalUsage) : null)
   const billed = withSound(finalUsage, run)
   run.delivered!.usage = reporting(billed)
   return billed
 }
 
-/** Bytes that the router has read and not yet sent on. */
-interface Unsent {
-  ready: Buffer[]
+/**
+ * The response on its way through the router. Each piece of the backend is read and sent on before the next: at once, where
+ * neither its reader nor its memory makes it wait.
+ */
+class RelayedStream {
+  readonly #run: BoundJob
+  readonly #call: Call
+  readonly #reading: StreamReading
+  readonly #tokens: TokenCounter
+  readonly #metrics: RouterContext['metrics']
+  readonly #onFirst: () => void
+  readonly #parser = createSseParser()
+  readonly #limit: OutputLimit
+  readonly #memory: LargeEventMemory
+  /** Read, and not yet sent on. */
+  #ready: Buffer[] = []
   /** From the last finish reason on. */
-  kept: Buffer[]
+  readonly #kept: Buffer[] = []
+  #isHeld = false
+
+  constructor(
+    run: BoundJob,
+    call: Call,
+    reading: StreamReading,
+    { tokens, metrics, responseMemory }: Pick<RouterContext, 'tokens' | 'metrics' | 'responseMemory'>,
+    onFirst: () => void,
+  ) {
+    this.#run = run
+    this.#call = call
+    this.#reading = reading
+    this.#tokens = tokens
+    this.#metrics = metrics
+    this.#onFirst = onFirst
+    this.#limit = new OutputLimit(run.header.mostOutputTokens)
+    this.#memory = memoryForLargeEvents(run, responseMemory)
+  }
+
+  /** Resolves where the backend has said all that matters, or says nothing more. */
+  async relay(): Promise<void> {
+    try {
+      const isAtEnd = await this.#call.exchange.pass((piece) =>
+        afterwards(this.#read(split(() => this.#parser.push(piece))), this.#sendOn),
+      )
+      if (isAtEnd) await this.#read(this.#parser.end())
+    } finally {
+      this.#memory.leave()
+    }
+  }
+
+  readonly #sendOn = (): boolean | Promise<boolean> =>
+    !this.#reading.progress.done && afterwards(this.sendReady(), this.#makeSpace)
+
+  readonly #makeSpace = (): boolean | Promise<boolean> =>
+    afterwards(this.#memory.reserve(this.#parser.heldBytes), this.#wantsMore)
+
+  readonly #wantsMore = (): boolean => {
+    if (this.#reading.progress.complete) this.#call.exchange.expectEnd()
+    return bytesIn(this.#kept) < MOST_KEPT_BYTES
+  }
+
+  /** The promise of the count, where tokens have to be counted first: most responses never come there. */
+  #read(events: readonly SseEvent[], from = 0): Promise<void> | undefined {
+    for (let at = from; at < events.length; at++) {
+      const event = events[at]!
+      this.#readInto(event)
+      const { begun, complete, text } = this.#reading.progress
+      this.#limit.note(event.data.length, text.length)
+      if (!begun || complete) continue
+      if (this.#limit.isPassed) this.#cut()
+      else if (this.#limit.needsCount) return this.#cutWhereTooLong().then(() => this.#read(events, at + 1))
+    }
+    return undefined
+  }
+
+  #readInto(event: SseEvent): void {
+    const { progress } = this.#reading
+    if (progress.done) return
+    const written = this.#reading.read(event)
+    if (!written) return
+    if (progress.complete) this.#kept.push(written)
+    else if (progress.begun || bytesIn(this.#ready) + written.length <= MOST_BEFORE_CONTENT_BYTES)
+      this.#ready.push(written)
+  }
+
+  /** The backend goes on behind its cap. */
+  async #cutWhereTooLong(): Promise<void> {
+    const { text } = this.#reading.progress
+    if (this.#limit.isTooMany(await tokensOf(text, text.length, this.#tokens))) this.#cut()
+  }
+
+  /** Ends the response in its backend's place. */
+  #cut(): void {
+    this.#kept.push(this.#reading.cut())
+    this.#call.exchange.abort(new Error('the answer is longer than its cap'))
+  }
+
+  /** Sends what may go out before the end. */
+  sendReady(): Promise<void> | undefined {
+    this.#noteHeld()
+    if (!this.#reading.progress.begun || this.#ready.length === 0) return undefined
+    const pieces = this.#ready
+    this.#ready = []
+    return this.#send(pieces)
+  }
+
+  /** Nobody waits for it, however slow the reader is: the job's end goes out with it. */
+  sendLast(usageChunk: Buffer | null): void {
+    if (usageChunk) this.#kept.push(usageChunk)
+    this.#send([...this.#ready, ...this.#kept])?.catch(() => {})
+  }
+
+  /** A response that its client gets whole: its backend has begun, and another target could still serve it. */
+  #noteHeld(): void {
+    const { begun, text } = this.#reading.progress
+    if (this.#isHeld || begun || text.length === 0) return
+    this.#isHeld = true
+    this.#call.exchange.listen()
+  }
+
+  #send(pieces: Buffer[]): Promise<void> | undefined {
+    if (!this.#run.delivered) {
+      endWaiting(this.#run, this.#call)
+      this.#onFirst()
+    }
+    this.#metrics.chunk(performance.now() - this.#call.exchange.receivedAtMs)
+    return this.#run.job.data(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+  }
 }
 
-function readInto({ ready, kept }: Unsent, reading: StreamReading, event: SseEvent): void {
-  const { progress } = reading
-  if (progress.done) return
-  const written = reading.read(event)
-  if (!written) return
-  if (progress.complete) kept.push(written)
-  else if (progress.begun || bytesIn(ready) + written.length <= MOST_BEFORE_CONTENT_BYTES) ready.push(written)
+/** Goes on at once where there is nothing to wait for: a promise for each chunk is a part of its price. */
+function afterwards<Result>(
+  wait: Promise<void> | undefined,
+  next: () => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return wait === undefined ? next() : wait.then(next)
 }
 
 function bytesIn(pieces: readonly Buffer[]): number {
   return pieces.reduce((sum, piece) => sum + piece.length, 0)
 }
 
-function joined(pieces: readonly Buffer[]): Buffer {
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
-}
+type LargeEventMemory = ReturnType<typeof memoryForLargeEvents>
 
 /** A large event takes its bytes from the memory for responses until it is whole. */
 function memoryForLargeEvents(run: JobContext, memory: ResponseMemory) {
