@@ -263,8 +263,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (queued) {
         this.#queuedBytes -= queued.piece.length
         this.#hear(performance.now())
-        if (this.#paused && this.#queue.length === 0) this.#resume()
         this.#give(reader, queued.piece, queued.receivedAtMs)
+        // Now, and not before: a connection may give more before it returns.
+        if (this.#paused && this.#queue.length === 0 && !this.#isOver) this.#resume()
       } else if (this.#fault !== null) this.#leave(reader.reject, this.#fault)
       else if (this.#isOver) this.#leave(reader.resolve, true)
       else return
