@@ -6,7 +6,7 @@
  */
 
 import { startBackend, type Backend } from '../harness/backend.ts'
-import { costed, memoryNow } from '../harness/costs.ts'
+import { costed, memoryNow, untilQuiet } from '../harness/costs.ts'
 import { runLoad, type Endpoint, type LoadOptions, type LoadResult, type Order } from '../harness/load.ts'
 import { loadNow } from '../harness/machine.ts'
 import type { NativePrograms } from '../harness/native.ts'
@@ -143,6 +143,7 @@ async function pair(at: Bench, order: Order, options: LoadOptions, pick = (load:
 async function measureStreams(at: Bench, say: (line: string) => void): Promise<StreamLevel[]> {
   const levels: StreamLevel[] = []
   for (const streams of STREAM_LEVELS) {
+    await untilQuiet(at.launched.processes(), at.signal)
     let level = await measureLevel(at, streams)
     for (let again = 0; again < TRIES_OF_A_STALL && !isHeld(level) && isStalled(level); again++) {
       level = await measureLevel(at, streams)

@@ -33,6 +33,19 @@ export async function costed<Result>(
   return { result, cpuMs: cpuSince(before, processes, Math.max(1, countOf(result))) }
 }
 
+/** Above what the processes of a gateway take while nobody asks. */
+const QUIET_MS_PER_SECOND = 60
+const MOST_SECONDS = 30
+
+/** Waits until the processes have done what earlier work left to them: a database tidies up later. */
+export async function untilQuiet(processes: ByProcess, signal?: AbortSignal): Promise<void> {
+  for (let second = 0; second < MOST_SECONDS; second++) {
+    const before = cpuNow(processes)
+    await sleep(1_000, undefined, { signal })
+    if (total(cpuSince(before, processes, 1)) < QUIET_MS_PER_SECOND) return
+  }
+}
+
 export function memoryNow(processes: ByProcess): ByProcess {
   return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, memoryMbOf(pid)]))
 }
