@@ -33,11 +33,11 @@ export async function costed<Result>(
   return { result, cpuMs: cpuSince(before, processes, Math.max(1, countOf(result))) }
 }
 
-/** Above what the processes of a gateway take while nobody asks. */
+/** A gateway without requests takes less. */
 const QUIET_MS_PER_SECOND = 60
 const MOST_SECONDS = 30
 
-/** Waits until the processes have done what earlier work left to them: a database tidies up later. */
+/** Waits until the work that earlier requests left is done: a database cleans up later. */
 export async function untilQuiet(processes: ByProcess, signal?: AbortSignal): Promise<void> {
   for (let second = 0; second < MOST_SECONDS; second++) {
     const before = cpuNow(processes)

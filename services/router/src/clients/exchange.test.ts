@@ -11,7 +11,7 @@ function begun() {
   const exchange = new Exchange(TIMEOUTS, 60_000, { stream: true, shareMs: 60_000, othersLeft: () => false })
   const connection = {
     isPaused: false,
-    /** Sends what had come meanwhile, before it returns. */
+    /** Sends more before it returns. */
     onResume() {},
     pause: () => void (connection.isPaused = true),
     resume() {
@@ -51,7 +51,7 @@ describe('the pieces of a response', () => {
     expect(taken).toEqual(['a', 'b'])
   })
 
-  /** What the backend does, and whether the reader makes the next piece wait. */
+  /** A step of the backend or of its reader, who may make the next piece wait. */
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.record({ kind: fc.constant('piece' as const), waits: fc.boolean() }) },
     { weight: 2, arbitrary: fc.constant({ kind: 'ready' as const }) },
@@ -88,7 +88,7 @@ describe('the pieces of a response', () => {
             return waiting.promise
           })
           .then(
-            (isWhole) => (isWhole ? 'end' : 'enough'),
+            (isComplete) => (isComplete ? 'end' : 'enough'),
             (thrown: Error) => (thrown instanceof BackendFault ? 'fail' : thrown.message),
           )
         let number = 0
@@ -122,7 +122,7 @@ describe('the pieces of a response', () => {
     expect(taken).toBe(10_000)
   })
 
-  test('pause the backend where their reader is slow, and what it sends then comes behind them', async () => {
+  test('pause the backend where their reader is slow, and later ones come behind them', async () => {
     using backend = begun()
     const first = Promise.withResolvers<boolean>()
     const taken: string[] = []

@@ -27,7 +27,7 @@ interface Reader {
   take: Take
   /** It takes a piece, and the others wait. */
   isBusy: boolean
-  resolve(isWhole: boolean): void
+  resolve(isComplete: boolean): void
   reject(reason: unknown): void
 }
 
@@ -105,9 +105,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Gives each piece of the response to `take`, in order and as it comes: at once, or when the promise for the one before is
-   * settled. Resolves with true at the end of the response, and with false where `take` wants no more. Rejects with a
-   * {@link BackendFault}, the abort's reason, or what `take` throws.
+   * Gives each piece of the response to `take`, in order. It does so in the turn in which the piece comes, or once the promise for
+   * the one before is settled. Resolves with true at the end of the response, and with false where `take` wants no more. Rejects with a
+   * {@link BackendFault}, the abort's reason, or an error of `take`.
    */
   pass(take: Take): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
@@ -256,7 +256,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!wantsMore) this.#leave(reader.resolve, false)
   }
 
-  /** Gives what has come while nobody read, and then the end. */
+  /** Gives the pieces that came while nobody read, and then the end. */
   #giveQueued(): void {
     for (let reader = this.#reader; reader !== null && !reader.isBusy; reader = this.#reader) {
       const queued = this.#queue.shift()

@@ -176,7 +176,7 @@ class RelayedStream {
     this.#call.exchange.abort(new Error('the answer is longer than its cap'))
   }
 
-  /** Sends what may go out before the end. */
+  /** Sends the events that need not wait for the end. */
   sendReady(): Promise<void> | undefined {
     this.#noteHeld()
     if (!this.#reading.progress.begun || this.#ready.length === 0) return undefined
