@@ -16,7 +16,7 @@ import { expectedMsOf, planFaults, type PlannedFault, spread } from './plan/faul
 import { planNetworkFaults } from './plan/network-faults.ts'
 import { ownersFor } from './plan/owners.ts'
 import { chance } from './plan/random.ts'
-import { sabotageHalfway } from './sabotage/prepare.ts'
+import { sabotageMeanwhile } from './sabotage/prepare.ts'
 import { openStage } from './stage/open-stage.ts'
 import { openProjects } from './stage/open-projects.ts'
 
@@ -65,9 +65,9 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   const [injected] = await Promise.all([
     injectAll(stage, clients, load, faults, say),
     sabotage &&
-      sabotageHalfway(
+      sabotageMeanwhile(
         { redisUrl: stage.cluster.servers.redis.url, database: stage.database },
-        () => load.reached(requests / 2),
+        (share) => load.reached(requests * share),
         sabotage,
       ),
   ])

@@ -27,7 +27,7 @@ const NO_KEY: Change = {
 /** A time in Redis, in microseconds. */
 export const MINUTE_TURNED_KEY = 'chaos:minute-turned'
 
-/** Requests are counted in fixed minutes from when one is said to have turned: see `sabotageHalfway`. */
+/** Requests are counted in fixed minutes from when one is said to have turned: see `sabotageMeanwhile`. */
 const COUNTER: Change = {
   file: 'packages/redis/src/script.ts',
   from: /return (readFileSync\(.*\))\n/,
@@ -120,7 +120,7 @@ export const SABOTAGES = {
   /** A refusal by a key's limit says that a model's refused. */
   'wrong-scope': [inScript(SCRIPT_LINES.keyScope, "others = { { scope = 'model ',")],
   'no-audit-row': [NO_AUDIT_ROW],
-  /** Somebody writes to a row of the audit log: see `sabotageHalfway`. */
+  /** Somebody writes to a row of the audit log: see `sabotageMeanwhile`. */
   'changed-audit-row': [],
   'no-tombstone': [NO_TOMBSTONE],
   'no-thoughts': [NO_THOUGHTS],
