@@ -16,7 +16,7 @@ export const bareHops: Subject = {
   prepare: async () => ({
     description:
       "node:http, undici's dispatch and NATS' client in two processes, with NATS and a durable record per request; pieces gather for " +
-      '8 ms as in the gateway; no authentication, no limits, no metering, no failover, no flow control',
+      '5 ms as in the gateway; no authentication, no limits, no metering, no failover, no flow control',
     launch: (backendPort, signal) => launch(backendPort, signal),
   }),
 }

@@ -43,7 +43,7 @@ export const defaultTuning: Tuning = {
   graceMs: 3_000,
   outageMs: 30_000,
   tickMs: 250,
-  chunkGapMs: 8,
+  chunkGapMs: 5,
   unhurriedMs: 5,
   leisureMs: 50,
   inlineBytes: 256 * KiB,

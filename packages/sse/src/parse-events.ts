@@ -52,7 +52,7 @@ export function createSseParser(largestEventBytes = LARGEST_EVENT_BYTES): SsePar
     if (heldBytes === 0 && !mayEndInLf && isOneLine(bytes)) {
       boundaries.reset()
       const event = readLine(bytes)
-      return event ? [event] : NO_EVENTS
+      return event ? [event] : []
     }
     events = []
     chunk = bytes

@@ -1,6 +1,6 @@
 /**
  * The hop of a router without its work: it takes requests from NATS, sends them to the backend, and the pieces of the responses back.
- * The first piece leaves at once, the others gather for 8 ms with those of all responses.
+ * The first piece leaves at once, the others gather for 5 ms with those of all responses.
  *
  *     node router.ts <port that says it is ready> <NATS' URL> <backend's port>
  */
@@ -11,7 +11,7 @@ import { Pool } from 'undici'
 import { CHAT_PATH } from '../subject.ts'
 import { type Kind, kinds, writeFrame } from './frames.ts'
 
-const GATHER_MS = 8
+const GATHER_MS = 5
 const MESSAGE_BYTES = 64 * 1024
 
 const [port, natsUrl, backendPort] = process.argv.slice(2)
